@@ -111,6 +111,8 @@ func (s *script) apply(t *testing.T, line string) {
 			decision.Reason = more
 		}
 		e = agent.Decided{Decision: decision, Time: s.now}
+	case "asked": // asked model: the model call is in flight
+		e = agent.ModelAsked{Key: s.key(arg)}
 	case "remember": // remember key tool|call
 		e = agent.Decided{Decision: agent.Decision{Key: s.key(arg), Approve: true, Remember: agent.Remember(text)}, Time: s.now}
 	case "revoke":

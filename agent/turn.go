@@ -194,7 +194,7 @@ func (s *State) stopped(e Stopped) bool {
 	}
 	s.interruptAll(e.Message, e.Time)
 	s.answerCalls()
-	s.TooLong, s.Compacted, s.CutBelow = false, 0, 0
+	s.TooLong, s.Compacted, s.CutBelow, s.Asked = false, 0, 0, ""
 	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, By: e.By, From: e.From, Time: e.Time}
 	return true
 }

@@ -215,7 +215,7 @@ func (r *Registry) unknown(ref string, ofSource []Bound) error {
 func withEffect(t Tool) Tool {
 	spec := t.Spec()
 	switch spec.Effect {
-	case ReadOnly, Idempotent, AtMostOnce:
+	case ReadOnly, Idempotent, AtMostOnce, External:
 		return t
 	}
 	spec.Effect = AtMostOnce

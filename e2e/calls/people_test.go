@@ -1,0 +1,150 @@
+package calls_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// A question waits for its answer as state. The next message is the answer, which outlives a crash and a reset.
+func TestQuestionIsAnsweredByTheNextMessage(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, world.Script(
+		llmtest.Call(llmtest.ToolCall("1", "ask_user", `{"question":"Which colour?","choices":["red","blue"]}`)),
+		llmtest.Say("blue it is"),
+	), nil, "    tools: [ask_user]\n")
+	first := w.Worker()
+	id := t.Name()
+	run := w.Start("starter", "run", "--id", id, "paint it")
+	w.Eventually("the person is told", func() bool { return strings.Contains(run.Output(), "asks a question") })
+	first.Kill()
+	shown := w.Must("inbox")
+	require.Contains(t, shown, "asks: Which colour?\n  - red\n  - blue\n  starter answer "+id)
+	w.Worker()
+	_, stderr, code := w.Starter("approve", id)
+	require.Equal(t, 4, code, stderr)
+	_, stderr, code = w.Starter("send", "--message-id", "colour", id, "blue")
+	require.Equal(t, 0, code, stderr)
+	require.Contains(t, stderr, "answers the agent's question")
+	w.Eventually("the command ends with the answer", func() bool { return run.Ended() && strings.Contains(run.Output(), "blue it is") })
+	require.Equal(t, "tool: blue", w.Show(id).Lines()[2])
+	w.Reset(id, "", 2)
+	w.Finished(id, "blue it is")
+	require.Equal(t, "tool: blue", w.Show(id).Lines()[2])
+	w.NothingTwice()
+}
+
+// The result of an external call comes once, from outside, or not at all within its time.
+func TestExternalCallGetsItsResultOnce(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, world.Script(
+		llmtest.Call(llmtest.ToolCall("1", "deploy", `{"version":12}`), llmtest.ToolCall("2", "hurry", `{}`)),
+		llmtest.Say("done"),
+	), nil, "    tools: [deploy, hurry]\nexternal:\n  deploy: {description: deploys}\n  hurry: {description: waits for a second, timeout: 1s}\n")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--id", id, "deploy 12")
+	w.Eventually("one call waits", func() bool { calls := inboxOf(w, id); return len(calls) == 1 && calls[0].Tool == "deploy" })
+	call := inboxOf(w, id)[0]
+	require.JSONEq(t, `{"version":12}`, call.Arguments)
+	w.Must("complete", id, "--call", call.Call, "deployed")
+	_, _, code := w.Starter("complete", id, "--call", call.Call, "deployed twice")
+	require.Equal(t, 4, code)
+	w.Finished(id, "done")
+	require.Equal(t, []string{"tool: deployed", "tool: error: no result came from outside within 1 second"}, w.Show(id).Lines()[2:4])
+}
+
+// A call is denied if nobody decides in time. An approval may permit later calls, until it is revoked.
+func TestApprovalHasALimitAndMayBeRemembered(t *testing.T) {
+	t.Parallel()
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, world.Echo)
+	pay := func(n string) llm.Reply { return llmtest.Call(llmtest.ToolCall("1", "pay", n)) }
+	w := world.New(t, world.Script(
+		pay(`{"n":1}`), pay(`{"n":2}`), llmtest.Say("two"), pay(`{"n":3}`), llmtest.Say("none"),
+	), tools, "    tools: [far.*]\n    approval: {default: always}\n    approval_timeout: 5s\n")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "--id", id, "pay")
+	w.Eventually("the call waits", func() bool { return len(inboxOf(w, id)) == 1 })
+	w.Must("approve", id, "--for-agent")
+	w.Eventually("both are paid", func() bool { return strings.Contains(strings.Join(w.Show(id).Lines(), "\n"), "assistant: two") })
+	var permissions []struct{ Name, Tool, By string }
+	require.NoError(t, json.Unmarshal([]byte(w.Must("permissions", id, "--json")), &permissions))
+	require.Len(t, permissions, 1)
+	require.Equal(t, "pay", permissions[0].Tool)
+	w.Must("permissions", id, permissions[0].Name, "--revoke")
+	w.Must("send", id, "again") // nobody decides, and the call is denied
+	lines := w.Show(id).Lines()
+	require.Equal(t, "tool: denied: nobody decided on this call within 5 seconds", lines[len(lines)-2])
+	require.Len(t, tools.Effects(), 2)
+	w.NothingTwice()
+}
+
+// An interrupt ends the model call, the tool call and the sub-agent that run, as seen at their far sides. The agent keeps
+// everything, and the next message goes into the interrupted turn.
+func TestInterruptStopsWhatRuns(t *testing.T) {
+	t.Parallel()
+	var stoppedTools, stoppedModels atomic.Int32
+	gate, childGate, modelGate := world.NewGate(), world.NewGate(), world.NewGate()
+	tools := world.NewToolServer(t)
+	tools.Add("slow", nil, func(ctx context.Context, _ world.Effect) (string, error) {
+		err := gate.Pass(ctx)
+		if err != nil {
+			stoppedTools.Add(1)
+		}
+		return "slow", err
+	})
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if req.Messages[0].Content == "You count." {
+			if err := childGate.Pass(ctx); err != nil {
+				stoppedModels.Add(1)
+				return llm.Reply{}, err
+			}
+		}
+		last := req.Messages[len(req.Messages)-1].Content
+		switch {
+		case last == "first":
+			return llmtest.Call(llmtest.ToolCall("1", "slow", `{}`), llmtest.ToolCall("2", "clerk", `{"task":"count"}`)), nil
+		case last == "second":
+			if err := modelGate.Pass(ctx); err != nil {
+				stoppedModels.Add(1)
+				return llm.Reply{}, err
+			}
+		}
+		return llmtest.Say("answer to " + last), nil
+	}, tools, "    agents: [clerk]\n    tools: [far.*]\n  clerk:\n    model: main\n    description: counts\n    instructions: You count.\n")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "-a", "x", "--id", id, "first")
+	gate.Wait(t)
+	childGate.Wait(t)
+	w.Must("interrupt", id)
+	w.Eventually("the tool is stopped", func() bool { return stoppedTools.Load() == 1 })
+	w.Eventually("the model call of the sub-agent is stopped", func() bool { return stoppedModels.Load() == 1 })
+	shown := w.Show(id)
+	require.Equal(t, "held", shown.Status)
+	require.Equal(t, []string{
+		"tool: interrupted: a person interrupted the turn; outcome unknown — check before you retry",
+		"tool: error: the agent clerk ended without an answer: a person interrupted the turn",
+	}, shown.Lines()[2:])
+	_, stderr, code := w.Starter("interrupt", id)
+	require.Equal(t, 4, code, stderr)
+	require.Contains(t, stderr, "no turn runs")
+
+	w.Must("send", "--detach", id, "second")
+	modelGate.Wait(t)
+	w.Must("interrupt", id, "--message", "third")
+	w.Eventually("the model call is stopped", func() bool { return stoppedModels.Load() == 2 })
+	w.Finished(id, "answer to third")
+	lines := w.Show(id).Lines()
+	require.Equal(t, []string{"user: second", "user: third", "assistant: answer to third"}, lines[len(lines)-3:])
+}
