@@ -243,7 +243,11 @@ func machine() string {
 
 // Permissions returns the permissions of an agent: see [agent.Permission]. It reads the history, so it needs no worker.
 func (c *Client) Permissions(ctx context.Context, id string) ([]agent.Permission, error) {
-	run, err := c.read(ctx, agent.RunRef{ID: id})
+	found, err := c.describe(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
 	if err != nil || run.State == nil {
 		return nil, err
 	}

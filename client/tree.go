@@ -10,13 +10,13 @@ import (
 
 // Tree returns an agent and all sub-agents below it, each parent before its sub-agents. Each agent is in the result once,
 // with the data of its newest run. The first entry is the agent with the given ID. This entry has only the fields `ID`,
-// `Agent` and `Status`.
+// `Agent`, `Status` and `RunID`.
 func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	tree := []Entry{{ID: id, Agent: found.agent, Status: found.status}}
+	tree := []Entry{{ID: id, Agent: found.agent, Status: found.status, RunID: found.runID}}
 	seen := map[string]bool{id: true}
 	for i := 0; i < len(tree); i++ {
 		for child, err := range c.List(ctx, ListOptions{Parent: tree[i].ID}) {

@@ -215,7 +215,8 @@ func (s *stage) start() {
 	require.NoError(s.t, err)
 }
 
-// definitionOf returns the definition of the agent with the given name. The agent x has the tool pay and three sub-agents. It
+// definitionOf returns the definition of the agent with the given name. The agent x has the tool pay, the tool wire, whose results
+// come from outside, and three sub-agents. It
 // waits for a call of boss during the time s.budget, for a call of clerk only 1 ms, and for a call of chief without such a
 // limit. Other agents have no tools.
 func (s *stage) definitionOf(name string) agent.Definition {
@@ -227,6 +228,7 @@ func (s *stage) definitionOf(name string) agent.Definition {
 			{Name: "chief", Agent: "y"},
 			{Name: "clerk", Agent: "y", BudgetMS: 1},
 			{Name: "pay", Ref: "far.pay"},
+			{Name: "wire", Ref: "wire", Effect: agent.EffectExternal},
 		}
 	}
 	return d
@@ -323,8 +325,8 @@ func (s *stage) idle() {
 	s.soon("it waits", func() bool { return s.status() == agent.Waiting })
 }
 
-// busy brings the agent into the following state. The agent waits for the tool pay, for the sub-agent chief and, with a time
-// limit, for the sub-agent boss. An earlier call of the sub-agent clerk was answered as interrupted, and clerk goes on
+// busy brings the agent into the following state. The agent waits for the tool pay, for a result from outside, for the sub-agent chief
+// and, with a time limit, for the sub-agent boss. An earlier call of the sub-agent clerk was answered as interrupted, and clerk goes on
 // working.
 func (s *stage) busy() {
 	s.complete(s.id, s.awaits(s.id, protocol.LoadAgent), s.definitionOf("x"))
@@ -332,7 +334,7 @@ func (s *stage) busy() {
 	s.lead(s.child("clerk"))
 	s.complete(s.id, s.awaits(s.id, protocol.CallModel), reply(llmtest.Call(
 		llmtest.ToolCall("1", "boss", `{"task":"task of boss"}`), llmtest.ToolCall("2", "chief", `{"task":"task of chief"}`),
-		llmtest.ToolCall("3", "pay", `{"n":1}`))))
+		llmtest.ToolCall("3", "pay", `{"n":1}`), llmtest.ToolCall("4", "wire", `{"n":1}`))))
 	s.lead(s.child("chief"))
 	s.awaits(s.id, protocol.CallTool)
 }
@@ -357,7 +359,8 @@ func (s *stage) view(ctx context.Context) (view protocol.StateView, err error) {
 	return view, errors.New("the agent is still reading its state")
 }
 
-// settle completes all pending activities of the agent and its sub-agents, until the agent waits for a message and all is done.
+// settle completes all pending activities of the agent and its sub-agents, gives the results from outside, and lets an interrupted
+// turn go on, until the agent waits for a message and all is done.
 func (s *stage) settle() {
 	s.t.Helper()
 	require.NoError(s.t, until(s.ctx, "it waits", func(ctx context.Context) (bool, error) {
@@ -375,6 +378,14 @@ func (s *stage) settle() {
 				open = true
 				s.answer(ctx, c.ID, "y")
 			}
+		}
+		switch {
+		case view.WaitsFor == agent.WaitsForResult:
+			_, err := s.agents.Complete(ctx, s.id, "", "given", reagent.CompleteOptions{})
+			return false, err
+		case view.Status == agent.HeldUp && view.Held.Class == agent.Interrupted:
+			_, err := s.agents.Send(ctx, s.id, reagent.Message{ID: "go-on", Text: "go on"})
+			return false, err
 		}
 		return !open && view.Status == agent.Waiting && view.Inbox == 0, nil
 	}))

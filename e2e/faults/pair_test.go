@@ -67,6 +67,19 @@ var (
 		name: "upgrade", found: ofUpdate(protocol.UpgradeUpdate), update: true,
 		cause: func(p *duo) { p.call(func(ctx context.Context) error { return p.agents.Upgrade(ctx, p.id) }) },
 	}
+	interrupt = arrival{
+		name: "interrupt", found: ofUpdate(protocol.InterruptUpdate), update: true,
+		cause: func(p *duo) { p.call(func(ctx context.Context) error { return p.agents.Interrupt(ctx, p.id) }) },
+	}
+	given = arrival{
+		name: "given result", found: ofUpdate(protocol.DecideUpdate), update: true,
+		cause: func(p *duo) {
+			p.call(func(ctx context.Context) error {
+				_, err := p.agents.Complete(ctx, p.id, "", "given", reagent.CompleteOptions{})
+				return err
+			})
+		},
+	}
 	result = arrival{
 		name:  "result",
 		cause: func(p *duo) { p.complete(p.id, p.pay, protocol.ToolResult{Content: "paid"}) },
@@ -107,7 +120,7 @@ type situation struct {
 
 var situations = []situation{
 	{
-		name: "busy", arrivals: []arrival{cancelling, message, upgrade, result, childEnd, late, timer, reset},
+		name: "busy", arrivals: []arrival{cancelling, message, upgrade, result, childEnd, late, timer, reset, interrupt, given},
 		stopped: func(p *duo) { p.become((*stage).busy); p.stop() },
 		blocked: func(p *duo) { p.become((*stage).busy); p.block() },
 	},
@@ -491,8 +504,8 @@ func (p *duo) requireNothingBegun() {
 	}
 }
 
-// requireNothingLost asserts that each accepted message is in the transcript once. If no cancel is among the arrivals a and
-// b, it also asserts that the transcript has the results of the sub-agents and of the tool.
+// requireNothingLost asserts that each accepted message is in the transcript once. If neither a cancel nor an interrupt is among the
+// arrivals a and b, it also asserts that the transcript has the results of the sub-agents, of the tool, and from outside.
 func (p *duo) requireNothingLost(a, b arrival) {
 	p.t.Helper()
 	shown, err := p.agents.Show(p.ctx, p.id)
@@ -511,11 +524,13 @@ func (p *duo) requireNothingLost(a, b arrival) {
 	if a.name == cancelling.name || b.name == cancelling.name {
 		return // it also cancels the sub-agents, and answers open calls
 	}
+	interrupted := a.name == interrupt.name || b.name == interrupt.name // it cancels the sub-agents of open calls
 	if p.clerk != "" {
 		require.Contains(p.t, fmt.Sprint(lines), answerOf("clerk"))
 	}
-	if p.chief != "" {
+	if p.chief != "" && !interrupted {
 		require.Contains(p.t, fmt.Sprint(lines), answerOf("chief"))
 		require.Contains(p.t, fmt.Sprint(lines), "paid")
+		require.Contains(p.t, fmt.Sprint(lines), "given")
 	}
 }
