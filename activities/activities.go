@@ -47,6 +47,9 @@ type Agent struct {
 	Tools []string
 	// Agents names the agents that this agent may call as sub-agents.
 	Agents []string
+	// Background names those of Agents that work in the background: a call returns at once, and the answer comes later as a message.
+	// The agent then also has the tool "agents", which lists and stops them.
+	Background []string
 	// KeepAgents says that sub-agents that are still running continue when the agent completes. A sub-agent may still be
 	// running because the agent stopped waiting for it. If KeepAgents is false, these sub-agents are cancelled. An agent
 	// that fails or is cancelled always cancels its running sub-agents.
@@ -290,6 +293,11 @@ func New(o Options) (*Activities, error) {
 			if _, ok := a.models[name]; !ok {
 				problems = append(problems, fmt.Errorf("agent %s: there is no model %q: use only these names in Model and Fallback: %v",
 					def.Name, name, slices.Sorted(maps.Keys(a.models))))
+			}
+		}
+		for _, sub := range def.Background {
+			if !slices.Contains(def.Agents, sub) {
+				problems = append(problems, fmt.Errorf("agent %s: %q in Background is not one of its Agents: %v", def.Name, sub, def.Agents))
 			}
 		}
 		for _, sub := range def.Agents {

@@ -157,10 +157,23 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		if _, taken := d.Tool(sub); taken {
 			return d, fmt.Errorf("agent %s: the sub-agent %s has the name of a tool; rename one of them", name, sub)
 		}
-		d.Tools = append(d.Tools, agent.Tool{
+		t := agent.Tool{
 			Name: sub, Description: a.agents[sub].Description, Schema: []byte(agent.ChildSchema), Agent: sub,
 			Approval: conf.Approval.needs(true, sub),
 			BudgetMS: childBudget(a.agents[sub].Limits.WithDefaults().Time).Milliseconds(), Priority: a.agents[sub].Priority,
+		}
+		if slices.Contains(conf.Background, sub) {
+			t.Background, t.Schema = true, []byte(agent.BackgroundSchema)
+		}
+		d.Tools = append(d.Tools, t)
+	}
+	if len(conf.Background) > 0 {
+		if _, taken := d.Tool(agent.Agents); taken {
+			return d, fmt.Errorf("agent %s: the name %q is that of a tool for agents with sub-agents in the background; rename the other one", name, agent.Agents)
+		}
+		d.Tools = append(d.Tools, agent.Tool{
+			Name: agent.Agents, Ref: agent.Agents, Schema: []byte(agent.AgentsSchema), Effect: string(tool.ReadOnly),
+			Description: "Lists the agents that work for you in the background, or stops one of them.",
 		})
 	}
 	if err := conf.Approval.checkKeys(approvalKeys); err != nil {

@@ -25,6 +25,8 @@ type Call struct {
 	// Began is the time at which the call began to wait for its sub-agent, in Unix milliseconds. 0 means that the
 	// wait has not begun.
 	Began int64 `json:"began,omitempty"`
+	// Background reports whether the call has got its result at once, because its sub-agent works in the background.
+	Background bool `json:"background,omitempty"`
 	// Failed reports whether the call was answered with the failure of its sub-agent.
 	Failed bool `json:"failed,omitempty"`
 	// Approval says whether a person has approved the call.
@@ -128,6 +130,8 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 			refuse(textUnknownTool(tc.Name, s.Definition.toolNames()))
 		case tc.Arguments != "" && !unambiguousObject(tc.Arguments):
 			refuse(textBadArguments(tc.Name))
+		case tc.Name == Agents && tool.Ref == Agents:
+			s.listAgents(&c, now)
 		case tool.Approval:
 			s.ask(&c, tool, now)
 		case tool.Agent != "":
@@ -185,7 +189,7 @@ func (s *State) answer(c *Call, r Result) bool {
 	if c.Result != nil && (!c.unanswered(c.Result) || r.Interrupted || c.unanswered(&r) && !c.Result.Interrupted) {
 		return false
 	}
-	if c.Result != nil {
+	if c.Result != nil && !c.Background {
 		s.Usage.Repaired++
 	}
 	c.Result = &r
@@ -209,7 +213,9 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 		if child != nil {
 			child.Answered, after = c.Key, child.After
 		}
-		s.Usage.Repaired++
+		if !c.Background {
+			s.Usage.Repaired++
+		}
 		s.Inbox = append(s.Inbox, late(c, r, after))
 		if s.Interrupted[i].Failed = c.unanswered(&r); !s.Interrupted[i].Failed {
 			s.Interrupted = slices.Delete(s.Interrupted, i, i+1)
@@ -233,8 +239,12 @@ func lateID(call Key, again bool) string {
 // late returns the message with r, a late result of the call c: see [LateResult]. The message may enter the running
 // turn only when the transcript has at least `after` messages. 0 means that there is no such condition.
 func late(c Call, r Result, after int) InboxMessage {
+	text := textLate
+	if c.Background {
+		text = textBackgroundResult
+	}
 	return InboxMessage{
-		ID: lateID(c.Key, c.Failed), Text: textLate(c.Name, c.CallID, r.Content), Steer: true, After: after,
+		ID: lateID(c.Key, c.Failed), Text: text(c.Name, c.CallID, r.Content), Steer: true, After: after,
 		Late: &LateResult{Call: c.Key, Child: c.Child, Result: r}, Time: r.Time,
 	}
 }
@@ -281,7 +291,7 @@ func (s *State) answerCalls() {
 		}
 		s.append(Message{Message: result(c.CallID, content), Key: c.Key, Decider: c.Decider, Time: c.Result.Time})
 		s.Usage.ToolCalls++
-		if c.Result.Interrupted {
+		if c.Result.Interrupted && !c.Background {
 			s.Usage.Interrupted++
 		}
 		if c.unanswered(c.Result) && !s.repaired(c.Key) {
@@ -290,8 +300,9 @@ func (s *State) answerCalls() {
 			s.Interrupted = append(s.Interrupted, c)
 		}
 	}
-	if extra := len(s.Interrupted) - maxInterrupted; extra > 0 {
-		s.Interrupted = slices.Delete(s.Interrupted, 0, extra)
+	for len(s.Interrupted) > maxInterrupted {
+		oldest := slices.IndexFunc(s.Interrupted, func(c Call) bool { return !c.Background })
+		s.Interrupted = slices.Delete(s.Interrupted, max(oldest, 0), max(oldest, 0)+1)
 	}
 	s.Calls = nil
 }

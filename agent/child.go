@@ -25,8 +25,10 @@ type Child struct {
 	// Interrupted reports whether a call for this sub-agent was answered as interrupted (see [Result]) while the
 	// sub-agent goes on. If the model asks for the sub-agent again, the new call waits for the same sub-agent.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Stop reports whether the driver cancels the sub-agent, because a person has interrupted the turn. A later call for the same
-	// work gets a new sub-agent.
+	// Background reports whether the sub-agent works in the background: see [Tool].Background.
+	Background bool `json:"background,omitempty"`
+	// Stop reports whether the driver cancels the sub-agent, because a person has interrupted the turn, or because the model has
+	// stopped the sub-agent. A later call for the same work gets a new sub-agent.
 	Stop bool `json:"stop,omitempty"`
 	// LateTime is the time of the last result of the sub-agent that came as a late result (see [LateResult]), in Unix
 	// milliseconds. It is 0 if there was none.
@@ -177,7 +179,14 @@ func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 			refuse(why)
 			return
 		}
+		if tool.Background && len(s.inBackground()) >= maxBackground {
+			refuse(textTooManyInBackground(maxBackground))
+			return
+		}
 		c.Child = s.addChild(input, grant)
+		if tool.Background {
+			s.background(c, now)
+		}
 		return
 	}
 	c.Child = known.Key
@@ -187,6 +196,8 @@ func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 		late.Time = now
 		c.Result = late
 		known.Answered = c.Key
+	} else if tool.Background && in.Continue == "" {
+		s.background(c, now)
 	}
 }
 

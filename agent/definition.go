@@ -73,6 +73,9 @@ type Tool struct {
 
 	// Agent is the name of the sub-agent's definition. Agent is empty for a tool.
 	Agent string `json:"agent,omitempty"`
+	// Background reports whether the sub-agent works in the background: a call returns at once, and the answer of the sub-agent comes
+	// later, as a message: see [LateResult].
+	Background bool `json:"background,omitempty"`
 	// BudgetMS is how long, in milliseconds, a call waits for the sub-agent. After this time, the call is answered as
 	// interrupted: see [Result]. 0 means that the call waits as long as events happen in the sub-agent: see
 	// [ChildIdleMS].

@@ -41,6 +41,7 @@ func newLife(seed uint64) *life {
 			{Name: agent.AskUser, Effect: agent.EffectExternal}, {Name: "deploy", Effect: agent.EffectExternal, ResultMS: pick[int64](l.r, 0, 60_000)},
 			{Name: "wire", Effect: agent.EffectExternal, Approval: true},
 			{Name: "clerk", Agent: "clerk", BudgetMS: 1000}, {Name: "lawyer", Agent: "lawyer", Approval: true},
+			{Name: "scout", Agent: "scout", Background: true}, {Name: agent.Agents, Ref: agent.Agents},
 		},
 		Limits: agent.Limits{
 			ModelCalls: pick(l.r, 0, 0, 2, 4), Tokens: pick(l.r, 0, 0, 0, 200), Time: pick(l.r, 0, time.Minute), Depth: pick(l.r, 0, 1, 1, 1),
@@ -66,6 +67,10 @@ func (l *life) live(steps int) {
 		l.now++
 		l.begin()
 		if l.rests() {
+			if l.s.Outcome == nil && len(l.flights) > 0 {
+				l.land() // a sub-agent in the background may end
+				continue
+			}
 			l.law.rests(l.s)
 			return
 		}
@@ -79,6 +84,11 @@ func (l *life) begin() {
 	fly := func(key agent.Key, end func() agent.Event) {
 		if l.flights[key] == nil {
 			l.flights[key] = end
+		}
+	}
+	for _, c := range l.s.Children {
+		if (c.Interrupted || c.Stop) && !c.Done {
+			fly(c.Key, func() agent.Event { return l.childEnded(c.Key) })
 		}
 	}
 	switch step := l.s.Next().(type) {
@@ -213,13 +223,16 @@ func (l *life) replied(key agent.Key) agent.Event {
 	for i := range 1 + l.r.IntN(4) {
 		call := llm.ToolCall{
 			ID:   pick(l.r, "", "c", fmt.Sprint("c", i)),
-			Name: pick(l.r, "read", "read", "pay", "clerk", "clerk", "lawyer", "fly", agent.AskUser, "deploy", "wire"),
+			Name: pick(l.r, "read", "read", "pay", "clerk", "clerk", "lawyer", "fly", agent.AskUser, "deploy", "wire", "scout", "scout", agent.Agents),
 		}
 		call.Arguments = pick(l.r, `{"n":1}`, `{"n":1}`, "", `{"n":`, "[1]")
 		if call.Name == agent.AskUser {
 			call.Arguments = pick(l.r, `{"question":"which?"}`, `{"question":"which?","choices":["a","b"]}`, `{"question":" "}`, `{"n":1}`)
 		}
-		if call.Name == "clerk" || call.Name == "lawyer" {
+		if call.Name == agent.Agents {
+			call.Arguments = pick(l.r, "{}", "", l.stops())
+		}
+		if call.Name == "clerk" || call.Name == "lawyer" || call.Name == "scout" {
 			call.Arguments = pick(l.r, `{"task":"count"}`, `{"task":"count"}`, `{"task":"sum","instance":"b"}`, `{"task":1}`, l.handle())
 		}
 		e.Reply.Message.ToolCalls = append(e.Reply.Message.ToolCalls, call)
@@ -228,6 +241,14 @@ func (l *life) replied(key agent.Key) agent.Event {
 		l.foresee(e)
 	}
 	return e
+}
+
+// stops returns the arguments of a call that stops a sub-agent in the background.
+func (l *life) stops() string {
+	if len(l.s.Children) == 0 {
+		return `{"stop":"nobody"}`
+	}
+	return fmt.Sprintf(`{"stop":%q}`, pick(l.r, l.s.Children...).Key.Handle())
 }
 
 // handle returns the arguments of a call that asks for a sub-agent again by its handle.

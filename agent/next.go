@@ -164,7 +164,8 @@ func noRoom(now int64) Event {
 //     no model call is in flight                → TakeMessage
 //  5. the last message is not an answer         → CallModel
 //  6. a message waits in the inbox              → TakeMessage
-//     otherwise                                 → Wait (chat, or no message yet), Finish (task, or closing)
+//     otherwise                                 → Wait (chat, or no message yet, or sub-agents work in the background),
+//     Finish (task, or closing)
 //
 // There is one exception. A run that began by a reset must search other runs for messages. Before this search, rule 4
 // and both lines of rule 6 give [FindMessages] instead. For rule 2, see [Held]. An agent is closing if
@@ -201,7 +202,7 @@ func (s *State) Next() Step {
 		return s.take(s.nextTurn())
 	}
 	var rest Step = Finish{Outcome{Status: Completed, Answer: s.Answer(), FinishReason: s.FinishReason(), Stopped: s.Turn.Stopped}}
-	if !s.Closing && (s.Mode == Chat || s.Count() == 0) {
+	if !s.Closing && (s.Mode == Chat || s.Count() == 0 || len(s.inBackground()) > 0) {
 		rest = Wait{}
 	}
 	return s.search(rest)

@@ -106,6 +106,7 @@ func (s *State) lateResults(call Call) []RecalledResult {
 	for _, id := range []string{"late-" + string(call.Key), lateID(call.Key, false), lateID(call.Key, true)} {
 		if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.User && m.Key == Key(id) }); i >= 0 {
 			content := strings.TrimPrefix(s.Messages[i].Content, textLate(call.Name, call.CallID, ""))
+			content = strings.TrimPrefix(content, textBackgroundResult(call.Name, call.CallID, ""))
 			late = append(late, RecalledResult{
 				Result: Result{Content: content, IsError: strings.HasPrefix(content, textChildFailed(call.Name))},
 				After:  s.Dropped + i,

@@ -170,6 +170,12 @@ func (s *script) apply(t *testing.T, line string) {
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after), "the same event again: %s", line)
 	s.next() // gives names to new keys
+	for _, c := range s.state.Interrupted {
+		s.name(c.Key)
+		if c.Child != "" {
+			s.name(c.Child)
+		}
+	}
 }
 
 // key returns the key with that name, or the text itself.

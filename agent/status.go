@@ -38,12 +38,18 @@ func (s *State) Status() Status { return s.statusAt(s.Next()) }
 // [FindMessages]. A workflow command may depend on CopiedStatus, but not on [State.Status]. The reason is a reset. The
 // new run replays the first workflow tasks of the old run. In these tasks, only the new run has to search. Therefore
 // [State.Status] may differ between the two runs. CopiedStatus is the same in both.
-func (s *State) CopiedStatus() Status {
+func (s *State) CopiedStatus() Status { return s.statusAt(s.copiedStep()) }
+
+// CopiedWaitsFor is to [State.WaitsFor] what [State.CopiedStatus] is to [State.Status].
+func (s *State) CopiedWaitsFor() WaitsFor { return s.waitsForAt(s.copiedStep()) }
+
+// copiedStep returns the next step without the search of other runs.
+func (s *State) copiedStep() Step {
 	step := s.Next()
 	if find, ok := step.(FindMessages); ok {
-		step = find.Then
+		return find.Then
 	}
-	return s.statusAt(step)
+	return step
 }
 
 func (s *State) statusAt(step Step) Status {
@@ -74,12 +80,13 @@ const (
 	WaitsForAnswer    WaitsFor = "answer"     // a person's answer to a question: see AskUser
 	WaitsForResult    WaitsFor = "result"     // the result of an external call: see Call.External
 	WaitsForPerson    WaitsFor = "person"     // a person, who must remove the cause of a held turn (see Held) and send a message
-	WaitsForSubAgents WaitsFor = "sub-agents" // sub-agents: all open calls wait for their answers
+	WaitsForSubAgents WaitsFor = "sub-agents" // sub-agents: all open calls wait for their answers, or an agent in task mode for those in the background
 )
 
 // WaitsFor returns what the agent waits for, such as [WaitsForMessage].
-func (s *State) WaitsFor() WaitsFor {
-	step := s.Next()
+func (s *State) WaitsFor() WaitsFor { return s.waitsForAt(s.Next()) }
+
+func (s *State) waitsForAt(step Step) WaitsFor {
 	tools, calls := step.(RunTools)
 	switch status := s.statusAt(step); {
 	case status == HeldUp && s.Held.Class == Interrupted:
@@ -88,6 +95,8 @@ func (s *State) WaitsFor() WaitsFor {
 		return WaitsForPerson
 	case status == Waiting && calls:
 		return s.CallWaitsFor()
+	case status == Waiting && s.Mode == Task && len(s.inBackground()) > 0:
+		return WaitsForSubAgents
 	case status == Waiting:
 		return WaitsForMessage
 	case calls && !slices.ContainsFunc(tools.Calls, func(c Call) bool { return c.Child == "" }):

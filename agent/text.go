@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/reagent-dev/reagent/internal/clip"
 )
 
 // This file holds the texts that the core writes into a transcript. They are sent to the model. Therefore they are part
@@ -55,10 +57,11 @@ func textChildInterrupted(why, handle string) string {
 	return fmt.Sprintf("interrupted: %s; the agent works on. To wait for it again, call it with {\"continue\": %q}", why, handle)
 }
 
-// interruptedText reports whether the content of a result says that the wait for a sub-agent was interrupted. The
-// parameter `handle` is the short name of the sub-agent: see [Key.Handle]. [textChildInterrupted] makes such a text.
+// interruptedText reports whether the content of a result says that the wait for a sub-agent was interrupted, or that the sub-agent
+// works in the background. The parameter `handle` is the short name of the sub-agent: see [Key.Handle]. [textChildInterrupted] and
+// [textBackground] make such texts.
 func interruptedText(content, handle string) bool {
-	return strings.HasPrefix(content, "interrupted: ") &&
+	return content == textBackground(handle) || strings.HasPrefix(content, "interrupted: ") &&
 		strings.HasSuffix(content, strings.TrimPrefix(textChildInterrupted("", handle), "interrupted: "))
 }
 
@@ -90,6 +93,35 @@ func textBadQuestion(problem string) string {
 
 func textEdited(arguments, result string) string {
 	return "A person changed the arguments of this call to " + arguments + ". The result:\n\n" + result
+}
+
+func textBackground(handle string) string {
+	return fmt.Sprintf("started: the agent works in the background under the handle %q. Go on with your work: its result comes later, as a message", handle)
+}
+
+func textBackgroundResult(tool, callID, result string) string {
+	return fmt.Sprintf("The agent of call %s of %s, which worked in the background, has its result now:\n\n%s", callID, tool, result)
+}
+
+func textTooManyInBackground(limit int) string {
+	return fmt.Sprintf("error: not run: %d agents of this agent work in the background, which is the limit; wait for one of them", limit)
+}
+
+const (
+	textBadAgents = "error: give {} to list the agents, or {\"stop\": …} with a handle to stop one"
+	textNoAgents  = "no agent works in the background"
+)
+
+func textNoBackground(handle string) string {
+	return fmt.Sprintf("error: no agent with the handle %q works in the background", handle)
+}
+
+func textStoppedAgent(handle string) string {
+	return fmt.Sprintf("the agent with the handle %q is being stopped; it gives no result", handle)
+}
+
+func textAgentLine(c Child) string {
+	return fmt.Sprintf("%s %s: %s", c.handle(), c.Agent, clip.Text(c.Task, 200))
 }
 
 func textLate(tool, callID, result string) string {

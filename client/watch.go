@@ -43,9 +43,9 @@ type Progress struct {
 }
 
 // Rests reports whether the agent does not go on by itself: it has ended, is held, or waits for a message. An agent whose calls wait
-// for somebody outside does not rest, because its turn has not ended.
+// for somebody outside does not rest, because its turn has not ended. Neither does an agent that waits for sub-agents.
 func (p Progress) Rests() bool {
-	return p.Status != "" && p.Status != Running && !CallWaits(p.WaitsFor)
+	return p.Status != "" && p.Status != Running && !CallWaits(p.WaitsFor) && p.WaitsFor != WaitsForSubAgents
 }
 
 // CallWaits reports whether w says that calls wait for somebody outside: for a decision, an answer or a result.

@@ -142,6 +142,11 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 			r.problemf(item, "%q is not one of the agents; %s", sub, suggest(sub, cfg.Agents))
 		}
 	}
+	for i, sub := range a.Background {
+		if item := fmt.Sprintf("%s.background[%d]", path, i); !r.hasProblem(item) && !slices.Contains(a.Agents, sub) {
+			r.problemf(item, "%q is not among the agents of this agent; add it to agents, too", sub)
+		}
+	}
 	r.checkApproval(path, a)
 }
 

@@ -165,6 +165,8 @@ type Agent struct {
 	Tools []string
 	// Agents has the names of the sub-agents. The model sees each sub-agent as a tool.
 	Agents []string
+	// Background has those of `Agents` that work in the background: a call returns at once, and the answer comes later as a message.
+	Background []string
 	// KeepAgents says what happens to sub-agents that are still running when the agent completes. True means that they
 	// continue. False means that they are cancelled. An agent that fails or is cancelled always cancels its sub-agents.
 	KeepAgents bool

@@ -94,6 +94,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 				Instructions: "You are …\n\n  Indented.\n",
 				Tools:        []string{"calculator", "read_file", "airline.*", "files.list"},
 				Agents:       []string{"researcher"},
+				Background:   []string{"researcher"},
 				ApprovalTimeout: 24 * time.Hour,
 				Approval: map[string]string{
 					"default": "destructive", "read_file": "never", "airline.*": "always", "airline.search": "never", "files.list": "always",

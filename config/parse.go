@@ -230,6 +230,7 @@ func (r *reader) agent(p place) Agent {
 		"instructions":     r.text(&a.Instructions),
 		"tools":            r.texts(&a.Tools),
 		"agents":           r.texts(&a.Agents),
+		"background":   r.texts(&a.Background),
 		"keep_agents":      r.boolean(&a.KeepAgents),
 		"priority":         r.integer(&a.Priority, 1, 5),
 		"approval":         func(p place) { a.Approval = r.approval(p) },

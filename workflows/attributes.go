@@ -58,17 +58,14 @@ func (d *driver) index() {
 
 // waitsFor returns the value of [protocol.AttributeWaitingFor].
 func (d *driver) waitsFor() agent.WaitsFor {
-	switch status := d.state.CopiedStatus(); {
+	status := d.state.CopiedStatus()
+	switch {
 	case status.Ended():
 		return ""
-	case d.state.CallWaitsFor() != "":
-		return d.state.CallWaitsFor()
-	case status == agent.HeldUp && d.state.Held.Class != agent.Interrupted:
-		return agent.WaitsForPerson
-	case status == agent.HeldUp, status == agent.Waiting:
-		return agent.WaitsForMessage
+	case status == agent.Waiting, status == agent.HeldUp:
+		return d.state.CopiedWaitsFor()
 	}
-	return ""
+	return d.state.CallWaitsFor()
 }
 
 // reason explains the agent's status. It returns the class of the error that held or ended the agent, or the name of the

@@ -76,7 +76,10 @@ func TestApprovalHasALimitAndMayBeRemembered(t *testing.T) {
 	w.Must("run", "--detach", "--chat", "--id", id, "pay")
 	w.Eventually("the call waits", func() bool { return len(inboxOf(w, id)) == 1 })
 	w.Must("approve", id, "--for-agent")
-	w.Eventually("both are paid", func() bool { return strings.Contains(strings.Join(w.Show(id).Lines(), "\n"), "assistant: two") })
+	w.Eventually("both are paid", func() bool {
+		read, err := w.Client.Read(t.Context(), id)
+		return err == nil && read.Answer == "two"
+	})
 	var permissions []struct{ Name, Tool, By string }
 	require.NoError(t, json.Unmarshal([]byte(w.Must("permissions", id, "--json")), &permissions))
 	require.Len(t, permissions, 1)

@@ -37,7 +37,7 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 		a := cfg.Agents[name]
 		options.Agents = append(options.Agents, reagent.Agent{
 			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback, Instructions: a.Instructions,
-			Tools: a.Tools, Agents: a.Agents, Approval: approvalPolicy(a.Approval), ApprovalTimeout: a.ApprovalTimeout, KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
+			Tools: a.Tools, Agents: a.Agents, Approval: approvalPolicy(a.Approval), ApprovalTimeout: a.ApprovalTimeout, Background: a.Background, KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
 		})
 	}
 	for name, m := range cfg.Models {

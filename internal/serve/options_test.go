@@ -45,6 +45,7 @@ agents:
     instructions: i
     tools: [calculator, far.x, near.y]
     agents: [b]
+    background: [b]
     approval: {default: never, calculator: always, "near.*": destructive}
     approval_timeout: 1h
     keep_agents: true

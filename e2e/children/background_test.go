@@ -1,0 +1,78 @@
+package children_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// A sub-agent in the background outlives a crash of the worker and a continue-as-new of its parent. Its result comes once, as a
+// message that wakes the parent, which has answered long ago. A reset of the parent finds it again.
+func TestSubAgentInTheBackground(t *testing.T) {
+	t.Parallel()
+	gate := world.NewGate()
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if req.Messages[0].Content == "You look." {
+			if err := gate.Pass(ctx); err != nil {
+				return llm.Reply{}, err
+			}
+			return llmtest.Say("a red door"), nil
+		}
+		switch last := req.Messages[len(req.Messages)-1]; {
+		case last.Content == "look":
+			return llmtest.Call(llmtest.ToolCall("1", "scout", `{"task":"look"}`)), nil
+		case strings.HasPrefix(last.Content, "started: "):
+			return llmtest.Say("the scout looks"), nil
+		case last.Content == "what runs?":
+			return llmtest.Call(llmtest.ToolCall("1", "agents", `{}`)), nil
+		case strings.Contains(last.Content, "scout: look"):
+			return llmtest.Say("the scout"), nil
+		case strings.Contains(last.Content, "has its result now:\n\na red door"):
+			return llmtest.Say("there is a red door"), nil
+		}
+		return llmtest.Say("?"), nil
+	}, nil, "    agents: [scout]\n    background: [scout]\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n")
+	first := w.Worker()
+	id := t.Name()
+	require.Contains(t, w.Must("run", "--chat", "-a", "x", "--id", id, "look"), "the scout looks")
+	gate.Wait(t)
+	first.Kill()
+	w.Worker()
+	w.Roll(id)
+	require.Contains(t, w.Must("send", id, "what runs?"), "the scout")
+	close(gate.Open)
+	w.Eventually("the result wakes the parent", func() bool {
+		return strings.Contains(said(w, id), "there is a red door")
+	})
+	requireAgents(w, id, 2)
+	w.Reset(id, "", 2)
+	w.Eventually("the parent has the result again", func() bool {
+		return strings.Contains(said(w, id), "there is a red door")
+	})
+	requireAgents(w, id, 2)
+	require.Equal(t, 1, strings.Count(said(w, id), "has its result now"))
+}
+
+// requireAgents asserts that an agent and all sub-agents below it are the given number of agents.
+func requireAgents(w *world.World, id string, count int) {
+	tree, err := w.Client.Tree(w.T.Context(), id)
+	require.NoError(w.T, err)
+	require.Len(w.T, tree, count)
+}
+
+// said returns the texts of all messages of an agent, which may be working.
+func said(w *world.World, id string) string {
+	read, err := w.Client.Read(w.T.Context(), id)
+	require.NoError(w.T, err)
+	var texts []string
+	for _, m := range read.Messages {
+		texts = append(texts, m.Content)
+	}
+	return strings.Join(texts, "\n")
+}
