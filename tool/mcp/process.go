@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/reagent-dev/reagent/internal/processgroup"
 )
 
 const (
@@ -28,18 +27,13 @@ const (
 // message.
 var errNothingWritten = errors.New("no byte of the message could be written to the MCP server's stdin")
 
-// processMark is the name of an environment variable that marks the processes of one MCP server. [startProcess] sets the
-// variable to a new value for each start of a server. Child processes inherit the variable, even if they leave the server's
-// process group. [killMarked] finds the processes by this variable.
-const processMark = "REAGENT_MCP_PROCESS"
-
 // process is the running program of a local MCP server. This package has started the program. If the worker crashes, the
 // server's stdin is closed, and most servers then exit. On Linux the kernel also kills the server.
 type process struct {
-	cmd    *exec.Cmd
+	group  *processgroup.Group
 	stdin  *os.File
 	stdout *os.File
-	exited chan struct{} // closed after the server has exited and its other processes have got SIGKILL; see killGroup and killMarked
+	exited chan struct{} // closed after the server has exited, its other processes have got SIGKILL, and its stderr was logged
 	stop   func()        // begins to stop the server and returns at once; may be called several times
 }
 
@@ -64,30 +58,15 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 		}
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0][0], pipes[1][1], pipes[2][1]
-	prepare(cmd)
-	mark := processMark + "=" + uuid.NewString()
-	cmd.Env = append(cmd.Env, mark)
-	started, exited := make(chan error), make(chan struct{})
-	go func() {
-		// Linux sends the parent-death signal when the thread that started the child ends. So this thread must not end
-		// before the child has exited. See prctl(2), PR_SET_PDEATHSIG.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait()
-			close(exited)
-		}
-	}()
-	if err := <-started; err != nil {
+	group, err := processgroup.Start(cmd)
+	if err != nil {
 		closeAll()
 		return nil, err
 	}
 	for _, f := range []*os.File{pipes[0][0], pipes[1][1], pipes[2][1]} {
 		f.Close() // only the server uses these ends of the pipes
 	}
-	p := &process{cmd: cmd, stdin: pipes[0][1], stdout: pipes[1][0], exited: make(chan struct{})}
+	p := &process{group: group, stdin: pipes[0][1], stdout: pipes[1][0], exited: make(chan struct{})}
 	p.stop = sync.OnceFunc(func() {
 		p.stdin.Close()
 		go p.terminate()
@@ -99,11 +78,7 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 		logLines(stderr, log)
 	}()
 	go func() {
-		<-exited
-		// The server may have started processes that are still running. killMarked also ends those that have left the
-		// process group, but only on Linux.
-		killGroup(cmd)
-		killMarked(mark)
+		<-group.Ended()
 		select { // wait for the last lines of stderr, because they may say why the server exited
 		case <-logged:
 		case <-time.After(drainGrace):
@@ -121,14 +96,14 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 // waits up to [stopGrace] for the server to exit and then sends SIGTERM. It waits up to stopGrace again and then sends SIGKILL.
 // terminate returns as soon as the server has exited or SIGKILL was sent.
 func (p *process) terminate() {
-	for _, signal := range []func(*exec.Cmd){terminateGroup, killGroup} {
+	for _, signal := range []func(){p.group.Terminate, p.group.Kill} {
 		timer := time.NewTimer(stopGrace)
 		select {
 		case <-p.exited:
 			timer.Stop()
 			return
 		case <-timer.C:
-			signal(p.cmd)
+			signal()
 		}
 	}
 }

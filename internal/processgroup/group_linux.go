@@ -1,4 +1,4 @@
-package mcp
+package processgroup
 
 import (
 	"bytes"
@@ -10,8 +10,7 @@ import (
 )
 
 // prepare makes the command start in a new process group. Therefore [terminateGroup] and [killGroup] also reach the command's
-// child processes. If the command is `npx`, `uvx` or a shell, the MCP server itself is such a child process. prepare also makes
-// the kernel kill the command if the worker crashes.
+// child processes. prepare also makes the kernel kill the command if the worker crashes.
 func prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

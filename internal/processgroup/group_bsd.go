@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package mcp
+package processgroup
 
 import (
 	"os/exec"
@@ -8,7 +8,7 @@ import (
 )
 
 // prepare makes the command start in a new process group. Therefore [terminateGroup] and [killGroup] also reach the command's
-// child processes. If the command is `npx`, `uvx` or a shell, the MCP server itself is such a child process.
+// child processes.
 func prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // killMarked does nothing on this system. On Linux it kills all processes that have a given environment variable. For this it

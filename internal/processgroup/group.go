@@ -1,0 +1,81 @@
+// Package processgroup starts a command in a process group of its own. The whole group can then be ended: the command and the
+// processes that it has started.
+package processgroup
+
+import (
+	"os/exec"
+	"runtime"
+
+	"github.com/google/uuid"
+)
+
+// variable is the name of an environment variable that marks the processes of one [Group]. [Start] sets the variable to a new
+// value for each command. Child processes inherit the variable, even if they leave the process group. [killMarked] finds the
+// processes by this variable.
+const variable = "REAGENT_PROCESS_GROUP"
+
+// Group is a command that was started by [Start], with the processes that the command has started. On Linux the kernel kills
+// the command if the worker crashes. A Group is safe for concurrent use.
+type Group struct {
+	cmd   *exec.Cmd
+	ended chan struct{}
+	err   error // the result of cmd.Wait; may be read after ended is closed
+}
+
+// Start starts a command in a new process group. It sets the field SysProcAttr of the command and adds a variable to the field
+// Env. Stdin, Stdout and Stderr of the command must be nil or of the type [*os.File]. Otherwise a process that keeps a pipe open
+// could delay the end of the group.
+//
+// When the command has exited, Start kills all processes of the group that are still running. On Linux it also kills processes
+// that have left the group, unless they have changed their environment variables. On systems without process groups, only the
+// command itself is ended.
+func Start(cmd *exec.Cmd) (*Group, error) {
+	prepare(cmd)
+	mark := variable + "=" + uuid.NewString()
+	cmd.Env = append(cmd.Env, mark)
+	started, g := make(chan error), &Group{cmd: cmd, ended: make(chan struct{})}
+	go func() {
+		// Linux sends the parent-death signal when the thread that started the child ends. So this thread must not end
+		// before the child has exited. See prctl(2), PR_SET_PDEATHSIG.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		g.err = cmd.Wait()
+		killGroup(cmd)
+		killMarked(mark)
+		close(g.ended)
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Ended returns a channel that is closed after the command has exited and the other processes of the group were killed.
+func (g *Group) Ended() <-chan struct{} { return g.ended }
+
+// Wait waits until the channel of [Group.Ended] is closed. It returns the error of [exec.Cmd.Wait].
+func (g *Group) Wait() error {
+	<-g.ended
+	return g.err
+}
+
+// Terminate sends SIGTERM to the group. On systems without SIGTERM it does the same as [Group.Kill].
+func (g *Group) Terminate() { g.signal(terminateGroup) }
+
+// Kill sends SIGKILL to the group. On systems without process groups it kills only the command.
+func (g *Group) Kill() { g.signal(killGroup) }
+
+// signal calls the function `send` with the command, unless the group has ended. After the end, the ID of the group may belong to
+// other processes.
+func (g *Group) signal(send func(*exec.Cmd)) {
+	select {
+	case <-g.ended:
+	default:
+		send(g.cmd)
+	}
+}
