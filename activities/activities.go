@@ -58,7 +58,8 @@ type Agent struct {
 	// runs as a sub-agent, it is the priority of the whole sub-agent, but never higher than that of its parent. If it is
 	// zero, the calls have the priority with which the agent was started.
 	Priority int
-	// Approval says which calls of tools and sub-agents need a person's approval. Nil means that no call needs one.
+	// Approval says which calls of tools and sub-agents need a person's approval. Nil means that only calls of tools with
+	// [tool.Spec.AskFirst] need one.
 	Approval ApprovalPolicy
 	// ApprovalTimeout is how long a call waits for a person's decision. After this time, the call is denied. Zero means no limit.
 	ApprovalTimeout time.Duration

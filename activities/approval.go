@@ -14,8 +14,9 @@ import (
 //   - the name of a sub-agent
 //   - "default", which means all other tools and sub-agents
 //
-// The most specific key decides: the name before "files.*", and "files.*" before "default". The rule of a tool or sub-agent
-// without a key is [ApprovalNever]. Therefore no call needs an approval if the policy is nil.
+// The most specific key decides: the name before "files.*", and "files.*" before "default". If no key matches, the rule is
+// [ApprovalAlways] for a tool with [tool.Spec.AskFirst], and [ApprovalNever] for any other tool and for a sub-agent. This also
+// holds if the policy is nil.
 //
 // A key that matches no tool and no sub-agent of the agent is an error of the agent's definition: see [Activities.Check].
 // Otherwise a call could run without approval because of a misspelt name. The key "files.*" may match no tool if `Agent.Tools`
@@ -54,8 +55,8 @@ func (p ApprovalPolicy) check() error {
 
 // needs reports whether each call of a tool or sub-agent needs an approval. `keys` are the keys that match the tool or
 // sub-agent, the most specific first: see [toolKeys]. The method adds the key "default". The parameter `destructive` says
-// whether a call may be destructive.
-func (p ApprovalPolicy) needs(destructive bool, keys ...string) bool {
+// whether a call may be destructive. The parameter `askFirst` is the result if no key of the policy matches.
+func (p ApprovalPolicy) needs(destructive, askFirst bool, keys ...string) bool {
 	for _, key := range append(slices.Clip(keys), defaultKey) {
 		switch rule, ok := p[key]; {
 		case !ok:
@@ -67,7 +68,7 @@ func (p ApprovalPolicy) needs(destructive bool, keys ...string) bool {
 			return true
 		}
 	}
-	return false
+	return askFirst
 }
 
 // checkKeys returns an error for each key of the policy that is neither in `known` nor "default".

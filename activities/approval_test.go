@@ -35,25 +35,46 @@ type source []tool.Tool
 func (s source) Tools(context.Context) ([]tool.Tool, error) { return s, nil }
 
 // approver returns the activities of a worker with the agent "x", which has the given policy, and with these tools: "clock",
-// which is read-only, "price", tools of the server "files", and the server "empty", which has no tools.
+// which is read-only, "price", "shell", which asks first, tools of the server "files", a tool of the server
+// "desk", which asks first, and the server "empty", which has no tools.
 func approver(t *testing.T, conf Agent) (*Activities, error) {
 	t.Helper()
 	nothing := func(context.Context, struct{}) (string, error) { return "", nil }
 	var r tool.Registry
 	require.NoError(t, r.Add(tool.MustFunc("clock", "", tool.ReadOnly, nothing)))
 	require.NoError(t, r.Add(tool.MustFunc("price", "", "", nothing)))
+	shell, err := tool.New(tool.Spec{Name: "shell", AskFirst: true}, func(context.Context, json.RawMessage) (tool.Result, error) {
+		return tool.Result{}, nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, r.Add(shell))
 	require.NoError(t, r.AddSource("files", source{
 		remote{"read", tool.Spec{Effect: tool.ReadOnly}},
 		remote{"append", tool.Spec{NotDestructive: true}},
 		remote{"put", tool.Spec{Effect: tool.Idempotent}},
 		remote{"a.b", tool.Spec{}},
 	}))
+	require.NoError(t, r.AddSource("desk", source{remote{"ask", tool.Spec{AskFirst: true, NotDestructive: true}}}))
 	require.NoError(t, r.AddSource("empty", source{}))
 	conf.Name = "x"
 	return New(Options{
 		Temporal: struct{ client.Client }{}, Tools: &r, Models: map[string]Model{"main": {Model: "m"}},
 		Agents: []Agent{conf, {Name: "helper"}, {Name: "default"}},
 	})
+}
+
+// asked returns the tools and sub-agents of the agent "x" that need an approval, sorted.
+func asked(t *testing.T, a *Activities) []string {
+	t.Helper()
+	d, err := a.define(t.Context(), "x")
+	require.NoError(t, err)
+	var names []string
+	for _, each := range d.Tools {
+		if each.Approval {
+			names = append(names, each.Name)
+		}
+	}
+	return names
 }
 
 func TestMostSpecificKeyOfAPolicyDecides(t *testing.T) {
@@ -77,15 +98,31 @@ func TestMostSpecificKeyOfAPolicyDecides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, err := approver(t, Agent{Tools: []string{"clock", "price", "files.*", "empty.*"}, Agents: []string{"helper", "default"}, Approval: c.policy})
 			require.NoError(t, err)
-			d, err := a.define(t.Context(), "x")
+			require.Equal(t, c.asked, asked(t, a))
+		})
+	}
+}
+
+// A tool that asks first needs an approval unless the policy has a rule for it.
+func TestToolThatAsksFirstNeedsApprovalUnlessARuleSaysOtherwise(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy ApprovalPolicy
+		asked  []string
+	}{
+		"no policy":               {nil, []string{"fs_ask", "shell"}},
+		"no rule":                 {ApprovalPolicy{}, []string{"fs_ask", "shell"}},
+		"rules for other tools":   {ApprovalPolicy{"clock": "never", "helper": "never", "files.read": "never"}, []string{"fs_ask", "shell"}},
+		"default never":           {ApprovalPolicy{"default": "never"}, nil},
+		"default destructive":     {ApprovalPolicy{"default": "destructive"}, []string{"helper", "shell"}},
+		"the tool never":          {ApprovalPolicy{"shell": "never"}, []string{"fs_ask"}},
+		"the tool always":         {ApprovalPolicy{"default": "never", "shell": "always"}, []string{"shell"}},
+		"the tool if destructive": {ApprovalPolicy{"desk.ask": "destructive"}, []string{"shell"}},
+		"the server never":        {ApprovalPolicy{"desk.*": "never"}, []string{"shell"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, err := approver(t, Agent{Tools: []string{"clock", "shell", "files.read", "desk.ask"}, Agents: []string{"helper"}, Approval: c.policy})
 			require.NoError(t, err)
-			var asked []string
-			for _, each := range d.Tools {
-				if each.Approval {
-					asked = append(asked, each.Name)
-				}
-			}
-			require.Equal(t, c.asked, asked)
+			require.Equal(t, c.asked, asked(t, a))
 		})
 	}
 }

@@ -150,7 +150,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		d.Tools = append(d.Tools, agent.Tool{
 			Name: spec.Name, Description: strings.ToValidUTF8(a.redact(spec.Description), "\uFFFD"), Schema: []byte(a.redact(string(spec.Schema))),
 			Ref: b.Ref, Effect: string(spec.Effect), Queue: spec.Queue,
-			Approval: conf.Approval.needs(spec.Destructive(), keys...), ResultMS: spec.ResultTimeout.Milliseconds(),
+			Approval: conf.Approval.needs(spec.Destructive(), spec.AskFirst, keys...), ResultMS: spec.ResultTimeout.Milliseconds(),
 		})
 	}
 	for _, sub := range conf.Agents {
@@ -159,7 +159,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		}
 		t := agent.Tool{
 			Name: sub, Description: a.agents[sub].Description, Schema: []byte(agent.ChildSchema), Agent: sub,
-			Approval: conf.Approval.needs(true, sub),
+			Approval: conf.Approval.needs(true, false, sub),
 			BudgetMS: childBudget(a.agents[sub].Limits.WithDefaults().Time).Milliseconds(), Priority: a.agents[sub].Priority,
 		}
 		if slices.Contains(conf.Background, sub) {

@@ -47,6 +47,10 @@ type Spec struct {
 	// NotDestructive says that the tool only adds: a call neither changes nor deletes what exists. False means that a call may do
 	// so, unless the effect is [ReadOnly].
 	NotDestructive bool `json:"not_destructive,omitempty"`
+	// AskFirst says that a call needs a person's approval if the approval policy of the agent has no rule for the tool. A rule for
+	// the tool, for its MCP server or for "default" decides instead of AskFirst. False means that a call without a rule needs no
+	// approval.
+	AskFirst bool `json:"ask_first,omitempty"`
 	// ResultTimeout is how long a call with the effect [External] waits for its result. After this time, the model gets an error
 	// result. Zero means no limit. It has no meaning for other effects.
 	ResultTimeout time.Duration `json:"result_timeout,omitempty"`
