@@ -1,14 +1,17 @@
-// Package builtin has the built-in tools of the worker: arithmetic, the current time, reading files below one folder, and
-// HTTP GET requests. All tools are read-only.
+// Package builtin has the built-in tools of the worker: arithmetic, the current time, HTTP GET requests, and reading and writing
+// files below one folder.
 //
 // A model writes the arguments of the tools, and a model may follow instructions in any text that it has read. So each tool
-// limits the time of a call and the size of its result, and no tool reads anything that [Options] does not allow.
+// limits the time of a call and the size of its result, and no tool reads or writes anything that [Options] does not allow. Calls
+// of the tools that change something need a person's approval, unless the approval policy of the agent has a rule for them: see
+// [tool.Spec.AskFirst].
 package builtin
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/reagent-dev/reagent/tool"
@@ -16,14 +19,17 @@ import (
 
 // Options configure the built-in tools. With the zero value, [Tools] returns only the tools that need no configuration.
 type Options struct {
-	// Root is the folder that the file tools can read, including its subfolders. The tools do not follow a symbolic link that
+	// Root is the folder that the file tools can read and write, including its subfolders. The tools do not follow a symbolic link that
 	// leads out of this folder. If Root is empty, there are no file tools.
 	Root string
-	// Secret lists the paths of files that the file tools must not read. The tools also refuse such a file under another name,
+	// Secret lists the paths of files that the file tools must neither read nor write. The tools also refuse such a file under another name,
 	// for example through a hard link or a symbolic link. The files need not exist.
 	Secret []string
-	// MaxFileBytes limits the size, in bytes, of the files that the tool `search_files` reads. The tool skips larger files.
-	// Defaults to 4 MiB.
+	// Protected lists the paths of files that the file tools must not write, such as the configuration of the worker. As with
+	// Secret, another name for such a file does not help. The files need not exist.
+	Protected []string
+	// MaxFileBytes limits the size, in bytes, of the files that the tool `search_files` reads and that the tools `write_file` and
+	// `edit_file` write. The tool `search_files` skips larger files. Defaults to 4 MiB.
 	MaxFileBytes int64
 
 	// AllowPrivate lets the tool `http_get` connect to loopback, private and link-local addresses. The metadata service of a
@@ -41,7 +47,7 @@ type Options struct {
 }
 
 // Tools returns the built-in tools `calculator`, `current_time` and `http_get`. If [Options.Root] is set, Tools also returns
-// `list_files`, `read_file` and `search_files`. Tools returns an error if Options.Root is set but is not an existing folder.
+// `list_files`, `read_file`, `search_files`, `write_file` and `edit_file`. Tools returns an error if Options.Root is set but is not an existing folder.
 func Tools(o Options) ([]tool.Tool, error) {
 	if o.MaxFileBytes <= 0 {
 		o.MaxFileBytes = 4 << 20
@@ -68,6 +74,6 @@ func Tools(o Options) ([]tool.Tool, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("the root folder of the file tools cannot be used: %s is not a folder", path)
 	}
-	r := root{path: path, secret: o.Secret, maxFileBytes: o.MaxFileBytes}
-	return append(tools, r.listFiles(), r.readFile(), r.searchFiles()), nil
+	r := root{path: path, secret: o.Secret, protected: o.Protected, maxFileBytes: o.MaxFileBytes, writing: &sync.Mutex{}}
+	return append(tools, r.listFiles(), r.readFile(), r.searchFiles(), r.writeFile(), r.editFile()), nil
 }

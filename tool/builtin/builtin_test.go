@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -24,8 +25,11 @@ func newKit(t *testing.T, o builtin.Options) kit {
 	require.NoError(t, err)
 	k := kit{t: t, tools: map[string]tool.Tool{}}
 	for _, tl := range tools {
-		require.Equal(t, tool.ReadOnly, tl.Spec().Effect)
-		k.tools[tl.Spec().Name] = tl
+		spec := tl.Spec()
+		effect := map[string]tool.Effect{"write_file": tool.Idempotent, "edit_file": tool.AtMostOnce, "shell": tool.AtMostOnce}[spec.Name]
+		require.Equal(t, cmp.Or(effect, tool.ReadOnly), spec.Effect, spec.Name)
+		require.Equal(t, spec.Effect != tool.ReadOnly, spec.AskFirst, "a tool that changes something asks first: %s", spec.Name)
+		k.tools[spec.Name] = tl
 	}
 	return k
 }
@@ -60,7 +64,7 @@ func (k kit) fails(name string, args map[string]any) string {
 
 func TestFileToolsNeedARoot(t *testing.T) {
 	require.Len(t, newKit(t, builtin.Options{}).tools, 3)
-	require.Len(t, newKit(t, builtin.Options{Root: t.TempDir()}).tools, 6)
+	require.Len(t, newKit(t, builtin.Options{Root: t.TempDir()}).tools, 8)
 	_, err := builtin.Tools(builtin.Options{Root: t.TempDir() + "/none"})
 	require.Error(t, err)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/reagent-dev/reagent/tool"
@@ -44,7 +45,7 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	}
 	defer dir.Close()
 	name := clean(in.Path)
-	f, info, err := r.openFile(dir, name)
+	f, info, err := r.openFile(dir, name, os.O_RDONLY)
 	if err != nil {
 		return "", err
 	}

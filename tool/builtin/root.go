@@ -9,16 +9,19 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"syscall"
 )
 
-// root is the folder that the file tools can read. Each call of a tool opens the folder again. Therefore the tools still work
+// root is the folder that the file tools can read and write. Each call of a tool opens the folder again. Therefore the tools still work
 // after the folder was replaced. The tools open all files through [os.Root], which does not follow a link or ".." out of the
 // folder.
 type root struct {
 	path         string
 	secret       []string // Options.Secret
+	protected    []string // Options.Protected
 	maxFileBytes int64
+	writing      *sync.Mutex // held while a file is read and replaced
 }
 
 // open opens the root folder for one call of a tool. The caller must close the returned [os.Root].
@@ -34,13 +37,13 @@ func (r root) open() (*os.Root, error) {
 // the root folder.
 func clean(name string) string { return path.Clean(strings.TrimLeft(name, "/")) }
 
-// openFile opens a file for one of the file tools. `name` is the path of the file within the root folder `dir`. openFile
-// returns an error for three kinds of files: a file that is not regular, a file that is listed in [Options.Secret], and a file
+// openFile opens a file for one of the file tools. `name` is the path of the file within the root folder `dir`. The parameter
+// `access` is [os.O_RDONLY] or [os.O_RDWR]. openFile returns an error for three kinds of files: a file that is not regular, a file that is listed in [Options.Secret], and a file
 // of the proc file system. The caller must close the returned file.
-func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
+func (r root) openFile(dir *os.Root, name string, access int) (*os.File, fs.FileInfo, error) {
 	// With O_NONBLOCK, opening a named pipe does not block. Reading from a file that is not regular, such as a named pipe or a
 	// device, could block or have side effects.
-	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := dir.OpenFile(name, access|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, readableError(name, err)
 	}
@@ -52,8 +55,8 @@ func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error)
 		err = fmt.Errorf("%s is a folder", name)
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("%s is not a regular file", name)
-	case r.isSecret(info) || ofKernel(f):
-		err = fmt.Errorf("%s may not be read: it can hold a secret of the worker", name)
+	case isFile(r.secret, info) || ofKernel(f):
+		err = fmt.Errorf("%s may not be read or changed: it can hold a secret of the worker", name)
 	default:
 		return f, info, nil
 	}
@@ -61,12 +64,12 @@ func (r root) openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error)
 	return nil, nil, err
 }
 
-// isSecret reports whether a file is listed in [Options.Secret]. It compares the files and not their names. Therefore it also
-// recognises a secret file that was opened through a link.
-func (r root) isSecret(info fs.FileInfo) bool {
-	// The secret files are looked up at each call, because a secret may be replaced by a new file.
-	for _, path := range r.secret {
-		if secret, err := os.Stat(path); err == nil && os.SameFile(secret, info) {
+// isFile reports whether a file is one of the files with the given paths. It compares the files and not their names. Therefore it
+// also recognises a file that was opened through a link.
+func isFile(paths []string, info fs.FileInfo) bool {
+	// The paths are looked up at each call, because a secret may be replaced by a new file.
+	for _, path := range paths {
+		if listed, err := os.Stat(path); err == nil && os.SameFile(listed, info) {
 			return true
 		}
 	}
@@ -86,7 +89,7 @@ func readableError(name string, err error) error {
 		err = pathErr.Err
 	}
 	if strings.Contains(err.Error(), "escapes") { // os.Root has no exported error for this
-		return fmt.Errorf("%s is outside of the folder that may be read", name)
+		return fmt.Errorf("%s is outside of the folder of the file tools", name)
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }

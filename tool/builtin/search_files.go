@@ -130,7 +130,7 @@ type search struct {
 // and not searched. The method returns [fs.SkipAll] if there are more matches than the call may show. After the end of the
 // context, it returns the error of the context.
 func (s *search) file(ctx context.Context, name string) error {
-	f, info, err := s.root.openFile(s.dir, name)
+	f, info, err := s.root.openFile(s.dir, name, os.O_RDONLY)
 	if err != nil {
 		s.skipped++
 		return nil
