@@ -5,6 +5,8 @@ package processgroup
 import (
 	"os/exec"
 	"runtime"
+	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -14,12 +16,16 @@ import (
 // processes by this variable.
 const variable = "REAGENT_PROCESS_GROUP"
 
+// pollInterval is the time between two looks at whether a process group still has processes. No system reports the end of a group.
+const pollInterval = 10 * time.Millisecond
+
 // Group is a command that was started by [Start], with the processes that the command has started. On Linux the kernel kills
 // the command if the worker crashes. A Group is safe for concurrent use.
 type Group struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
-	err   error // the result of cmd.Wait; may be read after ended is closed
+	err   error        // the result of cmd.Wait; may be read after ended is closed
+	until atomic.Int64 // the time until which processes may still run after SIGTERM, in nanoseconds since 1970; see Terminate
 }
 
 // Start starts a command in a new process group. It sets the field SysProcAttr of the command and adds a variable to the field
@@ -45,6 +51,9 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 			return
 		}
 		g.err = cmd.Wait()
+		for time.Now().UnixNano() < g.until.Load() && groupRuns(cmd) {
+			time.Sleep(pollInterval)
+		}
 		killGroup(cmd)
 		killMarked(mark)
 		close(g.ended)
@@ -64,8 +73,13 @@ func (g *Group) Wait() error {
 	return g.err
 }
 
-// Terminate sends SIGTERM to the group. On systems without SIGTERM it does the same as [Group.Kill].
-func (g *Group) Terminate() { g.signal(terminateGroup) }
+// Terminate sends SIGTERM to the group. If the command exits, the other processes of the group may run on until `grace` has passed
+// since the call of Terminate. Then they are killed. The command itself is not killed after this time: see [Group.Kill]. On
+// systems without SIGTERM, Terminate does the same as Kill.
+func (g *Group) Terminate(grace time.Duration) {
+	g.until.Store(time.Now().Add(grace).UnixNano())
+	g.signal(terminateGroup)
+}
 
 // Kill sends SIGKILL to the group. On systems without process groups it kills only the command.
 func (g *Group) Kill() { g.signal(killGroup) }

@@ -3,6 +3,7 @@
 package processgroup
 
 import (
+	"errors"
 	"os/exec"
 	"syscall"
 )
@@ -12,3 +13,9 @@ func terminateGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.
 
 // killGroup sends SIGKILL to the process group of the command.
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+// groupRuns reports whether the process group of the command still has processes. A process that has exited counts until its parent
+// has waited for it.
+func groupRuns(cmd *exec.Cmd) bool {
+	return !errors.Is(syscall.Kill(-cmd.Process.Pid, 0), syscall.ESRCH)
+}

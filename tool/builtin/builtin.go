@@ -1,5 +1,5 @@
-// Package builtin has the built-in tools of the worker: arithmetic, the current time, HTTP GET requests, and reading and writing
-// files below one folder.
+// Package builtin has the built-in tools of the worker: arithmetic, the current time, HTTP GET requests, reading and writing files
+// below one folder, and commands of a shell.
 //
 // A model writes the arguments of the tools, and a model may follow instructions in any text that it has read. So each tool
 // limits the time of a call and the size of its result, and no tool reads or writes anything that [Options] does not allow. Calls
@@ -8,6 +8,7 @@
 package builtin
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,12 +43,16 @@ type Options struct {
 	// decompression. Defaults to 1 MiB.
 	MaxHTTPBytes int64
 
+	// Shell configures the tool `shell`. If Shell is nil, there is no such tool.
+	Shell *Shell
+
 	// Now returns the current time for the tool `current_time`. Defaults to [time.Now].
 	Now func() time.Time
 }
 
 // Tools returns the built-in tools `calculator`, `current_time` and `http_get`. If [Options.Root] is set, Tools also returns
-// `list_files`, `read_file`, `search_files`, `write_file` and `edit_file`. Tools returns an error if Options.Root is set but is not an existing folder.
+// `list_files`, `read_file`, `search_files`, `write_file` and `edit_file`. If [Options.Shell] is set, Tools also returns `shell`.
+// Tools returns an error if Options.Root is set but is not an existing folder, or if [Shell.Folder] is not an existing folder.
 func Tools(o Options) ([]tool.Tool, error) {
 	if o.MaxFileBytes <= 0 {
 		o.MaxFileBytes = 4 << 20
@@ -62,18 +67,36 @@ func Tools(o Options) ([]tool.Tool, error) {
 		o.Now = time.Now
 	}
 	tools := []tool.Tool{calculator(), currentTime(o.Now), httpGet(o)}
+	if o.Shell != nil {
+		shell, err := newShell(*o.Shell)
+		if err != nil {
+			return nil, fmt.Errorf("the working folder of the tool shell cannot be used: %w", err)
+		}
+		tools = append(tools, shell)
+	}
 	if o.Root == "" {
 		return tools, nil
 	}
-	path, err := filepath.Abs(o.Root)
+	path, err := existingFolder(o.Root)
 	if err != nil {
 		return nil, fmt.Errorf("the root folder of the file tools cannot be used: %w", err)
 	}
-	if info, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("the root folder of the file tools cannot be used: %w", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("the root folder of the file tools cannot be used: %s is not a folder", path)
-	}
 	r := root{path: path, secret: o.Secret, protected: o.Protected, maxFileBytes: o.MaxFileBytes, writing: &sync.Mutex{}}
 	return append(tools, r.listFiles(), r.readFile(), r.searchFiles(), r.writeFile(), r.editFile()), nil
+}
+
+// existingFolder returns the absolute path of a folder. It returns an error if the folder does not exist.
+func existingFolder(path string) (string, error) {
+	if path == "" {
+		return "", errors.New("the path is empty")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", path)
+	}
+	return path, err
 }

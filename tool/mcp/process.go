@@ -96,7 +96,7 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 // waits up to [stopGrace] for the server to exit and then sends SIGTERM. It waits up to stopGrace again and then sends SIGKILL.
 // terminate returns as soon as the server has exited or SIGKILL was sent.
 func (p *process) terminate() {
-	for _, signal := range []func(){p.group.Terminate, p.group.Kill} {
+	for _, signal := range []func(){func() { p.group.Terminate(0) }, p.group.Kill} {
 		timer := time.NewTimer(stopGrace)
 		select {
 		case <-p.exited:
