@@ -34,6 +34,18 @@ func (r *reader) check(cfg *Config) {
 		r.checkAgent("agents."+name, cfg.Agents[name], cfg)
 	}
 	r.checkCycles(cfg)
+	r.checkShell(cfg.Tools.Shell)
+}
+
+// checkShell reports the problems of the field `shell` of `builtin`. `s` is nil if the file has no such field or if its value is null.
+func (r *reader) checkShell(s *Shell) {
+	const path = "builtin.shell"
+	switch {
+	case s == nil && r.present(path):
+		r.problemf(path, "is empty; write {} for a shell with the defaults, or remove it")
+	case s != nil && s.Timeout > MaxShellTimeout:
+		r.problemf(path+".timeout", "must be at most %v, not %v, because a worker ends every call of a tool after 10m", MaxShellTimeout, s.Timeout)
+	}
 }
 
 func (r *reader) checkModel(path string, m Model) {

@@ -34,7 +34,12 @@ const (
 	DefaultAnthropicURL = "https://api.anthropic.com"
 	DefaultModelTimeout = 10 * time.Minute
 	DefaultMCPTimeout   = time.Minute
+	DefaultShellTimeout = 2 * time.Minute
 )
+
+// MaxShellTimeout is the largest value of [Shell.Timeout]. A worker ends every call of a tool after 10 minutes. A command must end
+// before that, because otherwise its output would be lost.
+const MaxShellTimeout = 9 * time.Minute
 
 // Config is the content of a valid configuration file, with all defaults set. It is safe for concurrent use, because nothing
 // modifies it after [Load] or [Parse].
@@ -199,11 +204,25 @@ func (a Agent) Models() []string { return append([]string{a.Model}, a.Fallback..
 
 // Tools configures the built-in tools.
 type Tools struct {
-	// Root is the folder that the file tools can read. In the file, this field is `files_root`. A relative path there is
+	// Root is the folder that the file tools can read and write. In the file, this field is `files_root`. A relative path there is
 	// relative to the folder of the configuration file. Defaults to that folder.
 	Root string
 	// HTTPAllowPrivate lets the tool `http_get` connect to private and loopback addresses.
 	HTTPAllowPrivate bool
+	// Shell configures the tool `shell`. Nil means that there is no such tool.
+	Shell *Shell
+}
+
+// Shell configures the built-in tool `shell`, which runs commands as the user of the worker.
+type Shell struct {
+	// Folder is the working folder of the commands. A relative path in the file is relative to the folder of the configuration
+	// file. Defaults to [Tools.Root].
+	Folder string
+	// Timeout limits the duration of one command. It is at most [MaxShellTimeout]. Defaults to [DefaultShellTimeout].
+	Timeout time.Duration
+	// Env has the names of environment variables of the worker that commands get in addition to a few others: see
+	// [Shell.ResolveEnv].
+	Env []string
 }
 
 // Load reads and validates the configuration file with the given path. The error is an [*Error] if the content is wrong.

@@ -66,8 +66,11 @@ func TestEveryFieldIsRead(t *testing.T) {
 	cold.Params.Temperature = new(0.0)
 	require.Equal(t, &Config{
 		TaskQueue: "support",
-		Tools:     Tools{Root: "testdata/valid/data", HTTPAllowPrivate: true},
-		External:  map[string]External{"deploy": {Description: "deploys a version", Arguments: json.RawMessage(`{"type":"object"}`), Timeout: 48 * time.Hour}},
+		Tools: Tools{
+			Root: "testdata/valid/data", HTTPAllowPrivate: true,
+			Shell: &Shell{Folder: "testdata/valid/work", Timeout: 5 * time.Minute, Env: []string{"GOPATH", "GOPROXY"}},
+		},
+		External: map[string]External{"deploy": {Description: "deploys a version", Arguments: json.RawMessage(`{"type":"object"}`), Timeout: 48 * time.Hour}},
 		Models: map[string]Model{
 			"main":   main,
 			"cold":   cold,
@@ -89,12 +92,12 @@ func TestEveryFieldIsRead(t *testing.T) {
 		},
 		Agents: map[string]Agent{
 			"assistant": {
-				Description:  "answers questions about the files",
-				Model:        "main",
-				Instructions: "You are …\n\n  Indented.\n",
-				Tools:        []string{"calculator", "read_file", "airline.*", "files.list"},
-				Agents:       []string{"researcher"},
-				Background:   []string{"researcher"},
+				Description:     "answers questions about the files",
+				Model:           "main",
+				Instructions:    "You are …\n\n  Indented.\n",
+				Tools:           []string{"calculator", "read_file", "airline.*", "files.list"},
+				Agents:          []string{"researcher"},
+				Background:      []string{"researcher"},
 				ApprovalTimeout: 24 * time.Hour,
 				Approval: map[string]string{
 					"default": "destructive", "read_file": "never", "airline.*": "always", "airline.search": "never", "files.list": "always",
@@ -249,4 +252,21 @@ func TestExampleIsValidAndTheReadmesOwn(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
 	require.Contains(t, string(readme), "```yaml\n"+string(example)+"```\n")
+}
+
+// Without `builtin.shell` there is no shell. Its folder defaults to files_root.
+func TestShellIsConfiguredOnlyIfTheFileSaysSo(t *testing.T) {
+	for builtin, want := range map[string]*Shell{
+		"{}":                                 nil,
+		"{files_root: data}":                 nil,
+		"{shell: {}}":                        {Folder: "conf", Timeout: DefaultShellTimeout},
+		"{files_root: data, shell: {}}":      {Folder: "conf/data", Timeout: DefaultShellTimeout},
+		"{shell: {folder: ../w}}":            {Folder: "w", Timeout: DefaultShellTimeout},
+		"{shell: {folder: /w, timeout: 9m}}": {Folder: "/w", Timeout: 9 * time.Minute},
+	} {
+		cfg, err := Parse("conf/agents.yaml", []byte("models: {m: {model: m}}\nagents: {a: {model: m}}\nbuiltin: "+builtin+"\n"))
+		require.NoError(t, err)
+		require.Equal(t, want, cfg.Tools.Shell, builtin)
+		require.Equal(t, []string{"conf/agents.yaml"}, cfg.ProtectedFiles())
+	}
 }

@@ -128,6 +128,24 @@ func (m Model) ResolveHeaders() (map[string]string, error) { return resolveAll("
 // [MCPServer.ResolveHeaders].
 func (m Model) ResolveQuery() (map[string]string, error) { return resolveAll("query", m.Query) }
 
+// ResolveEnv returns the environment variables whose names are in `Env`, with their values. It is an error if a variable is not set. A
+// variable that is set may be empty.
+func (s Shell) ResolveEnv() (map[string]string, error) {
+	env := map[string]string{}
+	var errs []error
+	for i, name := range s.Env {
+		value, ok := os.LookupEnv(name)
+		if !ok {
+			errs = append(errs, fmt.Errorf("env[%d]: the environment variable %s is not set", i, name))
+		}
+		env[name] = value
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return env, nil
+}
+
 // APIKey returns the model's API key. Each call reads the file or the environment variable again. APIKey returns "" if the
 // configuration names neither a file nor a variable. It returns an error if the file or the variable is missing or empty.
 func (m Model) APIKey() (string, error) {
@@ -152,9 +170,9 @@ func (m Model) APIKey() (string, error) {
 	return key, nil
 }
 
-// CheckEnvironment checks the environment variables and files to which the models and MCP servers of agents refer. If a variable
-// is not set, if a file cannot be read or is empty, or if an API key is empty, CheckEnvironment returns an [*Error]. This error
-// has all such problems. A worker calls CheckEnvironment before it starts.
+// CheckEnvironment checks the environment variables and files to which the models, the MCP servers and the tool `shell` of agents
+// refer. If a variable is not set, if a file cannot be read or is empty, or if an API key is empty, CheckEnvironment returns an
+// [*Error]. This error has all such problems. A worker calls CheckEnvironment before it starts.
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem
 	models, servers := map[string]bool{}, map[string]bool{}
@@ -192,6 +210,13 @@ func (c *Config) CheckEnvironment() error {
 		}
 		resolve(c.MCPServers[name].Env, unset("mcp_servers."+name+".env"))
 		resolve(c.MCPServers[name].Headers, unset("mcp_servers."+name+".headers"))
+	}
+	if c.userOf(shellTool) != "" {
+		for i, name := range c.Tools.Shell.Env {
+			if _, ok := os.LookupEnv(name); !ok {
+				problems = append(problems, c.source.at(fmt.Sprintf("builtin.shell.env[%d]", i), "the environment variable %s is not set", name))
+			}
+		}
 	}
 	return newError(problems)
 }

@@ -38,6 +38,13 @@ func Parse(name string, data []byte) (*Config, error) {
 		return nil, err
 	}
 	cfg.Tools.Root = beside(name, cfg.Tools.Root)
+	if shell := cfg.Tools.Shell; shell != nil {
+		if shell.Folder == "" {
+			shell.Folder = cfg.Tools.Root
+		} else {
+			shell.Folder = beside(name, shell.Folder)
+		}
+	}
 	cfg.source = r.source
 	return cfg, nil
 }
@@ -77,6 +84,7 @@ func (r *reader) config(p place) *Config {
 			r.object(p, keys{
 				"files_root":         r.text(&cfg.Tools.Root),
 				"http_allow_private": r.boolean(&cfg.Tools.HTTPAllowPrivate),
+				"shell":              func(p place) { cfg.Tools.Shell = r.shell(p) },
 			})
 		},
 	})
@@ -230,7 +238,7 @@ func (r *reader) agent(p place) Agent {
 		"instructions":     r.text(&a.Instructions),
 		"tools":            r.texts(&a.Tools),
 		"agents":           r.texts(&a.Agents),
-		"background":   r.texts(&a.Background),
+		"background":       r.texts(&a.Background),
 		"keep_agents":      r.boolean(&a.KeepAgents),
 		"priority":         r.integer(&a.Priority, 1, 5),
 		"approval":         func(p place) { a.Approval = r.approval(p) },
@@ -261,6 +269,23 @@ func (r *reader) external(p place) External {
 		"timeout":     r.duration(&e.Timeout),
 	})
 	return e
+}
+
+// shell reads the field `shell` of `builtin`.
+func (r *reader) shell(p place) *Shell {
+	s := &Shell{Timeout: DefaultShellTimeout}
+	r.object(p, keys{
+		"folder":  r.text(&s.Folder),
+		"timeout": r.duration(&s.Timeout),
+		"env": func(p place) {
+			r.list(p, func(item place) {
+				var name string
+				r.matching(&name, envName, "must be the name of an environment variable of the worker, such as GOPATH, and never its value")(item)
+				s.Env = append(s.Env, name)
+			})
+		},
+	})
+	return s
 }
 
 // schema returns a function that reads a JSON schema into `to`.

@@ -15,8 +15,8 @@ import (
 )
 
 // Secrets returns values that may be secret. A worker hides these values in texts from endpoints and tools. They are the API
-// keys, headers and URL queries of models; the environment variables, headers and URL queries of MCP servers; and the keys for
-// Temporal and its codec server, which are in the environment. Secrets omits values that cannot be read;
+// keys, headers and URL queries of models; the environment variables, headers and URL queries of MCP servers; the environment
+// variables in [Shell.Env]; and the keys for Temporal and its codec server, which are in the environment. Secrets omits values that cannot be read;
 // [Config.CheckEnvironment] reports them.
 func (c *Config) Secrets() []string {
 	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
@@ -49,6 +49,11 @@ func (c *Config) Secrets() []string {
 			for _, value := range values {
 				add(value)
 			}
+		}
+	}
+	if c.Tools.Shell != nil {
+		for _, name := range c.Tools.Shell.Env {
+			add(os.Getenv(name))
 		}
 	}
 	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
@@ -88,33 +93,56 @@ func filesIn(values map[string]string) []string {
 	return files
 }
 
-// fileTools has the names of the built-in tools that read files below `files_root`.
-var fileTools = []string{"list_files", "read_file", "search_files"}
+// ProtectedFiles returns the paths of files that the file tools of a worker must not write. This is the configuration file: a model
+// that could write it could give itself other tools and approvals.
+func (c *Config) ProtectedFiles() []string { return []string{c.source.file} }
+
+// fileTools has the names of the built-in tools that read or write files below `files_root`.
+var fileTools = []string{"list_files", "read_file", "search_files", "write_file", "edit_file"}
+
+// shellTool is the name of the built-in tool that runs commands.
+const shellTool = "shell"
+
+// userOf returns the name of the first agent that has one of the given built-in tools. It returns "" if there is no such agent. The
+// tool `shell` counts only if `builtin.shell` is set. Otherwise it is a Go tool with this name.
+func (c *Config) userOf(tools ...string) string {
+	for _, name := range sorted(c.Agents) {
+		for _, t := range c.Agents[name].Tools {
+			if slices.Contains(tools, t) && (t != shellTool || c.Tools.Shell != nil) {
+				return name
+			}
+		}
+	}
+	return ""
+}
 
 // CheckFiles returns an [*Error] if the file tools of an agent could read a file with a secret. Such a file is the key file of a
 // model, or a file to which a header, a URL query or an environment variable refers. CheckFiles follows symbolic links. The error
 // names each such file that is below `files_root`. A link below `files_root` to a file elsewhere is allowed, because the file tools
-// do not follow the link. If no agent has a file tool, CheckFiles returns nil. A worker calls CheckFiles before it starts.
+// do not follow the link. If an agent has the tool `shell`, the error also names each such file below the working folder of its
+// commands, although commands can read all other files of the worker's user, too. If no agent has such a tool, CheckFiles returns
+// nil. A worker calls CheckFiles before it starts.
 func (c *Config) CheckFiles() error {
-	reader := ""
-	for _, name := range sorted(c.Agents) {
-		if slices.ContainsFunc(c.Agents[name].Tools, func(t string) bool { return slices.Contains(fileTools, t) }) {
-			reader = cmp.Or(reader, name)
-		}
+	type area struct{ field, folder, reader string }
+	var areas []area
+	if agent := c.userOf(fileTools...); agent != "" {
+		areas = append(areas, area{"files_root", c.Tools.Root, "the file tools of agent " + agent})
 	}
-	if reader == "" {
-		return nil
+	if agent := c.userOf(shellTool); agent != "" {
+		areas = append(areas, area{"shell.folder", c.Tools.Shell.Folder, "the commands of agent " + agent})
 	}
 	var problems []Problem
 	check := func(path, file string) {
-		switch inside, err := below(c.Tools.Root, file); {
-		case errors.Is(err, fs.ErrNotExist): // CheckEnvironment reports a missing file that an agent needs
-		case err != nil:
-			problems = append(problems, c.source.at(path, "%v", err))
-		case inside:
-			problems = append(problems, c.source.at(path,
-				"%s is below builtin.files_root (%s), where the file tools of agent %s can read it; move it out, or set files_root to another folder",
-				file, c.Tools.Root, reader))
+		for _, a := range areas {
+			switch inside, err := below(a.folder, file); {
+			case errors.Is(err, fs.ErrNotExist): // CheckEnvironment reports a missing file that an agent needs
+			case err != nil:
+				problems = append(problems, c.source.at(path, "%v", err))
+			case inside:
+				problems = append(problems, c.source.at(path,
+					"%s is below builtin.%s (%s), where %s can read it; move it out, or set %s to another folder",
+					file, a.field, a.folder, a.reader, a.field))
+			}
 		}
 	}
 	for _, name := range sorted(c.Models) {

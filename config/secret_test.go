@@ -31,6 +31,9 @@ func TestAttackKeyFileBelowTheRootOfTheFileToolsIsRefused(t *testing.T) {
 		{"root/keys/main", "link-to-root", "read_file", true},
 		{"link-into-root", "root", "read_file", true},
 		{"..main", ".", "read_file", true},
+		{"root/keys/main", "root", "write_file", true},
+		{"root/keys/main", "root", "edit_file", true},
+		{"root/keys/main", "root", "calculator, shell", false}, // there is no such built-in tool without builtin.shell
 		{"root/keys/main", "root", "calculator", false},
 		{"outside/main", "root", "read_file", false},
 		{"root/link-out", "root", "read_file", false},
@@ -69,4 +72,31 @@ agents:
 		require.Contains(t, cfg.Secrets(), secret)
 	}
 	require.NotContains(t, cfg.Secrets(), "")
+}
+
+// A command could read the key file by accident, for example with grep. The variables of commands are hidden as other secrets are.
+func TestAttackKeyFileBelowTheFolderOfCommandsIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "work"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "data"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "work", "key"), []byte("sk-1"), 0o600))
+	t.Setenv("TOKEN_OF_COMMANDS", "token-1")
+	parse := func(folder, tools string) *Config {
+		cfg, err := Parse(filepath.Join(dir, "agents.yaml"), fmt.Appendf(nil,
+			"models:\n  m: {model: x, api_key_file: work/key}\nbuiltin: {files_root: data, shell: {folder: %s, env: [TOKEN_OF_COMMANDS, UNSET_VARIABLE]}}\nagents:\n  a: {model: m, tools: [%s]}\n", folder, tools))
+		require.NoError(t, err)
+		return cfg
+	}
+	require.NoError(t, parse("data", "shell, read_file").CheckFiles())
+	require.NoError(t, parse("work", "read_file").CheckFiles())
+	require.ErrorContains(t, parse("work", "shell").CheckFiles(), "is below builtin.shell.folder ("+filepath.Join(dir, "work")+"), where the commands of agent a can read it; move it out")
+	require.Contains(t, parse("data", "shell").Secrets(), "token-1")
+	require.ErrorContains(t, parse("data", "shell").CheckEnvironment(), "agents.yaml:3: builtin.shell.env[1]: the environment variable UNSET_VARIABLE is not set")
+	require.NoError(t, parse("data", "read_file").CheckEnvironment(), "no agent has the shell")
+	_, err := parse("data", "shell").Tools.Shell.ResolveEnv()
+	require.EqualError(t, err, "env[1]: the environment variable UNSET_VARIABLE is not set")
+	t.Setenv("UNSET_VARIABLE", "")
+	env, err := parse("data", "shell").Tools.Shell.ResolveEnv()
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"TOKEN_OF_COMMANDS": "token-1", "UNSET_VARIABLE": ""}, env)
 }

@@ -20,8 +20,11 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	options := reagent.Options{
 		TaskQueue: cfg.TaskQueue, Models: map[string]reagent.Model{}, KeepDir: o.Keep, Secrets: redact.OnlyRandom(cfg.Secrets()),
 	}
-	var err error
-	options.Tools, err = builtin.Tools(builtin.Options{Root: cfg.Tools.Root, Secret: cfg.SecretFiles(), AllowPrivate: cfg.Tools.HTTPAllowPrivate})
+	tools, err := builtinOptions(cfg)
+	if err != nil {
+		return options, err
+	}
+	options.Tools, err = builtin.Tools(tools)
 	if err != nil {
 		return options, err
 	}
@@ -81,6 +84,34 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 		}
 	}
 	return options, nil
+}
+
+// builtinOptions converts the field `builtin` of the configuration. It returns an error if an environment variable for the tool `shell`
+// is not set and an agent has this tool. If no agent has it, builtinOptions leaves it out.
+func builtinOptions(cfg *config.Config) (builtin.Options, error) {
+	options := builtin.Options{
+		Root: cfg.Tools.Root, Secret: cfg.SecretFiles(), Protected: cfg.ProtectedFiles(), AllowPrivate: cfg.Tools.HTTPAllowPrivate,
+	}
+	shell := cfg.Tools.Shell
+	if shell == nil || !usesTool(cfg, "shell") {
+		return options, nil
+	}
+	env, err := shell.ResolveEnv()
+	if err != nil {
+		return options, fmt.Errorf("builtin.shell: %w", err)
+	}
+	options.Shell = &builtin.Shell{Folder: shell.Folder, Timeout: shell.Timeout, Env: env}
+	return options, nil
+}
+
+// usesTool reports whether an agent has the given tool.
+func usesTool(cfg *config.Config, tool string) bool {
+	for _, a := range cfg.Agents {
+		if slices.Contains(a.Tools, tool) {
+			return true
+		}
+	}
+	return false
 }
 
 // approvalPolicy converts the field `approval` of an agent. The result is nil if the field is nil.

@@ -12,7 +12,7 @@ import (
 
 // The configuration in this test sets every setting. The test fails if a setting does not reach the options of the plugin.
 func TestEverySettingReachesTheAgent(t *testing.T) {
-	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KEY", "HEADER"} {
+	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KEY", "HEADER", "TEMPORAL_CONFIG_FILE"} {
 		t.Setenv(name, "value-of-"+name)
 	}
 	cfg, err := config.Parse("agents.yaml", []byte(`
@@ -34,6 +34,7 @@ models:
     rate: {requests_per_minute: 10, tokens_per_minute: 1000}
   small: {model: small}
   claude: {provider: anthropic, model: opus, prompt_cache: false}
+builtin: {files_root: ., http_allow_private: true, shell: {folder: ., timeout: 1m, env: [HEADER]}}
 mcp_servers:
   far: {url: "http://127.0.0.1:1/mcp", headers: {A: b}, prefix: p_, rename: {a: b}, timeout: 5m}
   near: {command: [server], env: {A: b}, stateful: true}
@@ -43,7 +44,7 @@ agents:
     model: main
     fallback: [small, claude]
     instructions: i
-    tools: [calculator, far.x, near.y]
+    tools: [calculator, shell, far.x, near.y]
     agents: [b]
     background: [b]
     approval: {default: never, calculator: always, "near.*": destructive}
@@ -65,9 +66,26 @@ agents:
 	requireSet(t, options.Models["main"], "Client", "NoPromptCache") // only programs have the first
 	require.Equal(t, "value-of-HEADER", options.Models["main"].Headers["X-Key"])
 	require.True(t, options.Models["claude"].NoPromptCache)
+	tools, err := builtinOptions(cfg)
+	require.NoError(t, err)
+	requireSet(t, tools, "MaxFileBytes", "HTTPTimeout", "MaxHTTPBytes", "Now") // only programs have them
+	requireSet(t, *tools.Shell)
+	require.Equal(t, map[string]string{"HEADER": "value-of-HEADER"}, tools.Shell.Env)
 	programs := []string{"Dir", "Queue", "ConnectTimeout", "Protocol", "HTTPClient", "Logger"}
 	requireSet(t, options.MCPServers[0], append(programs, "Command", "Env", "Stateful")...)
 	requireSet(t, options.MCPServers[1], append(programs, "URL", "Headers", "Prefix", "Rename")...)
+}
+
+// A worker without an agent that runs commands has no shell.
+func TestShellNeedsAnAgentThatHasIt(t *testing.T) {
+	for tools, want := range map[string]bool{"[shell]": true, "[read_file]": false, "[]": false} {
+		cfg, err := config.Parse("agents.yaml", []byte("models: {m: {model: m}}\nbuiltin: {shell: {}}\nagents: {a: {model: m, tools: "+tools+"}}\n"))
+		require.NoError(t, err)
+		options, err := builtinOptions(cfg)
+		require.NoError(t, err)
+		require.Equal(t, want, options.Shell != nil, tools)
+		require.Equal(t, []string{"agents.yaml"}, options.Protected)
+	}
 }
 
 // requireSet asserts that every field of a struct has a value, except for the given fields (but), which must be zero.

@@ -93,7 +93,6 @@ func TestAttackCommandDoesNotSeeTheEnvironmentOfTheWorker(t *testing.T) {
 	k, _ := shellKit(t, builtin.Shell{Env: map[string]string{"GIVEN": "yes", "USER": "somebody else"}})
 	out := k.ok("shell", map[string]any{"command": "env"})
 	require.NotContains(t, out, "sk-top-secret")
-	require.NotContains(t, k.run("shell", map[string]any{"command": "cat /proc/$PPID/environ"}).Content, "GIVEN", "this is the environment of the worker")
 	var names []string
 	for line := range strings.Lines(out) {
 		if name, _, ok := strings.Cut(line, "="); ok {
