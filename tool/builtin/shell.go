@@ -103,7 +103,7 @@ func (s shell) run(ctx context.Context, in shellIn) (tool.Result, error) {
 		return tool.Result{}, fmt.Errorf("the command was not started: %w", err)
 	}
 	defer out.Close()
-	cmd := exec.Command("/bin/sh", "-c", in.Command) //nolint:noctx,gosec // the group is ended below; commands are what the tool is for
+	cmd := exec.Command("/bin/sh", "-c", in.Command) //nolint:noctx // waitOrStop ends the whole process group
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.folder, append([]string(nil), s.env...), write, write
 	group, err := processgroup.Start(cmd)
 	write.Close()
@@ -125,12 +125,12 @@ func (s shell) run(ctx context.Context, in shellIn) (tool.Result, error) {
 		out.Close()
 		<-copied
 	}
-	switch {
-	case ended == endedByItself:
+	switch ended {
+	case endedByItself:
 		return commandResult(&text, group.Wait()), nil
-	case ended == endedByContext:
+	case endedByContext:
 		return tool.Result{}, fmt.Errorf("the command was ended before it was done: %w", ctx.Err())
-	case ended == endedByLimit:
+	case endedByLimit:
 		return tool.Result{IsError: true, Content: text.String() + fmt.Sprintf(
 			"[the command was ended after %v, its time limit; it may have done a part of its work]\n", limit)}, nil
 	default:
@@ -168,6 +168,11 @@ func waitOrStop(ctx context.Context, group *processgroup.Group, limit time.Durat
 	case <-ctx.Done():
 		end = endedByContext
 	case <-timer.C:
+	}
+	select {
+	case <-group.Ended(): // at the same moment
+		return endedByItself
+	default:
 	}
 	for _, step := range []struct {
 		signal func()

@@ -89,7 +89,6 @@ func TestShellTellsOutputAndHowTheCommandEnded(t *testing.T) {
 func TestAttackCommandDoesNotSeeTheEnvironmentOfTheWorker(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_WORKER", "sk-top-secret")
 	t.Setenv("LANG", "de_DE.UTF-8")
-	require.NoError(t, os.Unsetenv("TMPDIR"))
 	k, _ := shellKit(t, builtin.Shell{Env: map[string]string{"GIVEN": "yes", "USER": "somebody else"}})
 	out := k.ok("shell", map[string]any{"command": "env"})
 	require.NotContains(t, out, "sk-top-secret")
@@ -155,7 +154,7 @@ func TestCancelEndsAllProcessesAndTheOutcomeIsUnknown(t *testing.T) {
 			k, folder := shellKit(t, builtin.Shell{})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			done := make(chan error)
+			done := make(chan error, 1)
 			go func() {
 				args, _ := json.Marshal(map[string]any{"command": command})
 				_, err := tool.Run(ctx, k.tools["shell"], string(args))

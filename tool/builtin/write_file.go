@@ -43,7 +43,7 @@ func (r root) write(ctx context.Context, in writeFileIn) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	if err := dir.MkdirAll(path.Dir(name), 0o777); err != nil { //nolint:gosec // the umask decides, as for any program
+	if err := dir.MkdirAll(path.Dir(name), 0o777); err != nil { // the umask decides, as for any program
 		return "", readableError(path.Dir(name), err)
 	}
 	old, err := r.openTarget(dir, name)
