@@ -77,7 +77,7 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 		a.log.ErrorContext(ctx, "a request was not sent", "agent", id, "key", key, "error", a.redact(err.Error()))
 		return protocol.ModelResult{}, temporal.NewNonRetryableApplicationError(err.Error(), string(llm.InvalidRequest), nil)
 	}
-	reply, err := a.ask(e, req, in.Compact)
+	reply, err := a.ask(e, req, in.Compact || in.Aside)
 	if err != nil {
 		return protocol.ModelResult{}, err
 	}
@@ -89,7 +89,7 @@ func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.Mode
 	if schema := req.Params.OutputSchema; len(schema) > 0 && len(reply.Message.ToolCalls) == 0 {
 		invalid = cut(tool.Violation(schema, reply.Message.Content), maxErrorBytes)
 	}
-	if !in.Compact {
+	if !in.Compact && !in.Aside {
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
 	return protocol.ModelResult{Reply: protocol.OmitDefaults(reply, req.Candidates[0]), Empty: beat.progress().Empty, Repeats: beat.repeats(), Invalid: invalid}, nil

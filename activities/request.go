@@ -26,7 +26,7 @@ const (
 
 // assemble returns the request that the activity sends to the model. It also returns the messages of this request as a
 // transcript. The activity's input contains only a part of the request. assemble takes other messages from this worker's
-// cache, and queries the workflow for the messages that are still missing. Unless the request asks for a summary, the
+// cache, and queries the workflow for the messages that are still missing. Unless the request asks for a summary or aside, the
 // transcript is cached for the next request.
 //
 // Cached messages may be wrong. Therefore assemble checks the request: its key, a hash of its content, must be the
@@ -35,7 +35,7 @@ const (
 func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (llm.Request, transcript, error) {
 	id, key := names(ctx)
 	var known transcript
-	if !in.Compact {
+	if !in.Compact && !in.Aside {
 		known = a.cache.take(id)
 	}
 	if known.count() > in.Count {
@@ -52,6 +52,9 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 		results, delta []llm.Message
 	}
 	drafts := []draft{{known, nil, in.Delta}, {}}
+	if in.Aside {
+		drafts = drafts[:1] // only the input has the question
+	}
 	if results := a.cache.results(id, known.messages); len(results) > 0 {
 		drafts = append([]draft{{known, results, in.Delta}}, drafts...)
 	}
@@ -60,14 +63,17 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 		if err != nil {
 			return llm.Request{}, t, err
 		}
+		if in.Aside {
+			t.origin = *in.Origin
+		}
 		if t.origin.Key(t.chain) != key {
 			continue
 		}
-		req, err := a.head(ctx, t.origin.PrefixHash, in.Compact)
+		req, err := a.head(ctx, t.origin.PrefixHash, in.Compact || in.Aside)
 		if err != nil {
 			return req, t, err
 		}
-		if !in.Compact {
+		if !in.Compact && !in.Aside {
 			a.cache.put(id, t)
 		}
 		req.Messages = append(slices.Clip(req.Messages), t.messages...)

@@ -195,6 +195,12 @@ type (
 	// hour after Time, the agent reports it for one hour only. Both times are in Unix milliseconds.
 	PartialTextAsked struct{ Until, Time int64 }
 
+	// AsideAnswered counts the tokens and the cost of a model call that has answered an [Aside].
+	AsideAnswered struct {
+		Usage     llm.Usage
+		Candidate string
+	}
+
 	// Ended stores the outcome when the next step is [Finish]. After this event, only [Resumed] changes the state.
 	Ended struct{}
 )
@@ -226,6 +232,7 @@ func (ResumeLost) event()        {}
 func (PartialTextAsked) event()  {}
 func (Closed) event()            {}
 func (CancelRequested) event()   {}
+func (AsideAnswered) event()     {}
 func (Ended) event()             {}
 
 // Apply applies an event to the state and reports whether the state has changed. An event that was applied before, or
@@ -306,6 +313,8 @@ func (s *State) apply(e Event) bool {
 		return changed
 	case CancelRequested:
 		return s.cancelRequested(e)
+	case AsideAnswered:
+		return s.asideAnswered(e)
 	case Ended:
 		end, ok := s.Next().(Finish)
 		if ok {

@@ -193,6 +193,8 @@ type Usage struct {
 	// Descendants counts the tokens and the cost of the sub-agents that have ended, and of all agents below them.
 	Descendants Spending `json:"below,omitzero"`
 
+	// Asides counts the answers to questions that are not part of the transcript: see [Aside].
+	Asides int `json:"asides,omitempty"`
 	// Recalled counts the results of earlier runs that the agent used instead of running an effect (see [Key]) again.
 	Recalled int `json:"recalled,omitempty"`
 	// Reattached counts the sub-agents whose workflow already existed. The agent only waited for these sub-agents.

@@ -124,6 +124,19 @@ func textAgentLine(c Child) string {
 	return fmt.Sprintf("%s %s: %s", c.handle(), c.Agent, clip.Text(c.Task, 200))
 }
 
+func textAside(question string, open []Call) string {
+	now := "Nothing is running."
+	if len(open) > 0 {
+		var lines []string
+		for _, c := range open {
+			lines = append(lines, fmt.Sprintf("- %s %s", c.Name, clip.Text(c.Arguments, 500)))
+		}
+		now = "These calls have no result yet:\n" + strings.Join(lines, "\n")
+	}
+	return "A person asks you aside, while you work. Answer from this conversation, briefly, and call no tool. " +
+		"The question and your answer do not become part of the conversation.\n\n" + now + "\n\nThe question: " + question
+}
+
 func textLate(tool, callID, result string) string {
 	return fmt.Sprintf("The interrupted call %s of %s has its result now:\n\n%s", callID, tool, result)
 }

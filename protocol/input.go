@@ -29,6 +29,8 @@ type CallModelInput struct {
 	Reasoning bool `json:"reasoning,omitempty"`
 	// Compact says that the request asks for a summary of the conversation.
 	Compact bool `json:"compact,omitempty"`
+	// Aside says that the request asks a question aside: see [agent.AsideRequest]. Origin is set, and Delta has the question.
+	Aside bool `json:"aside,omitempty"`
 	// PartialText says that the activity reports the text of the reply while the text grows.
 	PartialText bool `json:"partial_text,omitempty"`
 }

@@ -33,6 +33,9 @@ const (
 	// InterruptUpdate stops the running turn. Its argument is an [agent.Interrupt]. The agent then waits for a message. If no turn
 	// runs, or if the agent continues in another run, the validator of the update refuses the request.
 	InterruptUpdate = "interrupt"
+	// AskUpdate asks the model a question aside. Its argument is an [agent.Aside], and its result is the answer, a string. Only the
+	// tokens and the cost of the answer change the agent's state.
+	AskUpdate = "ask"
 	// ResumeLostUpdate reports a resume that came too late, because another resume had already continued the agent. The
 	// argument is the ID of the late resume. The agent only counts such resumes: see [agent.Usage].
 	ResumeLostUpdate = "resume-lost"
@@ -48,7 +51,7 @@ type Accepted struct {
 }
 
 // UpdateEvent returns the event by which the update with the given name changes the agent's state. It returns nil for an
-// [UpgradeUpdate], which does not change the state, and for an unknown name. To read the argument of the update, UpdateEvent
+// [UpgradeUpdate] and an [AskUpdate], which do not change the state, and for an unknown name. To read the argument of the update, UpdateEvent
 // calls `decode` with a pointer to a variable of the right type. The error is the error of `decode`. The current time is
 // `now`, in Unix milliseconds.
 func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {

@@ -26,6 +26,8 @@ type driver struct {
 	// turnTimer is the timer for the time limit of the running turn: see [driver.watchDeadline]. waitTimer is the timer for the
 	// earliest limit of the calls that wait for somebody outside: see [driver.watchWaits].
 	turnTimer, waitTimer timer
+	// asides are the model calls that answer questions aside: see [driver.aside].
+	asides map[agent.Key]workflow.Future
 	// stopped records for which sub-agents this run has sent a request to cancel: see [driver.stopChildren].
 	stopped map[agent.Key]bool
 	shown   shown
@@ -92,7 +94,7 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	d := &driver{
 		start: in, options: o, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset,
-		recalledBy: map[agent.Key]string{}, stopped: map[agent.Key]bool{}, ends: workflow.GetSignalChannel(root, protocol.ChildEndSignal),
+		recalledBy: map[agent.Key]string{}, stopped: map[agent.Key]bool{}, asides: map[agent.Key]workflow.Future{}, ends: workflow.GetSignalChannel(root, protocol.ChildEndSignal),
 	}
 	attributes := workflow.GetTypedSearchAttributes(ctx)
 	_, d.hasStatus = attributes.GetKeyword(protocol.AttributeStatus)

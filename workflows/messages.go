@@ -41,6 +41,9 @@ func (d *driver) listen(ctx workflow.Context) error {
 		{protocol.InterruptUpdate, "stops the running turn", func(ctx workflow.Context, i agent.Interrupt) error {
 			return d.take(ctx, i.Stopped(d.now()))
 		}, func(i agent.Interrupt) error { return refusal(d.acceptsInterrupt(i)) }},
+		{protocol.AskUpdate, "asks the model a question that is not part of the transcript", d.aside, func(a agent.Aside) error {
+			return refusal(d.acceptsAside(a))
+		}},
 		{protocol.UpgradeUpdate, "lets the agent go on in a new run, on the current version of its workers", func(ctx workflow.Context) error {
 			d.upgrade = true
 			d.version++ // the loop has to run again

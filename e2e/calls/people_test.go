@@ -151,3 +151,34 @@ func TestInterruptStopsWhatRuns(t *testing.T) {
 	lines := w.Show(id).Lines()
 	require.Equal(t, []string{"user: second", "user: third", "assistant: answer to third"}, lines[len(lines)-3:])
 }
+
+// The model answers a question aside from the transcript so far, while a tool runs. The transcript does not get the question.
+func TestQuestionAside(t *testing.T) {
+	t.Parallel()
+	gate := world.NewGate()
+	tools := world.NewToolServer(t)
+	tools.Add("slow", nil, func(ctx context.Context, _ world.Effect) (string, error) { return "slow", gate.Pass(ctx) })
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		last := req.Messages[len(req.Messages)-1]
+		switch {
+		case strings.Contains(last.Content, "asks you aside") && len(req.Messages) == 2:
+			return llmtest.Say("I do: " + req.Messages[0].Content), nil
+		case last.Content == "go slowly":
+			return llmtest.Call(llmtest.ToolCall("1", "slow", `{}`)), nil
+		}
+		return llmtest.Say("done"), nil
+	}, tools, "")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--id", id, "go slowly")
+	gate.Wait(t)
+	require.Equal(t, "I do: go slowly\n", w.Must("ask", id, "What are you doing?"))
+	_, stderr, code := w.Starter("ask", id, " ")
+	require.NotEqual(t, 0, code, stderr)
+	close(gate.Open)
+	w.Finished(id, "done")
+	require.Equal(t, []string{"user: go slowly", "assistant: [slow {}]", "tool: slow", "assistant: done"}, w.Show(id).Lines())
+	_, stderr, code = w.Starter("ask", id, "And now?")
+	require.Equal(t, 4, code, stderr)
+	w.NothingTwice()
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+func newAsk(g *globals) *cobra.Command {
+	var wait time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "ask ID QUESTION...",
+		Short: "Ask an agent something aside, while it works",
+		Long: `ask lets the model answer a question from what the agent has said and done so far. The
+agent works on meanwhile, and neither the question nor the answer becomes part of its
+conversation. The tokens and the cost of the answer count.
+
+To change what the agent does, send it a message instead (starter send).`,
+		Example:           `  starter ask report 'What are you doing?'`,
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			question, err := text(cmd, args[1:])
+			if err != nil {
+				return err
+			}
+			return change(cmd, g, args[0], wait, func(ctx context.Context, c *client.Client, _ func()) error {
+				answer, err := c.Aside(ctx, args[0], question)
+				switch {
+				case errors.Is(err, client.ErrRefused):
+					return exitf(exitWrongState, "%w", err)
+				case err != nil:
+					return err
+				case asJSON:
+					return printJSON(cmd.OutOrStdout(), asideView{args[0], answer})
+				}
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), printable.Text(answer))
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	addWait(cmd, &wait, defaultWait)
+	return cmd
+}
+
+// asideView is the JSON form of the result of `starter ask`. Fields may be added, but must not be changed.
+type asideView struct {
+	ID     string `json:"id"`
+	Answer string `json:"answer"`
+}

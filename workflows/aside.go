@@ -1,0 +1,57 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// asideTimeout is the longest time for the answer to a question aside, with all attempts.
+const asideTimeout = 10 * time.Minute
+
+// acceptsAside checks whether the agent answers a question aside. If not, the returned error says why. After a reset, Temporal delivers
+// the question again. The agent then refuses it, because nobody waits for the answer.
+func (d *driver) acceptsAside(a agent.Aside) error {
+	if d.state == nil || a.Run != d.runSuffix {
+		return errMoved
+	}
+	return d.state.AcceptsAside(a)
+}
+
+// aside answers a [protocol.AskUpdate] by a model call. The call does not disturb the turn. The run does not continue as new before the
+// call has ended. The same question to the same transcript has the same key: it waits for the call in flight.
+func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
+	r := d.state.AsideRequest(a)
+	f, asked := d.asides[r.Key]
+	if !asked {
+		ctx, _ := workflow.NewDisconnectedContext(ctx)
+		in := protocol.CallModelInput{
+			Effect: protocol.Effect{Run: d.runSuffix}, Count: r.Count, Origin: &r.Origin, Delta: []llm.Message{r.Question}, Aside: true,
+		}
+		options := d.withCallOptions(ctx, r.Key, d.state.Definition.Queue, "aside · "+a.Question)
+		options = workflow.WithScheduleToCloseTimeout(options, asideTimeout)
+		f = workflow.ExecuteActivity(options, protocol.CallModel, in)
+		d.asides[r.Key] = f
+	}
+	var result protocol.ModelResult
+	if err := f.Get(ctx, &result); err != nil {
+		delete(d.asides, r.Key)
+		if failed, ok := protocol.ModelEvent(r.Key, result, err, d.now()).(agent.ModelFailed); ok {
+			return "", refusal(asideError{failed.Message})
+		}
+		return "", err
+	}
+	if !asked {
+		d.apply(agent.AsideAnswered{Usage: result.Reply.Usage, Candidate: result.Reply.Candidate})
+	}
+	return result.Reply.Message.Content, nil
+}
+
+// asideError is the error of a question aside that the model could not answer.
+type asideError struct{ why string }
+
+func (e asideError) Error() string { return e.why }
