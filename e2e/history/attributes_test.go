@@ -3,6 +3,7 @@ package history_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -105,4 +106,36 @@ func attributes(w *world.World, id, status, reason string, cost float64) {
 		}
 		return text("ReagentStatus") == status && text("ReagentReason") == reason && dollars == cost && text("ReagentAgent") == "x"
 	})
+}
+
+// `starter setup` registers the search attributes. Then agents are found by whom they wait for, and the inbox shows their calls.
+func TestSetupRegistersTheSearchAttributes(t *testing.T) {
+	t.Parallel()
+	own, err := devserver.Start(t.Context(), devserver.Options{})
+	require.NoError(t, err)
+	t.Cleanup(own.Stop)
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		if world.Asked(req) == 0 {
+			return llmtest.Call(llmtest.ToolCall("1", "ask_user", `{"question":"Which?"}`)), nil
+		}
+		return llmtest.Say("done"), nil
+	}, nil, "    tools: [ask_user]\n")
+	w.MoveTo(own)
+	w.Worker()
+	w.Must("run", "--detach", "--id", "before", "go")
+	w.Eventually("the inbox shows the agent without attributes", func() bool { return strings.Contains(w.Must("inbox"), "before (x)") })
+	_, stderr, code := w.Starter("setup")
+	require.Equal(t, 0, code, stderr)
+	require.Contains(t, stderr, "ReagentWaitingFor")
+	_, stderr, code = w.Starter("setup")
+	require.Equal(t, 0, code, stderr)
+	require.Contains(t, stderr, "has all search attributes")
+	started := 0
+	w.Eventually("an agent starts with the attributes", func() bool {
+		w.Must("run", "--detach", "--id", fmt.Sprint("after", started), "go")
+		started++
+		response, err := w.Temporal.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: `ReagentWaitingFor = "answer"`})
+		return err == nil && len(response.GetExecutions()) > 0
+	})
+	w.Eventually("the inbox shows all", func() bool { return strings.Count(w.Must("inbox"), "asks: Which?") == started+1 })
 }
