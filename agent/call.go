@@ -36,6 +36,8 @@ type Call struct {
 	// Until is the time at which the wait for a decision or for a result from outside ends, in Unix milliseconds. 0 means that the
 	// wait has no limit.
 	Until int64 `json:"until,omitempty"`
+	// Notified is what the call waited for when the agent last made a [Notification] about it. It is empty if there was none.
+	Notified WaitsFor `json:"notified,omitempty"`
 	// Decider says who has decided on the call; nil if nobody has.
 	Decider *Decider `json:"decider,omitempty"`
 	// Edited reports whether a person has changed the arguments. The result then tells the model so.

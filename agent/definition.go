@@ -43,6 +43,8 @@ type Definition struct {
 	// 0, the calls have the priority of the agent's workflow. The priority of a sub-agent as a whole is [Tool.Priority] in the
 	// definition of the parent.
 	Priority int `json:"priority,omitempty"`
+	// Notify lists the hooks that get notifications of the agent, sorted by name: see [Notification].
+	Notify []Hook `json:"notify,omitempty"`
 }
 
 // EffectExternal is the effect of a tool whose results come from outside: see [Call].External.

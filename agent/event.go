@@ -201,7 +201,19 @@ type (
 		Candidate string
 	}
 
-	// Ended stores the outcome when the next step is [Finish]. After this event, only [Resumed] changes the state.
+	// NotificationsDue adds the notifications that are due to [State].Notifications. The driver applies it when it has started the
+	// work of a step, and at the end of the agent.
+	NotificationsDue struct {
+		// Outcome is how the agent ends; nil before the end. After a reset, the agent may end before the state has the outcome.
+		Outcome *Outcome
+		Time    int64
+	}
+
+	// NotificationEnded removes a notification that was delivered, or whose delivery was given up.
+	NotificationEnded struct{ Key Key }
+
+	// Ended stores the outcome when the next step is [Finish]. After this event, only [Resumed] and the events of notifications
+	// change the state.
 	Ended struct{}
 )
 
@@ -233,6 +245,8 @@ func (PartialTextAsked) event()  {}
 func (Closed) event()            {}
 func (CancelRequested) event()   {}
 func (AsideAnswered) event()     {}
+func (NotificationsDue) event()  {}
+func (NotificationEnded) event() {}
 func (Ended) event()             {}
 
 // Apply applies an event to the state and reports whether the state has changed. An event that was applied before, or
@@ -253,8 +267,12 @@ func (s *State) Apply(e Event) bool {
 }
 
 func (s *State) apply(e Event) bool {
-	if _, resumes := e.(Resumed); s.Outcome != nil && !resumes {
-		return false
+	switch e.(type) {
+	case Resumed, NotificationsDue, NotificationEnded:
+	default:
+		if s.Outcome != nil {
+			return false
+		}
 	}
 	switch e := e.(type) {
 	case DefinitionLoaded:
@@ -315,6 +333,10 @@ func (s *State) apply(e Event) bool {
 		return s.cancelRequested(e)
 	case AsideAnswered:
 		return s.asideAnswered(e)
+	case NotificationsDue:
+		return s.notificationsDue(e)
+	case NotificationEnded:
+		return s.notificationEnded(e)
 	case Ended:
 		end, ok := s.Next().(Finish)
 		if ok {

@@ -38,6 +38,7 @@ const (
 	KindLook       = "look"       // reading the progress of a sub-agent
 	KindMessages   = "messages"   // searching other runs for messages
 	KindRecall     = "recall"     // searching earlier runs for a sub-agent's result
+	KindNotify     = "notify"     // a notification to a hook: see Notification
 )
 
 // Kind returns the kind of the key, such as [KindModel]. It returns "" for any other text, such as the message ID of
@@ -45,7 +46,7 @@ const (
 func (k Key) Kind() string {
 	kind, _, _ := strings.Cut(string(k), "-")
 	switch kind {
-	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindLook, KindMessages, KindRecall:
+	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindLook, KindMessages, KindRecall, KindNotify:
 		return kind
 	}
 	return ""

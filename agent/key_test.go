@@ -30,6 +30,8 @@ func TestKeysAreWhatTheyWere(t *testing.T) {
 		"tool with text": {string(id.toolKey(model, 0, "add", `{"b":`)), "tool-096b9e3d870945eb82129457dbd4bbea"},
 		"child":          {string(child), "agent-34f7643895ec400d7de4b7ede504a9b5"},
 		"child's ID":     {ChildID("report", "clerk", child), "report/clerk-34f7643895ec400d"},
+		"notification":   {string(id.notificationKey("pager", OnWaits, []notifiedWait{{model, WaitsForApproval}})), "notify-aab6f602e0aeeadb4f08f24a7b171090"},
+		"end":            {string(id.notificationKey("pager", OnEnded, notifiedTurn{Completed, "", 1})), "notify-aee9d1288576f6503ea1aa11ae789fcd"},
 		"child's life":   {ChildIncarnation(child), "9e252da2-a77a-539e-9125-03b77424f1e9"},
 	} {
 		require.Equal(t, c.want, c.got, name)

@@ -22,17 +22,18 @@ type life struct {
 	def agent.Definition
 	law *law
 
-	messages int // from people
-	runs     int
-	flights  map[agent.Key]func() agent.Event // effects in flight, and the functions that return the events of their ends
-	ended    map[agent.Key]agent.Result       // sub-agents that have ended
-	past     []agent.Event                    // events that may be delivered again at any time
-	log      []agent.Event                    // nil for a restart
+	messages  int // from people
+	runs      int
+	flights   map[agent.Key]func() agent.Event // effects in flight, and the functions that return the events of their ends
+	ended     map[agent.Key]agent.Result       // sub-agents that have ended
+	delivered map[agent.Key]bool               // notifications
+	past      []agent.Event                    // events that may be delivered again at any time
+	log       []agent.Event                    // nil for a restart
 }
 
 func newLife(seed uint64) *life {
 	l := &life{
-		r: rand.New(rand.NewPCG(seed, 7)), flights: map[agent.Key]func() agent.Event{}, ended: map[agent.Key]agent.Result{},
+		r: rand.New(rand.NewPCG(seed, 7)), flights: map[agent.Key]func() agent.Event{}, ended: map[agent.Key]agent.Result{}, delivered: map[agent.Key]bool{},
 	}
 	l.def = agent.Definition{
 		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}},
@@ -43,6 +44,7 @@ func newLife(seed uint64) *life {
 			{Name: "clerk", Agent: "clerk", BudgetMS: 1000}, {Name: "lawyer", Agent: "lawyer", Approval: true},
 			{Name: "scout", Agent: "scout", Background: true}, {Name: agent.Agents, Ref: agent.Agents},
 		},
+		Notify: []agent.Hook{{Name: "pager", On: agent.Occasions()}, {Name: "inbox", On: []agent.Occasion{agent.OnWaits}}},
 		Limits: agent.Limits{
 			ModelCalls: pick(l.r, 0, 0, 2, 4), Tokens: pick(l.r, 0, 0, 0, 200), Time: pick(l.r, 0, time.Minute), Depth: pick(l.r, 0, 1, 1, 1),
 		},
@@ -91,6 +93,9 @@ func (l *life) begin() {
 			fly(c.Key, func() agent.Event { return l.childEnded(c.Key) })
 		}
 	}
+	if l.r.IntN(4) > 0 {
+		l.notify()
+	}
 	switch step := l.s.Next().(type) {
 	case agent.Load:
 		fly(step.Key, func() agent.Event { return l.loaded(step.Key) })
@@ -111,6 +116,21 @@ func (l *life) begin() {
 				fly(c.Key, func() agent.Event { return l.toolEnded(c.Key) })
 			}
 		}
+	}
+}
+
+// notify makes the notifications that are due, and ends the delivery of one.
+func (l *life) notify() {
+	l.apply(agent.NotificationsDue{Outcome: l.s.Outcome, Time: l.now})
+	for _, n := range l.s.Notifications {
+		if l.delivered[n.Key] {
+			l.law.brokenf("the notification %s is made again", n.Key)
+		}
+	}
+	if n := l.s.Notifications; len(n) > 0 && l.r.IntN(2) == 0 {
+		key := pick(l.r, n...).Key
+		l.delivered[key] = true
+		l.apply(agent.NotificationEnded{Key: key})
 	}
 }
 

@@ -47,6 +47,8 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		return s.transcript()
 	case "sent":
 		return s.sent()
+	case "notifications":
+		return s.notifications()
 	default:
 		t.Fatalf("%s: no command %q", d.Pos, d.Cmd)
 	}
@@ -153,6 +155,15 @@ func (s *script) apply(t *testing.T, line string) {
 		def := agent.Definition{Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}}
 		require.NoError(t, json.Unmarshal([]byte(rest), &def))
 		e = agent.DefinitionLoaded{Key: load.Key, Definition: def, MayHaveRun: true}
+	case "due":
+		e = agent.NotificationsDue{Time: s.now}
+		if end, ok := s.state.Next().(agent.Finish); ok {
+			e = agent.NotificationsDue{Outcome: &end.Outcome, Time: s.now}
+		}
+	case "delivered": // delivered notification
+		e = agent.NotificationEnded{Key: s.key(arg)}
+	case "end":
+		e = agent.Ended{}
 	case "close":
 		e = agent.Closed{}
 	case "cancel":
@@ -252,6 +263,24 @@ func (s *script) next() string {
 	default:
 		return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", step), "agent."))
 	}
+}
+
+// notifications returns the notifications that are to be delivered.
+func (s *script) notifications() string {
+	var lines []string
+	for _, n := range s.state.Notifications {
+		line := fmt.Sprintf("%s to %s: %s, %s", s.name(n.Key), n.Hook, n.On, n.Status)
+		for _, c := range n.Calls {
+			line += fmt.Sprintf(", %s %s for %s", s.name(c.Key), c.Tool, c.WaitsFor)
+		}
+		for _, text := range []string{n.Class, n.Message, n.Answer} {
+			if text != "" {
+				line += ", " + text
+			}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // sent returns the messages that the next request would send.

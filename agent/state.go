@@ -156,6 +156,11 @@ type State struct {
 	CutBelow int `json:"cut_below,omitempty"`
 	// Closing reports whether the agent finishes instead of waiting for the next message.
 	Closing bool `json:"closing,omitempty"`
+	// Notifications are the notifications that are to be delivered, oldest first.
+	Notifications []Notification `json:"notifications,omitempty"`
+	// EndNotified is the time, in Unix milliseconds, of the last end about which the agent has made notifications. It is 0 if there
+	// was none.
+	EndNotified int64 `json:"end_notified,omitempty"`
 	// Outcome describes the end of the agent; nil if the agent has not ended.
 	Outcome *Outcome `json:"outcome,omitempty"`
 
@@ -273,6 +278,8 @@ type Held struct {
 	From string `json:"from,omitempty"`
 	// Time is the time at which the turn was held, in Unix milliseconds.
 	Time int64 `json:"time"`
+	// Notified reports whether the agent has made the notifications about this hold: see [Notification].
+	Notified bool `json:"notified,omitempty"`
 }
 
 // Outcome describes the end of an agent.

@@ -19,6 +19,8 @@ const (
 	FindMessages = "FindMessages"
 	// RecallCall looks for the result of a tool call in earlier runs of the agent. The call is one that starts a sub-agent.
 	RecallCall = "RecallCall"
+	// Notify delivers one notification of the agent to a hook: see [agent.Notification].
+	Notify = "Notify"
 )
 
 // These are the types of the errors with which activities fail. The other types are the values of [llm.Class]. The types
@@ -58,6 +60,8 @@ const (
 	// attempt may have made the call. If the limit is not over for the agent, either a reset has copied the activity, or the
 	// clock of the worker is ahead of Temporal's clock.
 	OutOfTime = "OutOfTime"
+	// NotDelivered means that a hook did not accept a notification. The agent goes on in any case.
+	NotDelivered = "NotDelivered"
 )
 
 // MemoKey is the name of the memo field with the key of a sub-agent. The key is a hash that identifies the sub-agent: see

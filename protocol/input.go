@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"time"
+
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -91,6 +93,19 @@ type RecallCallInput struct {
 	// Call is the tool call without its result and without its arguments. The arguments are left out because they may be
 	// long.
 	Call agent.Call `json:"call"`
+}
+
+// MaxHookTimeout is the longest time that a hook may have for one attempt at a notification.
+const MaxHookTimeout = 30 * time.Second
+
+// NotifyInput is the input of the activity [Notify], which delivers a notification to a hook. The activity's ID is the key of the
+// notification.
+type NotifyInput struct {
+	agent.Notification
+	// Agent is the name of the definition of the agent.
+	Agent string `json:"agent"`
+	// Parent is the agent ID of the parent agent. It is empty for a root agent.
+	Parent string `json:"parent,omitempty"`
 }
 
 // ReadAgentInput is the input of the activity [ReadAgent]. It asks for one page of the state of an agent.

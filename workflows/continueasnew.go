@@ -82,7 +82,8 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 		return false
 	}
 	for _, f := range d.effects {
-		if f.cancel != nil && !f.timer || f.keeps {
+		// The next run starts the notifications in flight again, under the same keys.
+		if f.cancel != nil && !f.timer && f.key.Kind() != agent.KindNotify || f.keeps {
 			return false
 		}
 	}

@@ -167,6 +167,7 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 		d.watchWaits()
 		d.carryOut(step)
 		d.cancelUnwanted(step)
+		d.notify()
 		d.showDetails()
 		d.index()
 		err := workflow.Await(ctx, func() bool { return d.version != seen || d.ends.Len() > 0 })
@@ -366,8 +367,11 @@ func (d *driver) endEffect(f *effect) {
 // "interrupted" result because the turn reached a limit. The step then no longer contains this call.
 func (d *driver) cancelUnwanted(step agent.Step) {
 	for _, f := range d.effects {
-		if f.key.Kind() == agent.KindMessages {
+		switch f.key.Kind() {
+		case agent.KindMessages:
 			continue // the search ends soon, and a later step may ask for it under the same activity ID
+		case agent.KindNotify:
+			continue // no step asks for a notification
 		}
 		if f.cancel != nil && !agent.Wants(step, f.key) {
 			f.cancel()
@@ -377,10 +381,11 @@ func (d *driver) cancelUnwanted(step agent.Step) {
 
 // finish ends the run. It returns the result or the error of the workflow, according to the given outcome. It cancels the
 // work that is in flight. It also cancels the sub-agents that are still running, because no call waits for their answers.
-// There is one exception: if the agent has completed and its definition has KeepAgents, the sub-agents keep running.
+// There is one exception: if the agent has completed and its definition has KeepAgents, the sub-agents keep running. At last it
+// waits until the hooks know of the end: see [driver.notifyEnd].
 func (d *driver) finish(o agent.Outcome) (protocol.Result, error) {
 	for _, f := range d.effects {
-		if f.cancel != nil {
+		if f.cancel != nil && f.key.Kind() != agent.KindNotify {
 			f.cancel()
 		}
 	}
@@ -392,6 +397,7 @@ func (d *driver) finish(o agent.Outcome) (protocol.Result, error) {
 	d.showDetails()
 	d.index()
 	d.notifyParent(o)
+	d.notifyEnd(o)
 	switch o.Status {
 	case agent.Completed:
 		if d.start.AnswerBytes > 0 {
