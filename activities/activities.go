@@ -107,6 +107,8 @@ type Options struct {
 	// Tools holds the tools. It may be nil if no agent has tools. [New] copies the registry. Tools that are added later are
 	// not available.
 	Tools *tool.Registry
+	// Notify holds the hooks to which the agents of this worker send notifications.
+	Notify []Hook
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
 	// RolloutTimeout limits how long [Activities.LoadAgent] is retried for an agent that this worker does not serve. During
@@ -151,6 +153,7 @@ type Activities struct {
 	temporal    client.Client
 	lister      *lister
 	agents      map[string]Agent
+	hooks       map[string]hook
 	models      map[string]Model
 	tools       *tool.Registry
 	toolTimeout time.Duration
@@ -249,7 +252,7 @@ func New(o Options) (*Activities, error) {
 	}
 	limited := limitedLists{o.Temporal, rate.NewLimiter(listsPerSecond, 1)}
 	a := &Activities{
-		temporal: limited, lister: newLister(limited), agents: map[string]Agent{}, models: o.Models, tools: o.Tools.Clone(),
+		temporal: limited, lister: newLister(limited), agents: map[string]Agent{}, hooks: map[string]hook{}, models: o.Models, tools: o.Tools.Clone(),
 		toolTimeout: o.ToolTimeout, cache: transcripts, indexes: indexes, results: results, lists: lists, lineages: lineages, states: states, kept: reported,
 		rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
 	}
@@ -276,6 +279,17 @@ func New(o Options) (*Activities, error) {
 			agents[i].Model = slices.Collect(maps.Keys(o.Models))[0]
 		}
 		a.agents[def.Name] = agents[i]
+	}
+	for _, h := range o.Notify {
+		made, err := newHook(h)
+		if _, twice := a.hooks[h.Name]; twice && err == nil {
+			err = errors.New("is defined twice")
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("hook %s: %w", h.Name, err))
+			continue
+		}
+		a.hooks[h.Name] = made
 	}
 	for _, def := range agents {
 		if err := def.Limits.Check(); err != nil {
@@ -327,6 +341,7 @@ func (a *Activities) Register(r Registry) {
 	r.RegisterActivityWithOptions(a.FindMessages, activity.RegisterOptions{Name: protocol.FindMessages})
 	r.RegisterActivityWithOptions(a.LookAgent, activity.RegisterOptions{Name: protocol.LookAgent})
 	r.RegisterActivityWithOptions(a.RecallCall, activity.RegisterOptions{Name: protocol.RecallCall})
+	r.RegisterActivityWithOptions(a.Notify, activity.RegisterOptions{Name: protocol.Notify})
 	r.RegisterActivityWithOptions(a.ReturnCalls, activity.RegisterOptions{Name: protocol.ReturnCalls})
 }
 

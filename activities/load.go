@@ -184,6 +184,9 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 			d.Tools[i].ApprovalMS = conf.ApprovalTimeout.Milliseconds()
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(a.hooks)) {
+		d.Notify = append(d.Notify, agent.Hook{Name: name, On: a.hooks[name].On})
+	}
 	slices.SortFunc(d.Tools, func(x, y agent.Tool) int { return strings.Compare(x.Name, y.Name) })
 	for _, t := range d.Tools {
 		if len(t.Schema) == 0 {

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
 )
@@ -130,7 +131,7 @@ func costs(s *agent.State) string {
 // nextAct returns the line of the details that says who has to act next: a person, the agent, or nobody. If it is a person,
 // the line names the command to use.
 func nextAct(s *agent.State) string {
-	send := func() string { return code("starter send "+shellWord(s.AgentID)+` "…"`, 1100) }
+	send := func() string { return code("starter send "+shellword.Quote(s.AgentID)+` "…"`, 1100) }
 	status := s.Status()
 	if !status.Ended() && s.CallWaitsFor() != "" {
 		return whoActs(s)
@@ -144,7 +145,7 @@ func nextAct(s *agent.State) string {
 	case agent.Waiting:
 		return "**Next**: you. The agent waits for a message: " + send()
 	case agent.Failed, agent.Cancelled:
-		return "**Next**: you, if it is to go on: " + code("starter resume "+shellWord(s.AgentID), 1100)
+		return "**Next**: you, if it is to go on: " + code("starter resume "+shellword.Quote(s.AgentID), 1100)
 	case agent.Completed:
 		return "**Next**: nobody. The agent has answered."
 	}
@@ -162,7 +163,7 @@ func whoActs(s *agent.State) string {
 			lines = append(lines, "- and more: "+code("starter inbox", 64))
 			break
 		}
-		target := " " + shellWord(s.AgentID) + " " + c.Key.Handle()
+		target := " " + shellword.Quote(s.AgentID) + " " + c.Key.Handle()
 		act := code("starter complete"+target+` "…"`, 1100)
 		switch c.WaitsFor() {
 		case agent.WaitsForApproval:

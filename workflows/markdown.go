@@ -90,14 +90,3 @@ func workflowPath(namespace, id string) string {
 
 // noParentheses escapes parentheses, because they would end a Markdown link.
 var noParentheses = strings.NewReplacer("(", "%28", ")", "%29")
-
-// shellWord returns an agent's ID in a form that a shell reads as one word. It quotes the ID if that is necessary.
-func shellWord(id string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@+=,", r)
-	}
-	if id != "" && !strings.ContainsFunc(id, func(r rune) bool { return !plain(r) }) {
-		return id
-	}
-	return "'" + strings.ReplaceAll(id, "'", `'\''`) + "'"
-}

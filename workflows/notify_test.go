@@ -160,6 +160,7 @@ func TestNotificationsOutliveAContinueAsNew(t *testing.T) {
 			again := second.notified(delivered)
 			second.approve(t, time.Hour)
 			second.RegisterDelayedCallback(func() { second.UpdateWorkflowNoRejection(protocol.CloseUpdate, "c", t) }, 2*time.Hour)
+			second.SetContinuedExecutionRunID("the run before")
 			second.ExecuteWorkflow(protocol.AgentWorkflow, in)
 			require.NoError(t, second.GetWorkflowError())
 			notified := again()

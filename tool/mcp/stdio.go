@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
-	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reagent-dev/reagent/internal/processgroup"
 )
 
 // maxMessage limits the length of one message from a server, in bytes.
@@ -29,7 +27,7 @@ type stdioTransport struct {
 // Connect starts the server and connects to it. The server keeps running after `ctx` has ended.
 func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	cmd := exec.Command(t.server.Command[0], t.server.Command[1:]...) //nolint:noctx // the server must keep running after ctx has ended
-	cmd.Env = environ(t.server.Env)
+	cmd.Env = processgroup.Environ(t.server.Env)
 	cmd.Dir = t.server.Dir
 	p, err := startProcess(cmd, t.log)
 	if err != nil {
@@ -75,26 +73,4 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		d.update(func(s *deliveryState) { s.sent = false })
 	}
 	return err
-}
-
-// environ returns the environment of a server's process, as a list of NAME=value. The list has a few variables of the worker
-// and all variables in `extra`. If a variable is in both, the value in `extra` is used.
-func environ(extra map[string]string) []string {
-	inherited := []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
-	if runtime.GOOS == "windows" {
-		inherited = []string{"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE",
-			"PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE"}
-	}
-	env := []string{} // with nil, os/exec would use the worker's whole environment
-	for _, name := range inherited {
-		value, ok := os.LookupEnv(name)
-		if _, set := extra[name]; ok && !set && !strings.HasPrefix(value, "()") { // "()" begins an exported shell function
-			env = append(env, name+"="+value)
-		}
-	}
-	for name, value := range extra {
-		env = append(env, name+"="+value)
-	}
-	slices.Sort(env)
-	return env
 }

@@ -1,0 +1,182 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/processgroup"
+	"github.com/reagent-dev/reagent/internal/webhook"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// Hook receives notifications when an agent waits for a person, is held, or ends: see [agent.Notification]. A hook is either a URL or a
+// command. Each notification is delivered at least once, as JSON with a key. A receiver that gets the same key again can ignore it.
+type Hook struct {
+	// Name is the name of the hook. It is a part of the keys of notifications, so a new name makes a new hook. Required.
+	Name string
+	// URL receives the notifications as POST requests. The headers are those of the specification Standard Webhooks. A status of 200
+	// to 299 means that the notification was accepted. After 408, 429, 500 to 599 and network errors, it is sent again.
+	URL string
+	// Secret signs the requests to the URL. A secret that begins with "whsec_" is base64, as in the specification; otherwise its bytes
+	// are the key. It needs 24 bytes. Empty means that the requests have no signature.
+	Secret string
+	// Headers are added to each request to the URL.
+	Headers map[string]string
+	// Command is a program and its arguments. It gets a notification on stdin. The exit code 0 means that it has accepted the
+	// notification; after any other, it runs again.
+	Command []string
+	// Env has environment variables for the command. In addition, the command gets a few variables of the worker, such as HOME and PATH.
+	Env map[string]string
+	// On lists the occasions about which the hook is notified. Empty means all: see [agent.Occasions].
+	On []agent.Occasion
+	// Timeout limits one attempt. Defaults to [DefaultHookTimeout]; the maximum is [protocol.MaxHookTimeout].
+	Timeout time.Duration
+}
+
+// DefaultHookTimeout is the default of [Hook.Timeout].
+const DefaultHookTimeout = 10 * time.Second
+
+// hook is a [Hook] that was checked and has its defaults.
+type hook struct {
+	Hook
+
+	key []byte // signs requests; nil if there is no secret
+}
+
+func newHook(h Hook) (hook, error) {
+	made := hook{Hook: h}
+	if made.Timeout == 0 {
+		made.Timeout = DefaultHookTimeout
+	}
+	if made.On = slices.Clone(h.On); len(made.On) == 0 {
+		made.On = agent.Occasions()
+	}
+	switch {
+	case h.Name == "":
+		return made, errors.New("has no name: set Hook.Name")
+	case (h.URL == "") == (len(h.Command) == 0):
+		return made, errors.New("needs either a URL or a command: set one of Hook.URL and Hook.Command")
+	case h.URL == "" && (h.Secret != "" || len(h.Headers) > 0):
+		return made, errors.New("has a command, which gets no secret and no headers: remove Hook.Secret and Hook.Headers, or set Hook.URL")
+	case h.URL != "" && len(h.Env) > 0:
+		return made, errors.New("has a URL, which gets no environment: remove Hook.Env, or set Hook.Command")
+	case made.Timeout < 0 || made.Timeout > protocol.MaxHookTimeout:
+		return made, fmt.Errorf("Timeout is %v: set it to at most %v", made.Timeout, protocol.MaxHookTimeout)
+	}
+	for _, on := range made.On {
+		if !slices.Contains(agent.Occasions(), on) {
+			return made, fmt.Errorf("there is no occasion %q: use only these in Hook.On: %v", on, agent.Occasions())
+		}
+	}
+	if h.URL != "" {
+		if u, err := url.Parse(h.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return made, errors.New("the URL is not valid: set Hook.URL to a URL such as https://example.com/hook")
+		}
+	}
+	if h.Secret != "" {
+		var err error
+		if made.key, err = webhook.Key(h.Secret); err != nil {
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+// deliver makes one attempt at a notification. The text of the error may contain secrets.
+func (h hook) deliver(ctx context.Context, key agent.Key, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	if h.URL == "" {
+		return h.run(ctx, body)
+	}
+	return webhook.Post(ctx, webhook.Message{URL: h.URL, Headers: h.Headers, Key: h.key, ID: string(key), Body: body}, time.Now())
+}
+
+const (
+	// maxHookOutput is the size, in bytes, to which the output of a command is cut.
+	maxHookOutput = 1000
+	// hookGrace limits the time for which the output of a command is read after the command has exited.
+	hookGrace = time.Second
+)
+
+// run runs the command once. At the end, all processes that the command has started and that are still running are killed.
+func (h hook) run(ctx context.Context, body []byte) error {
+	stdin, feed, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("pipe: %w", err)
+	}
+	defer feed.Close()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		stdin.Close()
+		return fmt.Errorf("pipe: %w", err)
+	}
+	defer reader.Close()
+	cmd := exec.Command(h.Command[0], h.Command[1:]...) //nolint:noctx // the end of ctx kills the whole group
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = processgroup.Environ(h.Env), stdin, writer, writer
+	group, err := processgroup.Start(cmd)
+	stdin.Close() // only the command uses these ends of the pipes
+	writer.Close()
+	if err != nil {
+		return fmt.Errorf("the command cannot be started: %w", err)
+	}
+	go func() {
+		_, _ = feed.Write(body) // the command need not read it
+		feed.Close()
+	}()
+	output := make(chan string, 1)
+	go func() {
+		first := &head{limit: maxHookOutput}
+		_, _ = io.Copy(first, reader)
+		output <- first.String()
+	}()
+	stop := context.AfterFunc(ctx, group.Kill)
+	defer stop()
+	if err = group.Wait(); err == nil {
+		return nil
+	}
+	time.AfterFunc(hookGrace, func() { reader.Close() }) // a process that has left the group may keep the pipe open
+	text := strings.TrimSpace(strings.ToValidUTF8(<-output, "\uFFFD"))
+	if ctx.Err() != nil {
+		err = fmt.Errorf("the command was killed: %w", ctx.Err())
+	} else {
+		err = fmt.Errorf("the command failed: %w", err)
+	}
+	if text != "" {
+		err = fmt.Errorf("%w: %s", err, text)
+	}
+	return err
+}
+
+// head is a writer that keeps only the first bytes.
+type head struct {
+	bytes.Buffer
+
+	limit int
+}
+
+func (w *head) Write(b []byte) (int, error) {
+	w.Buffer.Write(b[:min(len(b), w.limit-w.Len())])
+	return len(b), nil
+}
+
+// notDelivered returns the error of the activity for a failed attempt.
+func (a *Activities) notDelivered(h hook, err error) error {
+	options := temporal.ApplicationErrorOptions{}
+	if refused, ok := errors.AsType[*webhook.Error](err); ok {
+		options.NonRetryable, options.NextRetryDelay = !refused.Retry, refused.After
+	}
+	return temporal.NewApplicationErrorWithOptions(a.redact(fmt.Sprintf("hook %s: %v", h.Name, err)), protocol.NotDelivered, options)
+}

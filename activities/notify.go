@@ -1,0 +1,108 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/shellword"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// Notify delivers a notification to a hook. It makes one attempt; Temporal retries it. The error has the type
+// [protocol.NotDelivered], or [protocol.Missing] if this worker does not have the hook.
+func (a *Activities) Notify(ctx context.Context, in protocol.NotifyInput) error {
+	h, ok := a.hooks[in.Hook]
+	if !ok {
+		return temporal.NewApplicationError(fmt.Sprintf("there is no hook %q on this worker; it has %s",
+			in.Hook, strings.Join(slices.Sorted(maps.Keys(a.hooks)), ", ")), protocol.Missing)
+	}
+	id, key := names(ctx)
+	body, err := json.Marshal(newHookMessage(id, in))
+	if err != nil {
+		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.NotDelivered, nil)
+	}
+	if err := h.deliver(ctx, key, body); err != nil {
+		return a.notDelivered(h, err)
+	}
+	return nil
+}
+
+// hookMessage is the JSON that a hook gets. Its form is that of the specification Standard Webhooks.
+type hookMessage struct {
+	// Type is "agent.waits", "agent.held" or "agent.ended".
+	Type string `json:"type"`
+	// Timestamp is the time at which the notification was made.
+	Timestamp time.Time `json:"timestamp"`
+	// Key is the key of the notification. It is also the header webhook-id.
+	Key  agent.Key `json:"key"`
+	Data hookData  `json:"data"`
+}
+
+// hookData describes the agent at the time of the notification: see [agent.Notification].
+type hookData struct {
+	AgentID      string         `json:"agent_id"`
+	Agent        string         `json:"agent"`
+	Parent       string         `json:"parent,omitempty"`
+	Status       agent.Status   `json:"status"`
+	WaitsFor     agent.WaitsFor `json:"waits_for,omitempty"`
+	Calls        []hookCall     `json:"calls,omitempty"`
+	CallsOmitted int            `json:"calls_omitted,omitempty"`
+	Class        string         `json:"class,omitempty"`
+	Message      string         `json:"message,omitempty"`
+	Stopped      string         `json:"stopped,omitempty"`
+	Answer       string         `json:"answer,omitempty"`
+	// Commands are the commands with which a person lets the agent go on.
+	Commands []string `json:"commands,omitempty"`
+}
+
+// hookCall is a call that waits: see [agent.NotifiedCall].
+type hookCall struct {
+	Key       agent.Key      `json:"key"`
+	Handle    string         `json:"handle"`
+	Tool      string         `json:"tool"`
+	Arguments string         `json:"arguments"`
+	WaitsFor  agent.WaitsFor `json:"waits_for"`
+	Until     *time.Time     `json:"until,omitempty"`
+	Commands  []string       `json:"commands"`
+}
+
+// newHookMessage returns the message about a notification of the agent with the given ID.
+func newHookMessage(id string, in protocol.NotifyInput) hookMessage {
+	data := hookData{
+		AgentID: id, Agent: in.Agent, Parent: in.Parent, Status: in.Status, WaitsFor: in.WaitsFor, CallsOmitted: in.CallsOmitted,
+		Class: in.Class, Message: in.Message, Stopped: in.Stopped, Answer: in.Answer,
+	}
+	word := shellword.Quote(id)
+	switch {
+	case in.On == agent.OnHeld:
+		data.Commands = []string{"starter send " + word + ` "…"`}
+	case in.Status == agent.Failed || in.Status == agent.Cancelled:
+		data.Commands = []string{"starter resume " + word}
+	}
+	for _, c := range in.Calls {
+		target := word + " " + c.Key.Handle()
+		call := hookCall{Key: c.Key, Handle: c.Key.Handle(), Tool: c.Tool, Arguments: c.Arguments, WaitsFor: c.WaitsFor}
+		switch c.WaitsFor {
+		case agent.WaitsForApproval:
+			call.Commands = []string{"starter approve " + target, "starter deny " + target}
+		case agent.WaitsForAnswer:
+			call.Commands = []string{"starter answer " + target + ` "…"`}
+		default:
+			call.Commands = []string{"starter complete " + target + ` "…"`}
+		}
+		if c.Until != 0 {
+			until := time.UnixMilli(c.Until).UTC()
+			call.Until = &until
+		}
+		data.Calls = append(data.Calls, call)
+	}
+	return hookMessage{Type: "agent." + string(in.On), Timestamp: time.UnixMilli(in.Time).UTC(), Key: in.Key, Data: data}
+}
