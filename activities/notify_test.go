@@ -1,0 +1,200 @@
+package activities_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/webhook"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// notifyStage returns a stage whose worker has the given hooks. It hides the texts in `secrets`.
+func notifyStage(t *testing.T, secrets []string, hooks ...activities.Hook) *stage {
+	as := &named{key: "notify-1"}
+	s := &stage{model: llmtest.Script(), named: as, workflow: &workflow{contact: &contact{named: as}, head: llm.Request{}, page: 2}}
+	var err error
+	s.doing, err = activities.New(activities.Options{
+		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: s.model, Model: "m"}}, Notify: hooks,
+		Agents: []activities.Agent{{Name: "x"}},
+		Redact: func(text string) string {
+			for _, secret := range secrets {
+				text = strings.ReplaceAll(text, secret, "[hidden]")
+			}
+			return text
+		},
+	})
+	require.NoError(t, err)
+	s.open()
+	return s
+}
+
+// notification is one about a call that waits for an approval.
+func notification() protocol.NotifyInput {
+	return protocol.NotifyInput{Agent: "x", Notification: agent.Notification{
+		Key: "notify-1", Hook: "pager", On: agent.OnWaits, Time: 1_700_000_000_000, Status: agent.Waiting, WaitsFor: agent.WaitsForApproval,
+		Calls: []agent.NotifiedCall{{Key: "tool-0123456789abcdef", Tool: "pay", Arguments: `{"n":1}`, WaitsFor: agent.WaitsForApproval}},
+	}}
+}
+
+func (s *stage) notify(in protocol.NotifyInput) *temporal.ApplicationError {
+	_, err := s.ExecuteActivity(protocol.Notify, in)
+	if err == nil {
+		return nil
+	}
+	var app *temporal.ApplicationError
+	if !errors.As(err, &app) {
+		panic(err)
+	}
+	return app
+}
+
+// A receiver can check that a request comes from the worker, and knows the call and who can do what.
+func TestNotificationIsSignedAndSaysWhatToDo(t *testing.T) {
+	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	var header http.Header
+	var body []byte
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		header = r.Header
+		body, _ = io.ReadAll(r.Body)
+	}))
+	defer server.Close()
+	s := notifyStage(t, nil, activities.Hook{Name: "pager", URL: server.URL, Secret: secret, Headers: map[string]string{"X-Team": "ops"}})
+	require.Nil(t, s.notify(notification()))
+	require.Equal(t, "notify-1", header.Get("webhook-id"))
+	require.Equal(t, "ops", header.Get("X-Team"))
+	key, err := webhook.Key(secret)
+	require.NoError(t, err)
+	sent, err := json.Number(header.Get("webhook-timestamp")).Int64()
+	require.NoError(t, err)
+	require.WithinDuration(t, time.Now(), time.Unix(sent, 0), time.Minute)
+	require.Equal(t, webhook.Sign(key, "notify-1", time.Unix(sent, 0), body), header.Get("webhook-signature"))
+	require.JSONEq(t, `{
+		"type": "agent.waits", "timestamp": "2023-11-14T22:13:20Z", "key": "notify-1",
+		"data": {
+			"agent_id": "default-test-workflow-id", "agent": "x", "status": "waiting", "waits_for": "approval",
+			"calls": [{
+				"key": "tool-0123456789abcdef", "handle": "01234567", "tool": "pay", "arguments": "{\"n\":1}", "waits_for": "approval",
+				"commands": ["starter approve default-test-workflow-id 01234567", "starter deny default-test-workflow-id 01234567"]
+			}]
+		}
+	}`, string(body))
+}
+
+// Temporal retries an attempt only if a later one may succeed. The error has no secret.
+func TestRefusedNotificationIsNotRetried(t *testing.T) {
+	var mu sync.Mutex
+	status := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "no route for "+r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+	s := notifyStage(t, []string{"the-token"}, activities.Hook{
+		Name: "pager", URL: server.URL + "/services/path", Headers: map[string]string{"Authorization": "the-token"},
+	})
+	for code, final := range map[int]bool{503: false, 429: false, 400: true, 302: true} {
+		mu.Lock()
+		status = code
+		mu.Unlock()
+		failed := s.notify(notification())
+		require.Equal(t, protocol.NotDelivered, failed.Type())
+		require.Equal(t, final, failed.NonRetryable(), code)
+		require.Contains(t, failed.Message(), "hook pager: ")
+		require.Contains(t, failed.Message(), "no route for [hidden]")
+		require.NotContains(t, failed.Message(), "/services/path")
+	}
+	other := notification()
+	other.Hook = "mail"
+	failed := s.notify(other)
+	require.Equal(t, protocol.Missing, failed.Type())
+	require.False(t, failed.NonRetryable(), "another worker may have the hook")
+	require.Contains(t, failed.Message(), `no hook "mail" on this worker; it has pager`)
+}
+
+// A command gets the notification on stdin and none of the worker's keys. It is killed at its time limit with all that it has started.
+func TestCommandGetsTheNotification(t *testing.T) {
+	t.Setenv("TEMPORAL_API_KEY", "the-key-of-the-worker")
+	folder := t.TempDir()
+	shell := func(script string) *stage {
+		return notifyStage(t, []string{"the-token"}, activities.Hook{
+			Name: "pager", Command: []string{"sh", "-c", script}, Env: map[string]string{"FOLDER": folder, "TOKEN": "the-token"}, Timeout: time.Second,
+		})
+	}
+	require.Nil(t, shell(`cat >"$FOLDER/in"; env >"$FOLDER/env"`).notify(notification()))
+	in, err := os.ReadFile(filepath.Join(folder, "in"))
+	require.NoError(t, err)
+	require.Contains(t, string(in), `"key":"notify-1"`)
+	env, err := os.ReadFile(filepath.Join(folder, "env"))
+	require.NoError(t, err)
+	require.NotContains(t, string(env), "the-key-of-the-worker")
+
+	require.Nil(t, shell(`true`).notify(notification()), "a command need not read its input")
+	failed := shell(`echo "$TOKEN is wrong" >&2; exit 3`).notify(notification())
+	require.Equal(t, "hook pager: the command failed: exit status 3: [hidden] is wrong", failed.Message())
+	require.False(t, failed.NonRetryable())
+	failed = shell(`(while :; do sleep 60; done) & echo $! >"$FOLDER/pid"; wait`).notify(notification())
+	require.Contains(t, failed.Message(), "was killed")
+	pid, err := os.ReadFile(filepath.Join(folder, "pid"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return !running(strings.TrimSpace(string(pid))) }, 10*time.Second, 10*time.Millisecond)
+	failed = notifyStage(t, nil, activities.Hook{Name: "pager", Command: []string{"/no/such/program"}}).notify(notification())
+	require.Contains(t, failed.Message(), "cannot be started")
+}
+
+// running reports whether a process runs. A process that has ended and that nobody has waited for does not count.
+func running(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+// A hook that contradicts itself is an error at start.
+func TestHooksAreChecked(t *testing.T) {
+	for problem, hook := range map[string]activities.Hook{
+		"hook : has no name":                   {URL: "https://example.com"},
+		"hook a: needs either a URL":           {Name: "a"},
+		"hook b: needs either a URL":           {Name: "b", URL: "https://example.com", Command: []string{"x"}},
+		"hook c: has a command":                {Name: "c", Command: []string{"x"}, Secret: "s"},
+		"hook d: has a URL":                    {Name: "d", URL: "https://example.com", Env: map[string]string{"A": "b"}},
+		"hook e: Timeout is 1m0s":              {Name: "e", URL: "https://example.com", Timeout: time.Minute},
+		`hook f: there is no occasion "never"`: {Name: "f", URL: "https://example.com", On: []agent.Occasion{"never"}},
+		"hook g: the URL is not valid":         {Name: "g", URL: "example.com"},
+		"hook h: the secret has 5 bytes":       {Name: "h", URL: "https://example.com", Secret: "short"},
+	} {
+		s := newStage(t, llmtest.Script())
+		_, err := activities.New(activities.Options{
+			Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: s.model}}, Agents: []activities.Agent{{Name: "x"}}, Notify: []activities.Hook{hook},
+		})
+		require.ErrorContains(t, err, problem)
+	}
+}
+
+// The definition of an agent names the hooks and the occasions, and nothing else about them.
+func TestDefinitionNamesTheHooks(t *testing.T) {
+	s := notifyStage(t, nil,
+		activities.Hook{Name: "pager", URL: "https://example.com/path", Secret: "a secret of enough bytes"},
+		activities.Hook{Name: "mail", Command: []string{"mail"}, On: []agent.Occasion{agent.OnEnded}})
+	s.named.key = "definition-1"
+	value, err := s.ExecuteActivity(protocol.LoadAgent, protocol.LoadAgentInput{Agent: "x"})
+	require.NoError(t, err)
+	var def agent.Definition
+	require.NoError(t, value.Get(&def))
+	require.Equal(t, []agent.Hook{{Name: "mail", On: []agent.Occasion{agent.OnEnded}}, {Name: "pager", On: agent.Occasions()}}, def.Notify)
+}
