@@ -55,7 +55,8 @@ func (o Options) models() (map[string]activities.Model, error) {
 }
 
 // secrets returns the texts that the worker hides in payloads. All texts of [Options.Secrets] are among them. The others are
-// values from the models and MCP servers of the options: keys, headers, environment variables, and values in URL queries.
+// values from the models, MCP servers and hooks of the options: keys, headers, environment variables, values in URL queries, and the
+// parts of the URLs of hooks. The signing secrets of hooks are hidden whatever they look like.
 // secrets returns such a value only if the value looks random: see [redact.OnlyRandom]. If a value has several words, such as
 // "Bearer KEY", secrets also tests each word.
 func (o Options) secrets() []string {
@@ -78,8 +79,14 @@ func (o Options) secrets() []string {
 			}
 		}
 	}
+	signing := []string{}
+	for _, h := range o.Notify {
+		signing = append(signing, h.Secret, strings.TrimPrefix(h.Secret, "whsec_"))
+		found = append(found, redact.URLParts(h.URL)...)
+		found = slices.AppendSeq(slices.AppendSeq(found, maps.Values(h.Env)), maps.Values(h.Headers))
+	}
 	for _, secret := range slices.Clone(found) {
 		found = append(found, strings.Fields(secret)...)
 	}
-	return append(redact.OnlyRandom(found), o.Secrets...)
+	return slices.Concat(redact.OnlyRandom(found), signing, o.Secrets)
 }

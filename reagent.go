@@ -39,10 +39,14 @@ type Options struct {
 	// Elsewhere lists the names of the stateful MCP servers that run in another worker. This worker starts each of them once
 	// to list its tools, and then stops it.
 	Elsewhere []string
+	// Notify are the hooks that are notified when an agent waits for a person, is held, or ends. Temporal Cloud bills each
+	// notification as one action.
+	Notify []Hook
 
 	// Secrets are texts that must not enter a payload, the log or the error of [New]. An example is the API key of a tool.
-	// Texts of fewer than 4 bytes are ignored. Some values need no entry here: the keys and headers of [Options.Models], and
-	// the environment, headers and URL queries of [Options.MCPServers]. The plugin hides such a value itself if it has at
+	// Texts of fewer than 4 bytes are ignored. Some values need no entry here: the keys and headers of [Options.Models], the
+	// environment, headers and URL queries of [Options.MCPServers], and the secrets, headers, environment and parts of the URLs of
+	// [Options.Notify]. The plugin hides such a value itself if it has at
 	// least 16 bytes with letters and digits.
 	Secrets []string
 	// KeepDir is a folder for model replies and tool results that Temporal does not have yet. After a restart, the worker
@@ -85,6 +89,19 @@ const (
 	ApprovalAlways = activities.ApprovalAlways
 	// ApprovalDestructive means that each call needs an approval, except for calls of tools that are not destructive.
 	ApprovalDestructive = activities.ApprovalDestructive
+)
+
+// Hook receives notifications of agents: see [activities.Hook].
+type Hook = activities.Hook
+
+// These are the occasions of notifications, for [Hook].On.
+const (
+	// OnWaits means that a call has begun to wait for a person or a program.
+	OnWaits = agent.OnWaits
+	// OnHeld means that an error holds the turn of a chat.
+	OnHeld = agent.OnHeld
+	// OnEnded means that an agent that is no sub-agent has ended.
+	OnEnded = agent.OnEnded
 )
 
 // Limits are the limits of an agent, such as the number of its model calls, its tokens, and the time for one message: see

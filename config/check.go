@@ -24,6 +24,12 @@ func (r *reader) check(cfg *Config) {
 		}
 		r.checkMCPServer("mcp_servers."+name, cfg.MCPServers[name])
 	}
+	for _, name := range sorted(cfg.Notify) {
+		if !toolName.MatchString(name) {
+			r.problemf("notify."+name, "the name of a hook must be 1 to 64 letters, digits, _ or -")
+		}
+		r.checkHook("notify."+name, cfg.Notify[name])
+	}
 	if len(cfg.Agents) == 0 && !r.hasProblem("agents") {
 		r.problemf("agents", "missing; define at least one agent")
 	}

@@ -55,6 +55,8 @@ type Config struct {
 	Agents map[string]Agent
 	// External has the tools whose results come from outside, by name: see [tool.NewExternal].
 	External map[string]External
+	// Notify has the hooks by name. All agents send notifications to them.
+	Notify map[string]Hook
 	// Tools configures the built-in tools. In the file, this field is `builtin`.
 	Tools Tools
 

@@ -71,6 +71,14 @@ func TestEveryFieldIsRead(t *testing.T) {
 			Shell: &Shell{Folder: "testdata/valid/work", Timeout: 5 * time.Minute, Env: []string{"GOPATH", "GOPROXY"}},
 		},
 		External: map[string]External{"deploy": {Description: "deploys a version", Arguments: json.RawMessage(`{"type":"object"}`), Timeout: 48 * time.Hour}},
+		Notify: map[string]Hook{
+			"pager": {
+				URL: "https://example.com/hook/${HOOK_PATH}", SecretEnv: "HOOK_SECRET", Headers: map[string]string{"X-Team": "ops"},
+				On: []string{"waits", "held"}, Timeout: 5 * time.Second,
+			},
+			"signed": {URL: "https://example.com/hook", SecretFile: "testdata/valid/keys/hook", On: []string{"waits", "held", "ended"}},
+			"mail":   {Command: []string{"mail", "ops"}, Env: map[string]string{"TOKEN": "${MAIL_TOKEN}"}, On: []string{"waits", "held", "ended"}},
+		},
 		Models: map[string]Model{
 			"main":   main,
 			"cold":   cold,

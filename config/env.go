@@ -29,20 +29,25 @@ func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, 
 				r.problemf(p.path, "%q %s", key, keyHelp)
 				return
 			}
-			m[key] = reference.ReplaceAllStringFunc(r.verbatim(p), func(ref string) string {
-				path, isFile := fileOf(ref)
-				switch {
-				case strings.HasPrefix(ref, "$$"):
-				case isFile:
-					return "${" + filePrefix + beside(r.file, path) + "}"
-				case !envName.MatchString(variable(ref)):
-					r.problemf(p.path, "%s is not a reference; write ${NAME} for an environment variable, ${file:PATH} for the content of a file, or $${ for the characters ${", ref)
-				}
-				return ref
-			})
+			m[key] = r.withReferences(p)
 		})
 		*into = m
 	}
+}
+
+// withReferences reads a text that may contain references to environment variables and files: see [reader.references].
+func (r *reader) withReferences(p place) string {
+	return reference.ReplaceAllStringFunc(r.verbatim(p), func(ref string) string {
+		path, isFile := fileOf(ref)
+		switch {
+		case strings.HasPrefix(ref, "$$"):
+		case isFile:
+			return "${" + filePrefix + beside(r.file, path) + "}"
+		case !envName.MatchString(variable(ref)):
+			r.problemf(p.path, "%s is not a reference; write ${NAME} for an environment variable, ${file:PATH} for the content of a file, or $${ for the characters ${", ref)
+		}
+		return ref
+	})
 }
 
 // filePrefix begins the text in a reference to a file.
@@ -171,8 +176,9 @@ func (m Model) APIKey() (string, error) {
 }
 
 // CheckEnvironment checks the environment variables and files to which the models, the MCP servers and the tool `shell` of agents
-// refer. If a variable is not set, if a file cannot be read or is empty, or if an API key is empty, CheckEnvironment returns an
-// [*Error]. This error has all such problems. A worker calls CheckEnvironment before it starts.
+// refer, and those of the hooks. If a variable is not set, if a file cannot be read or is empty, if an API key is empty, or if the
+// secret of a hook is too short, CheckEnvironment returns an [*Error]. This error has all such problems. A worker calls
+// CheckEnvironment before it starts.
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem
 	models, servers := map[string]bool{}, map[string]bool{}
@@ -217,6 +223,21 @@ func (c *Config) CheckEnvironment() error {
 				problems = append(problems, c.source.at(fmt.Sprintf("builtin.shell.env[%d]", i), "the environment variable %s is not set", name))
 			}
 		}
+	}
+	for _, name := range sorted(c.Notify) {
+		h, path := c.Notify[name], "notify."+name
+		if _, err := h.ResolveURL(); err != nil {
+			problems = append(problems, c.source.at(path+".url", "%v", err))
+		}
+		if _, err := h.Secret(); err != nil {
+			field := ".secret_env"
+			if h.SecretFile != "" {
+				field = ".secret_file"
+			}
+			problems = append(problems, c.source.at(path+field, "%v", err))
+		}
+		resolve(h.Headers, unset(path+".headers"))
+		resolve(h.Env, unset(path+".env"))
 	}
 	return newError(problems)
 }

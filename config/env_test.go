@@ -126,3 +126,33 @@ agents: {a: {model: main}}
 	require.Equal(t, DefaultAnthropicURL, cfg.Models["main"].BaseURL)
 	require.Equal(t, AnthropicKeyEnv, cfg.Models["main"].APIKeyEnv)
 }
+
+// The secrets of hooks and the references in their URLs are checked before a worker starts. No text shows a secret or a URL.
+func TestHooksAreCheckedWithTheEnvironment(t *testing.T) {
+	t.Setenv("SHORT", "short-secret")
+	t.Setenv("PATH_OF_HOOK", "no url")
+	cfg, err := Parse("agents.yaml", []byte(`
+models: {m: {model: x, base_url: "http://127.0.0.1:1/v1"}}
+notify:
+  a: {url: "https://example.com/${UNSET_PATH}"}
+  b: {url: "${PATH_OF_HOOK}"}
+  c: {url: "https://example.com", secret_env: SHORT}
+  d: {url: "https://example.com", secret_file: none}
+  e: {command: [x], env: {A: "${UNSET_TOKEN}"}}
+agents: {a: {model: m}}
+`))
+	require.NoError(t, err)
+	err = cfg.CheckEnvironment()
+	for _, problem := range []string{
+		"agents.yaml:4: notify.a.url: the environment variable UNSET_PATH is not set",
+		"agents.yaml:5: notify.b.url: must be a URL",
+		"agents.yaml:6: notify.c.secret_env: the secret has 12 bytes; it needs at least 24",
+		"agents.yaml:7: notify.d.secret_file: the file that holds the hook's secret cannot be read",
+		"agents.yaml:8: notify.e.env.A: the environment variable UNSET_TOKEN is not set",
+	} {
+		require.ErrorContains(t, err, problem)
+	}
+	require.NotContains(t, err.Error(), "short-secret")
+	require.NotContains(t, err.Error(), "no url")
+	require.Contains(t, cfg.SecretFiles(), "none")
+}

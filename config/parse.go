@@ -20,8 +20,9 @@ var (
 )
 
 const (
-	toolNameHelp = "must be 1 to 64 letters, digits, _ or -; model endpoints accept no other names"
-	envNameHelp  = "must be the name of an environment variable, such as OPENAI_API_KEY, and never the key itself"
+	toolNameHelp   = "must be 1 to 64 letters, digits, _ or -; model endpoints accept no other names"
+	secretNameHelp = "must be the name of an environment variable, such as HOOK_SECRET, and never the secret itself"
+	envNameHelp    = "must be the name of an environment variable, such as OPENAI_API_KEY, and never the key itself"
 )
 
 // Parse reads and validates the content of a configuration file. `name` is the path of this file. Error texts contain the
@@ -65,6 +66,7 @@ func (r *reader) config(p place) *Config {
 		MCPServers: map[string]MCPServer{},
 		Agents:     map[string]Agent{},
 		External:   map[string]External{},
+		Notify:     map[string]Hook{},
 	}
 	r.object(p, keys{
 		"task_queue": r.text(&cfg.TaskQueue),
@@ -79,6 +81,9 @@ func (r *reader) config(p place) *Config {
 		},
 		"external": func(p place) {
 			r.entries(p, func(name string, p place) { cfg.External[name] = r.external(p) })
+		},
+		"notify": func(p place) {
+			r.entries(p, func(name string, p place) { cfg.Notify[name] = r.hook(p) })
 		},
 		"builtin": func(p place) {
 			r.object(p, keys{

@@ -15,8 +15,9 @@ import (
 )
 
 // Secrets returns values that may be secret. A worker hides these values in texts from endpoints and tools. They are the API
-// keys, headers and URL queries of models; the environment variables, headers and URL queries of MCP servers; the environment
-// variables in [Shell.Env]; and the keys for Temporal and its codec server, which are in the environment. Secrets omits values that cannot be read;
+// keys, headers and URL queries of models; the environment variables, headers and URL queries of MCP servers; the secrets, headers,
+// environment variables and parts of the URLs of hooks; the environment variables in [Shell.Env]; and the keys for Temporal and its
+// codec server, which are in the environment. Secrets omits values that cannot be read;
 // [Config.CheckEnvironment] reports them.
 func (c *Config) Secrets() []string {
 	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
@@ -56,11 +57,24 @@ func (c *Config) Secrets() []string {
 			add(os.Getenv(name))
 		}
 	}
+	for _, h := range c.Notify {
+		if secret, err := h.Secret(); err == nil {
+			add(secret)
+		}
+		if address, err := h.ResolveURL(); err == nil {
+			secrets = append(secrets, redact.URLParts(address)...)
+		}
+		for _, values := range []map[string]string{resolve(h.Headers, ignore), resolve(h.Env, ignore)} {
+			for _, value := range values {
+				add(value)
+			}
+		}
+	}
 	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }
 
 // SecretFiles returns the paths of files that may contain secrets. A worker keeps its file tools from reading these files. They
-// are the key files of models; the files to which headers, URL queries and environment variables refer; the configuration file
+// are the key files of models; the secret files of hooks; the files to which headers, URLs, URL queries and environment variables refer; the configuration file
 // of Temporal's clients; and the private key of the TLS client. The files need not exist.
 func (c *Config) SecretFiles() []string {
 	var files []string
@@ -72,12 +86,25 @@ func (c *Config) SecretFiles() []string {
 		s := c.MCPServers[name]
 		files = append(append(files, filesIn(s.Env)...), filesIn(s.Headers)...)
 	}
+	for _, name := range sorted(c.Notify) {
+		files = append(files, c.Notify[name].files()...)
+	}
 	temporal := os.Getenv("TEMPORAL_CONFIG_FILE")
 	if dir, err := os.UserConfigDir(); err == nil {
 		temporal = cmp.Or(temporal, filepath.Join(dir, "temporalio", "temporal.toml"))
 	}
 	files = append(files, temporal, os.Getenv("TEMPORAL_TLS_CLIENT_KEY_PATH"))
 	return slices.DeleteFunc(files, func(s string) bool { return s == "" })
+}
+
+// files returns the paths of the files that contain secrets of the hook.
+func (h Hook) files() []string {
+	files := append(filesIn(h.Env), filesIn(h.Headers)...)
+	files = append(files, filesIn(map[string]string{"url": h.URL})...)
+	if h.SecretFile != "" {
+		files = append(files, h.SecretFile)
+	}
+	return files
 }
 
 // filesIn returns the paths of the files to which the values of a map refer.
@@ -117,7 +144,7 @@ func (c *Config) userOf(tools ...string) string {
 }
 
 // CheckFiles returns an [*Error] if the file tools of an agent could read a file with a secret. Such a file is the key file of a
-// model, or a file to which a header, a URL query or an environment variable refers. CheckFiles follows symbolic links. The error
+// model, the secret file of a hook, or a file to which a header, a URL query or an environment variable refers. CheckFiles follows symbolic links. The error
 // names each such file that is below `files_root`. A link below `files_root` to a file elsewhere is allowed, because the file tools
 // do not follow the link. If an agent has the tool `shell`, the error also names each such file below the working folder of its
 // commands, although commands can read all other files of the worker's user, too. If no agent has such a tool, CheckFiles returns
@@ -157,6 +184,11 @@ func (c *Config) CheckFiles() error {
 	for _, name := range sorted(c.MCPServers) {
 		for _, file := range append(filesIn(c.MCPServers[name].Env), filesIn(c.MCPServers[name].Headers)...) {
 			check("mcp_servers."+name, file)
+		}
+	}
+	for _, name := range sorted(c.Notify) {
+		for _, file := range c.Notify[name].files() {
+			check("notify."+name, file)
 		}
 	}
 	return newError(problems)

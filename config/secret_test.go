@@ -55,6 +55,8 @@ func TestAttackKeyFileBelowTheRootOfTheFileToolsIsRefused(t *testing.T) {
 func TestSecretsAreThoseOfAllModelsAndServers(t *testing.T) {
 	t.Setenv("KEY", "sk-main")
 	t.Setenv("TOKEN", "token-of-a")
+	t.Setenv("HOOK", "hook-path")
+	t.Setenv("SECRET", "a-signing-secret-of-24-bytes")
 	t.Setenv("TEMPORAL_API_KEY", "temporal-key")
 	t.Setenv("TEMPORAL_CODEC_AUTH", "Bearer codec-key")
 	cfg, err := Parse("agents.yaml", []byte(`
@@ -64,11 +66,13 @@ models:
 mcp_servers:
   a: {command: [a], env: {A: "${TOKEN}", B: plain}}
   b: {url: "https://example.com/?key=query-key", headers: {Authorization: "Bearer ${TOKEN}-b"}}
+notify:
+  h: {url: "https://example.com/services/${HOOK}?key=hook-query", secret_env: SECRET, headers: {Authorization: "Bearer ${TOKEN}-h"}}
 agents:
   x: {model: m}
 `))
 	require.NoError(t, err)
-	for _, secret := range []string{"sk-main", "token-of-a", "plain", "query-key", "token-of-a-b", "temporal-key", "codec-key"} {
+	for _, secret := range []string{"hook-path", "hook-query", "token-of-a-h", "a-signing-secret-of-24-bytes", "sk-main", "token-of-a", "plain", "query-key", "token-of-a-b", "temporal-key", "codec-key"} {
 		require.Contains(t, cfg.Secrets(), secret)
 	}
 	require.NotContains(t, cfg.Secrets(), "")

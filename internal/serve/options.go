@@ -66,6 +66,13 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 			RequestsPerMinute: m.RequestsPerMinute, TokensPerMinute: m.TokensPerMinute,
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Notify)) {
+		h, err := hook(name, cfg.Notify[name])
+		if err != nil {
+			return options, fmt.Errorf("hook %s: %w", name, err)
+		}
+		options.Notify = append(options.Notify, h)
+	}
 	here, err := statefulHere(cfg, o.Stateful)
 	if err != nil {
 		return options, err
@@ -141,6 +148,29 @@ func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {
 	return mcp.Server{
 		Name: name, Command: conf.Command, Env: env, URL: conf.URL, Headers: headers,
 		Prefix: conf.Prefix, Rename: conf.Rename, Stateful: conf.Stateful, Timeout: conf.Timeout,
+	}, nil
+}
+
+// hook converts a hook of the configuration. It reads the secret, and replaces the references to environment variables and files.
+func hook(name string, conf config.Hook) (reagent.Hook, error) {
+	address, err := conf.ResolveURL()
+	if err != nil {
+		return reagent.Hook{}, err
+	}
+	secret, err := conf.Secret()
+	if err != nil {
+		return reagent.Hook{}, err
+	}
+	headers, err := conf.ResolveHeaders()
+	if err != nil {
+		return reagent.Hook{}, err
+	}
+	env, err := conf.ResolveEnv()
+	if err != nil {
+		return reagent.Hook{}, err
+	}
+	return reagent.Hook{
+		Name: name, URL: address, Secret: secret, Headers: headers, Command: conf.Command, Env: env, On: conf.Occasions(), Timeout: conf.Timeout,
 	}, nil
 }
 

@@ -3,16 +3,18 @@ package serve
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent"
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/config"
 )
 
 // The configuration in this test sets every setting. The test fails if a setting does not reach the options of the plugin.
 func TestEverySettingReachesTheAgent(t *testing.T) {
-	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KEY", "HEADER", "TEMPORAL_CONFIG_FILE"} {
+	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KEY", "HEADER", "HOOK_PATH", "HOOK_SECRET_OF_24_BYTES", "TEMPORAL_CONFIG_FILE"} {
 		t.Setenv(name, "value-of-"+name)
 	}
 	cfg, err := config.Parse("agents.yaml", []byte(`
@@ -38,6 +40,9 @@ builtin: {files_root: ., http_allow_private: true, shell: {folder: ., timeout: 1
 mcp_servers:
   far: {url: "http://127.0.0.1:1/mcp", headers: {A: b}, prefix: p_, rename: {a: b}, timeout: 5m}
   near: {command: [server], env: {A: b}, stateful: true}
+notify:
+  mail: {command: [mail], env: {A: "${HEADER}"}, on: [held]}
+  pager: {url: "https://example.com/${HOOK_PATH}", secret_env: HOOK_SECRET_OF_24_BYTES, headers: {A: "${HEADER}"}, timeout: 5s}
 agents:
   a:
     description: d
@@ -74,6 +79,12 @@ agents:
 	programs := []string{"Dir", "Queue", "ConnectTimeout", "Protocol", "HTTPClient", "Logger"}
 	requireSet(t, options.MCPServers[0], append(programs, "Command", "Env", "Stateful")...)
 	requireSet(t, options.MCPServers[1], append(programs, "URL", "Headers", "Prefix", "Rename")...)
+	requireSet(t, options.Notify[0], "URL", "Secret", "Headers", "Timeout")
+	requireSet(t, options.Notify[1], "Command", "Env")
+	require.Equal(t, reagent.Hook{
+		Name: "pager", URL: "https://example.com/value-of-HOOK_PATH", Secret: "value-of-HOOK_SECRET_OF_24_BYTES",
+		Headers: map[string]string{"A": "value-of-HEADER"}, On: []agent.Occasion{reagent.OnWaits, reagent.OnHeld, reagent.OnEnded}, Timeout: 5 * time.Second,
+	}, options.Notify[1])
 }
 
 // A worker without an agent that runs commands has no shell.

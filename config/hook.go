@@ -1,0 +1,165 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/webhook"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// Hook receives notifications when an agent waits for a person, is held, or ends: either a URL or a command.
+type Hook struct {
+	// URL receives the notifications as POST requests; empty if `Command` is set. It may refer to environment variables and files: see
+	// [Hook.ResolveURL].
+	URL string
+	// SecretEnv is the name of the environment variable that has the secret for the signatures of requests. If SecretEnv and
+	// `SecretFile` are empty, requests have no signature.
+	SecretEnv string
+	// SecretFile is the path of a file that contains the secret. A valid configuration has at most one of SecretFile and `SecretEnv`.
+	SecretFile string
+	// Headers are sent with every request to the URL. Values may refer to environment variables and files: see [Hook.ResolveHeaders].
+	Headers map[string]string
+	// Command is the program and its arguments; nil if `URL` is set. It gets a notification on stdin.
+	Command []string
+	// Env has environment variables for the command, in addition to a few variables of the worker, such as HOME and PATH. Values may
+	// refer to environment variables and files: see [Hook.ResolveEnv].
+	Env map[string]string
+	// On lists the occasions about which the hook is notified: "waits", "held" and "ended". Defaults to all.
+	On []string
+	// Timeout limits one attempt. Zero means the default of package [github.com/reagent-dev/reagent/activities].
+	Timeout time.Duration
+}
+
+// Occasions returns the field On as occasions of package agent.
+func (h Hook) Occasions() []agent.Occasion {
+	occasions := make([]agent.Occasion, len(h.On))
+	for i, on := range h.On {
+		occasions[i] = agent.Occasion(on)
+	}
+	return occasions
+}
+
+// ResolveURL returns the URL. It replaces the same references as [MCPServer.ResolveHeaders]. The error never contains the URL, which may
+// be a secret.
+func (h Hook) ResolveURL() (string, error) {
+	if h.URL == "" {
+		return "", nil
+	}
+	resolved := ""
+	var problem error
+	for _, value := range resolve(map[string]string{"url": h.URL}, func(_, text string) { problem = errors.New(text) }) {
+		resolved = value
+	}
+	if problem == nil && checkWebURL(resolved) != "" {
+		problem = errors.New(checkWebURL(resolved))
+	}
+	return resolved, problem
+}
+
+// ResolveHeaders returns a copy of the headers. It replaces the same references and returns the same errors as
+// [MCPServer.ResolveHeaders].
+func (h Hook) ResolveHeaders() (map[string]string, error) { return resolveAll("headers", h.Headers) }
+
+// ResolveEnv returns a copy of `Env`. It replaces the same references and returns the same errors as [MCPServer.ResolveHeaders].
+func (h Hook) ResolveEnv() (map[string]string, error) { return resolveAll("env", h.Env) }
+
+// Secret returns the secret of the hook. It returns "" if the configuration names neither a file nor a variable. It returns an error
+// if the file or the variable is missing, or if the secret is too short or not base64 after "whsec_".
+func (h Hook) Secret() (string, error) {
+	var secret string
+	switch {
+	case h.SecretFile != "":
+		text, err := os.ReadFile(h.SecretFile)
+		if err != nil {
+			return "", fmt.Errorf("the file that holds the hook's secret cannot be read: %w", err)
+		}
+		secret = strings.TrimSpace(string(text))
+	case h.SecretEnv != "":
+		if secret = strings.TrimSpace(os.Getenv(h.SecretEnv)); secret == "" {
+			return "", fmt.Errorf("the environment variable %s is empty or not set; it must contain the hook's secret", h.SecretEnv)
+		}
+	default:
+		return "", nil
+	}
+	_, err := webhook.Key(secret)
+	return secret, err
+}
+
+// hook reads an entry of the field `notify`.
+func (r *reader) hook(p place) Hook {
+	var h Hook
+	r.object(p, keys{
+		"url": func(p place) {
+			if h.URL = r.withReferences(p); !reference.MatchString(h.URL) && !r.hasProblem(p.path) {
+				if problem := checkWebURL(h.URL); problem != "" {
+					r.problemf(p.path, "%s", problem)
+				}
+			}
+		},
+		"secret_env": r.matching(&h.SecretEnv, envName, secretNameHelp),
+		"secret_file": func(p place) {
+			if r.text(&h.SecretFile)(p); h.SecretFile != "" {
+				h.SecretFile = beside(r.file, h.SecretFile)
+			}
+		},
+		"headers": r.references(&h.Headers, headerName, "is not the name of a header"),
+		"command": func(p place) {
+			r.list(p, func(item place) { h.Command = append(h.Command, r.verbatim(item)) })
+		},
+		"env": r.references(&h.Env, envName, "is not the name of an environment variable"),
+		"on": func(p place) {
+			r.list(p, func(item place) {
+				var on string
+				if r.text(&on)(item); !r.hasProblem(item.path) && !slices.Contains(agent.Occasions(), agent.Occasion(on)) {
+					r.problemf(item.path, "is %q; write waits, held or ended", on)
+				}
+				h.On = append(h.On, on)
+			})
+			if len(h.On) == 0 && !r.hasProblem(p.path) {
+				r.problemf(p.path, "is empty; write waits, held or ended, or leave it out for all")
+			}
+		},
+		"timeout": r.duration(&h.Timeout),
+	})
+	if len(h.On) == 0 {
+		for _, on := range agent.Occasions() {
+			h.On = append(h.On, string(on))
+		}
+	}
+	return h
+}
+
+func (r *reader) checkHook(path string, h Hook) {
+	hasCommand, hasURL := r.present(path+".command"), r.present(path+".url")
+	switch {
+	case hasCommand && hasURL:
+		r.problemf(path, "has both command and url; keep one")
+	case r.hasProblem(path):
+	case !hasCommand && !hasURL:
+		r.problemf(path, "has neither command nor url; write one")
+	case hasCommand && (len(h.Command) == 0 || h.Command[0] == "") && !r.hasProblem(path+".command"):
+		r.problemf(path+".command", "is empty; write the program and its arguments")
+	case hasURL && h.URL == "" && !r.hasProblem(path+".url"):
+		r.problemf(path+".url", "is empty")
+	}
+	if h.SecretEnv != "" && h.SecretFile != "" {
+		r.problemf(path, "has both secret_env and secret_file; keep one")
+	}
+	if h.Env != nil && hasURL {
+		r.problemf(path+".env", "is for hooks with a command; write headers for a hook with a url")
+	}
+	for _, field := range []string{"headers", "secret_env", "secret_file"} {
+		if r.present(path+"."+field) && hasCommand {
+			r.problemf(path+"."+field, "is for hooks with a url; write env for a hook with a command")
+		}
+	}
+	if h.Timeout > protocol.MaxHookTimeout {
+		r.problemf(path+".timeout", "must be at most %v, not %v", protocol.MaxHookTimeout, h.Timeout)
+	}
+}

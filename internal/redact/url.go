@@ -1,0 +1,20 @@
+package redact
+
+import (
+	"net/url"
+	"strings"
+)
+
+// URLParts returns the parts of a URL that may be secret: the segments of its path, and the values in its query. The URL of a webhook
+// often contains a key. It returns nil if the URL is not valid.
+func URLParts(address string) []string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	parts := strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' })
+	for _, values := range u.Query() {
+		parts = append(parts, values...)
+	}
+	return parts
+}
