@@ -102,7 +102,7 @@ func (r *reader) hook(p place) Hook {
 				}
 			}
 		},
-		"secret_env": r.matching(&h.SecretEnv, envName, secretNameHelp),
+		"secret_env": r.matching(&h.SecretEnv, envName, hookEnvHelp),
 		"secret_file": func(p place) {
 			if r.text(&h.SecretFile)(p); h.SecretFile != "" {
 				h.SecretFile = beside(r.file, h.SecretFile)

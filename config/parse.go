@@ -20,9 +20,9 @@ var (
 )
 
 const (
-	toolNameHelp   = "must be 1 to 64 letters, digits, _ or -; model endpoints accept no other names"
-	secretNameHelp = "must be the name of an environment variable, such as HOOK_SECRET, and never the secret itself"
-	envNameHelp    = "must be the name of an environment variable, such as OPENAI_API_KEY, and never the key itself"
+	toolNameHelp = "must be 1 to 64 letters, digits, _ or -; model endpoints accept no other names"
+	hookEnvHelp  = "must be the name of an environment variable, such as HOOK_SECRET, and never the secret itself"
+	envNameHelp  = "must be the name of an environment variable, such as OPENAI_API_KEY, and never the key itself"
 )
 
 // Parse reads and validates the content of a configuration file. `name` is the path of this file. Error texts contain the

@@ -25,8 +25,8 @@ const (
 )
 
 const (
-	// secretPrefix begins a secret that is written in base64.
-	secretPrefix = "whsec_"
+	// encodedPrefix begins a secret that is written in base64.
+	encodedPrefix = "whsec_"
 	// MinSecretBytes is the smallest size of a secret, in bytes. The specification demands it.
 	MinSecretBytes = 24
 	// maxReply limits how many bytes of a response are read, so that the connection can be used again.
@@ -41,7 +41,7 @@ const (
 // other secret are the key itself. The error never contains the secret.
 func Key(secret string) ([]byte, error) {
 	key := []byte(secret)
-	if text, encoded := strings.CutPrefix(secret, secretPrefix); encoded {
+	if text, encoded := strings.CutPrefix(secret, encodedPrefix); encoded {
 		var err error
 		if key, err = base64.StdEncoding.DecodeString(text); err != nil {
 			return nil, errors.New("the secret begins with whsec_, but the rest is not base64")
