@@ -73,6 +73,7 @@ func (d *driver) read() ([]byte, error) {
 // the result is always false in these cases:
 //   - An update handler is running.
 //   - A model call, a tool call or a search for messages is in flight.
+//   - A notification has been delivered, and the driver has not applied this yet.
 //   - The driver has received the end of a sub-agent and has not applied it yet.
 //   - The step runs a tool or loads the definition.
 //   - The state is too large for a new run.
@@ -82,8 +83,15 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 		return false
 	}
 	for _, f := range d.effects {
-		// The next run starts the notifications in flight again, under the same keys.
-		if f.cancel != nil && !f.timer && f.key.Kind() != agent.KindNotify || f.keeps {
+		if f.key.Kind() == agent.KindNotify {
+			// The next run starts a notification in flight again, under the same key. A result that has arrived is applied before, so
+			// that a notification that was delivered is not delivered again.
+			if f.ready() {
+				return false
+			}
+			continue
+		}
+		if f.cancel != nil && !f.timer || f.keeps {
 			return false
 		}
 	}

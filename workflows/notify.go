@@ -63,7 +63,7 @@ func (d *driver) deliver(n agent.Notification, limit time.Duration) {
 			if err := f.result.Get(ctx, nil); err != nil {
 				workflow.GetLogger(ctx).Warn("a notification was not delivered", "hook", n.Hook, "key", n.Key, "error", err)
 			}
-			d.state.Apply(agent.NotificationEnded{Key: n.Key})
+			d.apply(agent.NotificationEnded{Key: n.Key}) // the loop has to run again: it may continue as new now
 		}
 	})
 }
