@@ -16,11 +16,12 @@ import (
 // life simulates an agent to which events happen in a random order. It simulates the driver, the model, the tools, the
 // people who write, decide and interrupt, and the runs that end and go on. The seed determines all of it.
 type life struct {
-	r   *rand.Rand
-	s   *agent.State
-	now int64
-	def agent.Definition
-	law *law
+	chance *rand.Rand // for notifications, which change nothing else about a life
+	r      *rand.Rand
+	s      *agent.State
+	now    int64
+	def    agent.Definition
+	law    *law
 
 	messages  int // from people
 	runs      int
@@ -33,7 +34,7 @@ type life struct {
 
 func newLife(seed uint64) *life {
 	l := &life{
-		r: rand.New(rand.NewPCG(seed, 7)), flights: map[agent.Key]func() agent.Event{}, ended: map[agent.Key]agent.Result{}, delivered: map[agent.Key]bool{},
+		r: rand.New(rand.NewPCG(seed, 7)), chance: rand.New(rand.NewPCG(seed, 8)), flights: map[agent.Key]func() agent.Event{}, ended: map[agent.Key]agent.Result{}, delivered: map[agent.Key]bool{},
 	}
 	l.def = agent.Definition{
 		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}},
@@ -93,7 +94,7 @@ func (l *life) begin() {
 			fly(c.Key, func() agent.Event { return l.childEnded(c.Key) })
 		}
 	}
-	if l.r.IntN(4) > 0 {
+	if l.chance.IntN(4) > 0 {
 		l.notify()
 	}
 	switch step := l.s.Next().(type) {
@@ -127,8 +128,8 @@ func (l *life) notify() {
 			l.law.brokenf("the notification %s is made again", n.Key)
 		}
 	}
-	if n := l.s.Notifications; len(n) > 0 && l.r.IntN(2) == 0 {
-		key := pick(l.r, n...).Key
+	if n := l.s.Notifications; len(n) > 0 && l.chance.IntN(2) == 0 {
+		key := pick(l.chance, n...).Key
 		l.delivered[key] = true
 		l.apply(agent.NotificationEnded{Key: key})
 	}
