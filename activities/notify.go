@@ -88,15 +88,15 @@ func newHookMessage(id string, in protocol.NotifyInput) hookMessage {
 		data.Commands = []string{"starter resume " + word}
 	}
 	for _, c := range in.Calls {
-		target := word + " " + c.Key.Handle()
+		target, given := word+" "+c.Key.Handle(), word+" --call "+c.Key.Handle()+` "…"`
 		call := hookCall{Key: c.Key, Handle: c.Key.Handle(), Tool: c.Tool, Arguments: c.Arguments, WaitsFor: c.WaitsFor}
 		switch c.WaitsFor {
 		case agent.WaitsForApproval:
 			call.Commands = []string{"starter approve " + target, "starter deny " + target}
 		case agent.WaitsForAnswer:
-			call.Commands = []string{"starter answer " + target + ` "…"`}
+			call.Commands = []string{"starter answer " + given}
 		default:
-			call.Commands = []string{"starter complete " + target + ` "…"`}
+			call.Commands = []string{"starter complete " + given}
 		}
 		if c.Until != 0 {
 			until := time.UnixMilli(c.Until).UTC()

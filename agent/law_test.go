@@ -87,7 +87,9 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 			w.permitted[e.Decision.Key] = e.Decision.Remember != ""
 		}
 	case agent.PermissionRevoked:
-		w.permitted[e.Key] = false
+		if changed { // an agent that has ended keeps its permissions
+			w.permitted[e.Key] = false
+		}
 	case agent.Resumed:
 		w.end = nil
 	}

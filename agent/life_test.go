@@ -347,13 +347,14 @@ func (l *life) say(c agent.Call) {
 		return
 	}
 	d := agent.Decision{Key: c.Key, Approve: l.r.IntN(3) > 0, By: "ann"}
-	if !d.Approve {
+	switch {
+	case !d.Approve:
 		d.Reason = "too much"
-	} else if l.r.IntN(3) == 0 {
+	case l.r.IntN(3) == 0:
 		if d.Arguments = `{"n":2}`; c.Name == "lawyer" {
 			d.Arguments = `{"task":"count to two"}`
 		}
-	} else {
+	default:
 		d.Remember = pick(l.r, "", "", agent.RememberTool, agent.RememberCall)
 	}
 	l.law.places[c.Key], l.law.tools[c.Key] = place{c.Model, c.Position}, c.Name

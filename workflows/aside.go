@@ -46,9 +46,9 @@ func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
 		return "", err
 	}
 	if !asked {
-		d.apply(agent.AsideAnswered{Usage: result.Reply.Usage, Candidate: result.Reply.Candidate})
+		d.apply(agent.AsideAnswered{Usage: result.Usage, Candidate: result.Candidate})
 	}
-	return result.Reply.Message.Content, nil
+	return result.Message.Content, nil
 }
 
 // asideError is the error of a question aside that the model could not answer.

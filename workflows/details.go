@@ -164,12 +164,13 @@ func whoActs(s *agent.State) string {
 			break
 		}
 		target := " " + shellword.Quote(s.AgentID) + " " + c.Key.Handle()
-		act := code("starter complete"+target+` "…"`, 1100)
+		given := " " + shellword.Quote(s.AgentID) + " --call " + c.Key.Handle() + ` "…"`
+		act := code("starter complete"+given, 1100)
 		switch c.WaitsFor() {
 		case agent.WaitsForApproval:
 			act = code("starter approve"+target, 1100) + " or " + code("starter deny"+target, 1100)
 		case agent.WaitsForAnswer:
-			act = code("starter answer"+target+` "…"`, 1100)
+			act = code("starter answer"+given, 1100)
 		}
 		lines = append(lines, fmt.Sprintf("- %s %s: %s", code(c.Name, 64), code(c.Arguments, 1000), act))
 	}

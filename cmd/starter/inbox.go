@@ -147,19 +147,20 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 
 // waitsText returns the call and the commands that settle it.
 func waitsText(w client.Waits) string {
-	target := " " + shellWord(w.AgentID) + " " + w.Handle()
+	id := " " + shellWord(w.AgentID) + " "
 	switch w.Call.WaitsFor() {
 	case agent.WaitsForAnswer:
 		q, _ := w.Call.Question()
-		text := "asks: " + printable.Line(q.Question, maxShown) + "\n"
+		var text strings.Builder
+		text.WriteString("asks: " + printable.Line(q.Question, maxShown) + "\n")
 		for _, choice := range q.Choices {
-			text += "  - " + printable.Line(choice, maxShown) + "\n"
+			text.WriteString("  - " + printable.Line(choice, maxShown) + "\n")
 		}
-		return text + "  starter answer" + target + " '…'\n"
+		return text.String() + "  starter answer" + id + "--call " + w.Handle() + " '…'\n"
 	case agent.WaitsForResult:
-		return callText(w) + "  starter complete" + target + " '…'\n"
+		return callText(w) + "  starter complete" + id + "--call " + w.Handle() + " '…'\n"
 	}
-	return callText(w) + "  starter approve" + target + "\n  starter deny" + target + " --reason '…'\n"
+	return callText(w) + "  starter approve" + id + w.Handle() + "\n  starter deny" + id + w.Handle() + " --reason '…'\n"
 }
 
 // callText returns the name and the arguments of the call as a line.

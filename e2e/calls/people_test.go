@@ -27,7 +27,7 @@ func TestQuestionIsAnsweredByTheNextMessage(t *testing.T) {
 	w.Eventually("the person is told", func() bool { return strings.Contains(run.Output(), "asks a question") })
 	first.Kill()
 	shown := w.Must("inbox")
-	require.Contains(t, shown, "asks: Which colour?\n  - red\n  - blue\n  starter answer "+id)
+	require.Contains(t, shown, "asks: Which colour?\n  - red\n  - blue\n  starter answer "+id+" --call ")
 	w.Worker()
 	_, stderr, code := w.Starter("approve", id)
 	require.Equal(t, 4, code, stderr)
@@ -114,10 +114,10 @@ func TestInterruptStopsWhatRuns(t *testing.T) {
 			}
 		}
 		last := req.Messages[len(req.Messages)-1].Content
-		switch {
-		case last == "first":
+		switch last {
+		case "first":
 			return llmtest.Call(llmtest.ToolCall("1", "slow", `{}`), llmtest.ToolCall("2", "clerk", `{"task":"count"}`)), nil
-		case last == "second":
+		case "second":
 			if err := modelGate.Pass(ctx); err != nil {
 				stoppedModels.Add(1)
 				return llm.Reply{}, err

@@ -35,10 +35,10 @@ func (r root) editFile() tool.Tool {
 
 // edit does the work of the tool `edit_file`. It returns a text that says what was done.
 func (r root) edit(ctx context.Context, in editFileIn) (string, error) {
-	switch {
-	case in.Old == "":
+	switch in.Old {
+	case "":
 		return "", errors.New("old is empty: write the text to replace; to create a file, use write_file")
-	case in.Old == in.New:
+	case in.New:
 		return "", errors.New("old and new are equal: there is nothing to change")
 	}
 	name := clean(in.Path)

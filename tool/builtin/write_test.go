@@ -68,7 +68,7 @@ func TestEditFileReplacesTheOnlyPlace(t *testing.T) {
 		"at the end":      {"1\n2", "2", "2\n3\n", "1\n2\n3\n", "changed f: the new text is on lines 2 to 3; the file has now 6 bytes in 3 lines\n"},
 		"everything":      {"1", "1", "", "", "changed f: deleted 1 byte from line 1 on; the file has now 0 bytes in 0 lines\n"},
 		"not UTF-8":       {"caf\xe9 b", "b", "B", "caf\xe9 B", "changed f: the new text begins on line 1; the file has now 6 bytes in 1 line\n"},
-		"white space":     {"\tx\n  x\n", "\tx", "\ty", "\ty\n  x\n", "changed f: the new text begins on line 1; the file has now 7 bytes in 2 lines\n"},
+		"white space":     {"\tx\n z\n\n", "\tx", "\ty", "\ty\n z\n\n", "changed f: the new text begins on line 1; the file has now 7 bytes in 3 lines\n"},
 		"carriage return": {"1\r\n2\r\n", "1\r\n", "one\r\n", "one\r\n2\r\n", "changed f: the new text begins on line 1; the file has now 8 bytes in 2 lines\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
