@@ -8,6 +8,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
@@ -80,6 +81,13 @@ type Snapshot struct {
 	Usage agent.Usage
 	// Spent counts the tokens and the cost of the agent and of its sub-agents that have ended; nil if unknown.
 	Spent *agent.Spending
+	// Models are the models that the agent may use. The first is the preferred one, and the others are its fallbacks. Only
+	// [Client.Read] and [Client.ReadEntry] set Models, ContextTokens and ContextLimit, and only if they read a whole history.
+	Models []llm.Candidate
+	// ContextTokens is the number of tokens of the newest model reply and its request; 0 if unknown.
+	ContextTokens int
+	// ContextLimit is the number of such tokens at which the agent summarises its conversation: see [agent.Limits]. 0 means no limit.
+	ContextLimit int
 	// Answer is the text of the agent's last answer; empty if there is none.
 	Answer string
 	// FinishReason is the provider's finish reason if the provider may have cut the answer. For example, "length" means that the answer
@@ -116,6 +124,10 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	spent := s.Spent()
 	snap.Count, snap.ChildCount, snap.Usage, snap.Spent = s.Count(), s.ChildCount(), s.Usage, &spent
 	snap.Answer, snap.FinishReason, snap.Stopped = s.Answer(), s.FinishReason(), s.Turn.Stopped
+	snap.ContextTokens = run.ContextTokens
+	if d := s.Definition; d != nil {
+		snap.Models, snap.ContextLimit = d.Candidates, d.Limits.ContextTokens
+	}
 	if !status.Ended() {
 		snap.Status, snap.WaitsFor = s.Status(), s.WaitsFor()
 	}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
@@ -38,6 +39,9 @@ type Run struct {
 	// nil if the run has no state yet, or if the workflow refused its start input. An open run has no state before its first
 	// completed workflow task.
 	State *agent.State
+	// ContextTokens is the number of tokens of the newest model reply and its request, as the provider counted them. It is 0 if
+	// the run has no reply yet.
+	ContextTokens int
 	// Events is the number of events that were read.
 	Events int64
 	// Closed is the event that ended the run; nil if the run is open.
@@ -132,8 +136,27 @@ func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.Da
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	run.State = state
+	run.State, run.ContextTokens = state, contextTokens(events, dc)
 	return run, nil
+}
+
+// contextTokens returns the tokens of the newest model reply in a history and of its request. A reply that cannot be decoded counts
+// as none, because the number is only shown to people.
+func contextTokens(events []*historypb.HistoryEvent, dc converter.DataConverter) int {
+	for _, e := range slices.Backward(events) {
+		done := e.GetActivityTaskCompletedEventAttributes()
+		asked := done.GetScheduledEventId() - 1 // the first event has the ID 1
+		if asked < 0 || asked >= int64(len(events)) ||
+			events[asked].GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() != protocol.CallModel {
+			continue
+		}
+		var reply protocol.ModelResult
+		if dc.FromPayloads(done.GetResult(), &reply) != nil {
+			return 0
+		}
+		return reply.Usage.InputTokens + reply.Usage.OutputTokens
+	}
+	return 0
 }
 
 // begin sets the fields `Start` and `Previous` from the given event, which is the first event of the run's history.
