@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/chat"
+	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+func newChat(g *globals) *cobra.Command {
+	var name, tenant string
+	cmd := &cobra.Command{
+		Use:   "chat [flags] [ID]",
+		Short: "Talk with an agent on the terminal",
+		Long: `chat is a conversation with an agent on the terminal. Without an ID, the first message
+starts a new agent. With the ID of an agent, chat shows what was said and goes on. With
+-a and an ID that no agent has, the new agent gets this ID.
+
+The text of a reply is shown while it grows. Calls are folded to a line each; Ctrl-O
+shows them in full. Calls that wait for an approval are shown with their arguments: y
+approves, n denies with a reason, a approves all later calls of the tool by this agent,
+too. The next message answers a question of the agent. Esc interrupts. /help shows all
+keys and commands.
+
+The agent runs on Temporal and on the workers. Ctrl-C twice detaches, and the agent goes
+on; chat with its ID comes back to it.
+
+If standard input or output is no terminal, or TERM is dumb, chat reads a message from
+each line and prints the answer, without control sequences. NO_COLOR turns off colours.`,
+		Example: `  starter chat -a assistant
+  starter chat talk
+  starter chat -a assistant talk
+  printf 'Hello\nAnd in French?\n' | starter chat -a assistant`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeIDs(g, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id := ""
+			if len(args) > 0 {
+				id = args[0]
+			}
+			return runChat(cmd, g, id, client.StartOptions{Agent: name, Mode: agent.Chat, Tenant: tenant})
+		},
+	}
+	cmd.Flags().StringVarP(&name, "agent", "a", "", "`name` of the agent to start (default: the only agent of the configuration)")
+	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant, at most 64 bytes; if tasks wait for workers, tenants take turns")
+	completeAgentNames(g, cmd)
+	return cmd
+}
+
+// runChat talks with the agent with the given ID, or starts one if the ID is empty or start names a definition.
+func runChat(cmd *cobra.Command, g *globals, id string, start client.StartOptions) error {
+	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+	if err := protocol.CheckTenant(start.Tenant); err != nil {
+		return exitf(exitUsage, "--tenant: %w", err)
+	}
+	c, queue, found, done, err := g.chatAgents(cmd, id, &start)
+	if err != nil {
+		return err
+	}
+	defer done()
+	o := chat.Options{Agents: c, ID: id, NoWorker: fmt.Sprintf("no worker answers: start `%s` (task queue %s)", startWorker, queue), GoOn: goOnFrom}
+	if !found {
+		o.ID, o.Start = start.ID, &start
+	}
+	var end chat.Result
+	in, onTerminal := cmd.InOrStdin().(*os.File)
+	onTerminal = onTerminal && term.IsTerminal(in.Fd()) && redraws(cmd.OutOrStdout())
+	if onTerminal {
+		end, err = chat.Run(ctx, o, in, printable.Unwrap(cmd.OutOrStdout()))
+	} else {
+		end, err = chat.RunPlain(ctx, o, cmd.InOrStdin(), cmd.OutOrStdout(), stderr)
+	}
+	if err != nil {
+		return goesOn(ctx, withExitCode(err, queue), end.ID)
+	}
+	if end.Started && !end.Status.Ended() {
+		fmt.Fprintf(stderr, "Agent %s goes on.\nCome back with `starter chat %s`; `starter close %s` ends it.\n", end.ID, end.ID, end.ID)
+	}
+	if onTerminal || !end.Started {
+		return nil // the person has seen how the turn ended
+	}
+	return plainEnd(cmd, c, queue, end)
+}
+
+// chatAgents connects to Temporal for a chat. found says that the agent with the ID exists. Otherwise, chatAgents completes the
+// options with which it is to be started.
+func (g *globals) chatAgents(cmd *cobra.Command, id string, start *client.StartOptions) (c *client.Client, queue string, found bool, done func(), err error) {
+	if id != "" {
+		c, queue, done, err = g.agentsOf(cmd.Context(), id)
+		if err == nil && g.queue != "" { // the flag spares agentsOf the question
+			if _, err = c.TaskQueue(cmd.Context(), id); err != nil {
+				done()
+				err = withExitCode(err, queue)
+			}
+		}
+		if !errors.Is(err, client.ErrNotFound) || start.Agent == "" {
+			return c, queue, err == nil, done, err
+		}
+		if err := client.CheckID(id); err != nil {
+			return nil, "", false, nil, exitf(exitUsage, "%w", err)
+		}
+	}
+	if start.Agent, err = g.agentName(start.Agent); err != nil {
+		return nil, "", false, nil, err
+	}
+	if start.ID = id; id == "" {
+		start.ID = start.Agent + "-" + uuid.NewString()[:8]
+	}
+	c, queue, done, err = g.agents(cmd.Context())
+	return c, queue, false, done, err
+}
+
+// plainEnd returns the error with which a chat without a terminal ends: see [ending.verdict].
+func plainEnd(cmd *cobra.Command, c *client.Client, queue string, end chat.Result) error {
+	last, err := endOf(cmd.Context(), c, end.ID, end.Status)
+	if err != nil {
+		return withExitCode(err, queue)
+	}
+	if end.Status.Ended() {
+		return exitf(exitWrongState, "agent %s has ended (%s): %s", end.ID, end.Status, goOnFrom(end.ID, end.Status))
+	}
+	return last.verdict()
+}

@@ -1,0 +1,50 @@
+// Package chat is the conversation with one agent on a terminal. It stores nothing: all that it shows comes from the agent, so a
+// chat can end at any time and another one can go on.
+package chat
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/reagent-dev/reagent/client"
+)
+
+// Options say with which agent a person talks.
+type Options struct {
+	// Agents reads and changes agents. It is required.
+	Agents Agents
+	// ID is the ID of the agent. It is required.
+	ID string
+	// Start starts the agent with the first message. If it is nil, the agent exists already.
+	Start *client.StartOptions
+	// NoWorker is the text that tells the person to start a worker, if none answers.
+	NoWorker string
+	// GoOn returns the text that tells the person how to go on with an agent that has ended.
+	GoOn func(id string, status client.Status) string
+}
+
+// Result says how a chat ended.
+type Result struct {
+	// ID is the ID of the agent with which the person talked last. It differs from that of the options after a fork.
+	ID string
+	// Started is false if the chat was to start an agent and has not done so, because there was no message.
+	Started bool
+	// Status is the last known status of the agent; empty if it is unknown.
+	Status client.Status
+}
+
+// Run shows the chat on a terminal until the person leaves it. in and out must be a terminal that can move its cursor. The program
+// writes control sequences to out; all texts of the agent are made safe first. If ctx ends, the error is that of ctx.
+func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m := newModel(ctx, o)
+	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler()).Run()
+	if ctx.Err() != nil && errors.Is(err, tea.ErrProgramKilled) {
+		err = context.Cause(ctx)
+	}
+	return m.result(), errors.Join(err, m.failure)
+}

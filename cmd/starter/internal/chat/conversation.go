@@ -1,0 +1,184 @@
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// conversation is what the chat knows about one agent. Its methods change it by events, and do nothing else.
+type conversation struct {
+	items []*item
+	// calls has the newest call with each call ID of the provider. Some providers use an ID again.
+	calls map[string]*item
+	// outbox has the messages that are not in the transcript yet, oldest first.
+	outbox []*outgoing
+
+	status   client.Status
+	waitsFor client.WaitsFor
+	retry    *client.Retry
+	partial  *client.PartialText
+	// noWorker and noServer say why the agent does not go on.
+	noWorker, noServer bool
+	// since is the time at which the agent began to work, and now is the time of the last event.
+	since, now time.Time
+
+	// snap, tree and waits come from the last [model.refresh]: the usage of the agent, its sub-agents, and the calls that wait for a person.
+	snap  client.Snapshot
+	tree  []client.Entry
+	waits []client.Waits
+}
+
+// outgoing is a message of the person that is not in the transcript yet.
+type outgoing struct {
+	id, text string
+	// steer makes it a steering message: see [client.Message].
+	steer bool
+	// answers is the question that the message answers; nil if it is no answer.
+	answers *client.Waits
+	// received says that the agent has the message.
+	received bool
+}
+
+// see changes the conversation by a report of the agent. It returns whether the snapshot, the tree or the waits may have changed.
+func (c *conversation) see(p client.Progress) (changed bool) {
+	switch {
+	case p.NoServer || p.NoWorker:
+		c.noServer, c.noWorker = p.NoServer, p.NoWorker
+		return false
+	case p.Rewound:
+		c.rewind(p.Index)
+		return true
+	case p.Message != nil:
+		c.noServer, c.noWorker, c.partial = false, false, nil
+		c.add(*p.Message, p.Index)
+		return true
+	case p.Status == "":
+		return false
+	}
+	c.noServer, c.noWorker = false, false
+	changed = c.status != p.Status || c.waitsFor != p.WaitsFor
+	if p.Status == client.Running && c.status != client.Running {
+		c.since = c.now
+	}
+	c.status, c.waitsFor, c.retry, c.partial = p.Status, p.WaitsFor, p.Retry, p.PartialText
+	if c.rests() {
+		c.waits = nil
+	}
+	return changed
+}
+
+// rests reports whether the agent does not go on by itself: see [client.Progress.Rests].
+func (c *conversation) rests() bool {
+	return client.Progress{Status: c.status, WaitsFor: c.waitsFor}.Rests()
+}
+
+// works reports whether there is something that an interrupt could stop.
+func (c *conversation) works() bool { return c.status != "" && !c.rests() }
+
+// add adds a message of the transcript.
+func (c *conversation) add(m agent.Message, index int) {
+	if len(c.items) == 0 && index > 0 {
+		c.note(fmt.Sprintf("%d earlier messages were summarised; `starter show --all` prints them.", index))
+	}
+	if m.Role == llm.Tool {
+		if call := c.calls[m.ToolCallID]; call != nil {
+			call.finish(m)
+		} else {
+			c.items = append(c.items, &item{kind: callItem, index: index, name: "a call whose message was summarised", result: m.Content, done: true})
+		}
+		c.sent(string(m.Key))
+		return
+	}
+	c.sent(string(m.Key))
+	ids := m.ToolCalls
+	for _, it := range itemsOf(m, index) {
+		c.items = append(c.items, it)
+		if it.kind == callItem {
+			c.calls[ids[0].ID] = it
+			ids = ids[1:]
+		}
+	}
+}
+
+// sent removes a message from the outbox, because it is in the transcript. The key is its ID, or that of the call that it answers.
+func (c *conversation) sent(key string) {
+	c.outbox = slices.DeleteFunc(c.outbox, func(o *outgoing) bool {
+		return o.id == key || o.answers != nil && string(o.answers.Call.Key) == key
+	})
+}
+
+// rewind removes the messages from an index on.
+func (c *conversation) rewind(index int) {
+	c.items = slices.DeleteFunc(c.items, func(it *item) bool { return it.index >= index })
+	c.note("The agent was reset to an earlier point.")
+}
+
+// note adds a text of this program.
+func (c *conversation) note(text string) {
+	c.items = append(c.items, &item{kind: noteItem, index: -1, text: text})
+}
+
+// refreshed takes the result of a [model.refresh].
+func (c *conversation) refreshed(snap client.Snapshot, tree []client.Entry, waits []client.Waits) {
+	c.snap, c.tree, c.waits = snap, slices.Clone(tree), slices.Clone(waits)
+	for _, child := range snap.Children { // the tree comes from a list of Temporal, which is some seconds old
+		if i := slices.IndexFunc(c.tree, func(e client.Entry) bool { return e.ID == child.ID }); i >= 0 {
+			c.tree[i].Status = child.Status
+		}
+	}
+	if c.rests() {
+		c.waits = nil // the status is newer than the waits
+	}
+}
+
+// subAgentsRun reports whether a sub-agent has not ended.
+func (c *conversation) subAgentsRun() bool {
+	return len(c.tree) > 1 && slices.ContainsFunc(c.tree[1:], func(e client.Entry) bool { return !e.Status.Ended() })
+}
+
+// active returns the call on which the person decides next, or whose question the person answers next; nil if there is none.
+func (c *conversation) active() *client.Waits {
+	for i := range c.waits {
+		if f := c.waits[i].Call.WaitsFor(); f == client.WaitsForApproval || f == client.WaitsForAnswer {
+			return &c.waits[i]
+		}
+	}
+	return nil
+}
+
+// approval returns the active call if it waits for an approval; otherwise nil.
+func (c *conversation) approval() *client.Waits {
+	if w := c.active(); w != nil && w.Call.WaitsFor() == client.WaitsForApproval {
+		return w
+	}
+	return nil
+}
+
+// question returns the active call if it is a question; otherwise nil.
+func (c *conversation) question() *client.Waits {
+	if w := c.active(); w != nil && w.Call.WaitsFor() == client.WaitsForAnswer {
+		return w
+	}
+	return nil
+}
+
+// decided removes a call on which somebody has decided.
+func (c *conversation) decided(key agent.Key) {
+	c.waits = slices.DeleteFunc(c.waits, func(w client.Waits) bool { return w.Call.Key == key })
+}
+
+// people returns the texts of the messages of the person, oldest first.
+func (c *conversation) people() []string {
+	var texts []string
+	for _, it := range c.items {
+		if it.kind == userItem {
+			texts = append(texts, it.text)
+		}
+	}
+	return texts
+}

@@ -1,0 +1,230 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+)
+
+const (
+	// refreshPause is the pause between two refreshes, because each reads histories.
+	refreshPause = time.Second
+	// restingPause is this pause if the agent rests and its sub-agents run.
+	restingPause = 5 * time.Second
+	// readyPause is the time for which a call is shown before a key decides on it. Without it, a person who types a message when the
+	// call appears would decide on the call.
+	readyPause = 700 * time.Millisecond
+	// reachTime is how long a worker may take to answer before the person is told.
+	reachTime = 4 * time.Second
+	// batch is the largest number of reports that the screen takes at once.
+	batch = 500
+)
+
+// follow watches the agent. The events come one after the other: each has the command for the next one.
+func (m *model) follow() tea.Cmd {
+	ctx, stop := context.WithCancel(m.ctx)
+	m.stop = stop
+	type report struct {
+		p   client.Progress
+		err error
+	}
+	reports, agents, id, attached := make(chan report, batch), m.o.Agents, m.id, m.attached
+	go func() {
+		defer close(reports)
+		for p, err := range agents.Watch(ctx, id, 0) {
+			select {
+			case reports <- report{p, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var next func() tea.Msg
+	next = func() tea.Msg {
+		msg := progressMsg{attached: attached, more: next}
+		for r, open := <-reports; ; r, open = <-reports {
+			if !open || r.err != nil {
+				msg.more, msg.err = nil, r.err
+				break
+			}
+			msg.reports = append(msg.reports, r.p)
+			if len(reports) == 0 || len(msg.reports) == batch {
+				break
+			}
+		}
+		msg.at = time.Now()
+		return msg
+	}
+	return next
+}
+
+// send sends the first message of the outbox that the agent does not have yet. It sends one at a time, so that the order stays. The
+// first message starts the agent if it does not exist.
+func (m *model) send() tea.Cmd {
+	var out *outgoing
+	for _, o := range m.outbox {
+		if !o.received {
+			out = o
+			break
+		}
+	}
+	if out == nil || m.sending {
+		return nil
+	}
+	m.sending, m.own = true, true
+	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
+	if !m.started {
+		o := *m.o.Start
+		o.ID, o.Message, o.PartialText = id, out.text, true
+		return func() tea.Msg {
+			started, err := agents.Start(ctx, o)
+			return startedMsg{out, started, err}
+		}
+	}
+	message := *out // the model may change while the command runs
+	return func() tea.Msg {
+		sent, err := deliver(ctx, agents, id, message)
+		return sentMsg{attached, out, sent, err}
+	}
+}
+
+// deliver sends a message. If no worker or no server answers, the error says so, and deliver must be called again with the same message.
+func deliver(ctx context.Context, agents Agents, id string, out outgoing) (client.Sent, error) {
+	if err := reach(ctx, agents, id); err != nil {
+		return client.Sent{}, err
+	}
+	if w := out.answers; w != nil {
+		return client.Sent{}, agents.Decide(ctx, *w, agent.Decision{Result: &agent.GivenResult{Content: out.text}, Message: out.id})
+	}
+	return agents.Send(ctx, id, client.Message{ID: out.id, Text: out.text, Steer: out.steer, PartialText: true})
+}
+
+// reach returns an error if no worker answers for the agent within [reachTime]. Without it, a person would wait for a request to an
+// agent that rests, and would not know why: the watch of such an agent does not tell that a worker is missing.
+func reach(ctx context.Context, agents Agents, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	_, err := agents.Await(ctx, id, nil)
+	return err
+}
+
+// unanswered reports whether an error says that no worker or no server answers.
+func unanswered(err error) bool {
+	return errors.Is(err, client.ErrNoWorker) || errors.Is(err, client.ErrNoServer)
+}
+
+// refresh reads what the reports of the agent do not have: its usage, its sub-agents, and the calls that wait for a person. The
+// reads need no worker.
+func (m *model) refresh() tea.Cmd {
+	if !m.stale || m.refreshing || !m.started {
+		return nil
+	}
+	m.stale, m.refreshing = false, true
+	ctx, agents, id, attached, waits := m.ctx, m.o.Agents, m.id, m.attached, client.CallWaits(m.waitsFor)
+	return func() tea.Msg {
+		msg := refreshedMsg{attached: attached}
+		if msg.snap, msg.err = agents.Read(ctx, id); msg.err != nil {
+			return msg
+		}
+		if msg.snap.ChildCount > 0 {
+			if msg.tree, msg.err = agents.Tree(ctx, id); msg.err != nil {
+				return msg
+			}
+		}
+		if waits || msg.snap.ChildCount > 0 || client.CallWaits(msg.snap.WaitsFor) {
+			msg.waits, msg.err = agents.Pending(ctx, id)
+		}
+		return msg
+	}
+}
+
+// poll asks for the next refresh if sub-agents run, because they change without a report of this agent.
+func (m *model) poll() tea.Cmd {
+	switch {
+	case !m.subAgentsRun() || m.polling:
+		return nil
+	case m.rests():
+		m.polling = true
+		return m.later(restingPause, pollMsg{})
+	}
+	m.stale = true
+	return nil
+}
+
+// decide sends a decision on a call.
+func (m *model) decide(w client.Waits, d agent.Decision, done string) tea.Cmd {
+	ctx, agents, attached := m.ctx, m.o.Agents, m.attached
+	m.ready, m.nextReady = "", "" // if the decision fails, the person can decide again
+	return func() tea.Msg {
+		err := reach(ctx, agents, w.AgentID)
+		if err == nil {
+			err = agents.Decide(ctx, w, d)
+		}
+		return decidedMsg{attached, w.Call.Key, done, err}
+	}
+}
+
+// interrupt stops the running turn.
+func (m *model) interrupt() tea.Cmd {
+	ctx, agents, id := m.ctx, m.o.Agents, m.id
+	return func() tea.Msg {
+		err := reach(ctx, agents, id)
+		if err == nil {
+			err = agents.Interrupt(ctx, id)
+		}
+		return interruptedMsg{err}
+	}
+}
+
+// fork starts an agent with the first messages of this one; 0 means all.
+func (m *model) fork(at int) tea.Cmd {
+	ctx, agents, id := m.ctx, m.o.Agents, m.id
+	return func() tea.Msg {
+		started, err := agents.Fork(ctx, id, client.ForkOptions{At: at, Mode: agent.Chat})
+		return forkedMsg{started, err}
+	}
+}
+
+// askText asks for the text of replies while it grows, if the agent works on a message that did not ask for it.
+func (m *model) askText() tea.Cmd {
+	if m.own || m.status != client.Running || m.now.Sub(m.asked) < textTime*9/10 {
+		return nil
+	}
+	m.asked = m.now
+	ctx, agents, id := m.ctx, m.o.Agents, m.id
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		_ = agents.AskPartialText(ctx, id, textTime) // without the text, the chat shows the complete messages
+		return nil
+	}
+}
+
+// makeReady lets the keys decide on the active call after [readyPause].
+func (m *model) makeReady() tea.Cmd {
+	w := m.approval()
+	if w == nil || w.Call.Key == m.nextReady {
+		return nil
+	}
+	m.nextReady = w.Call.Key
+	return m.later(readyPause, readyMsg{w.Call.Key})
+}
+
+// tick counts the seconds of the agent's work.
+func (m *model) tick() tea.Cmd {
+	if m.ticking || !m.works() {
+		return nil
+	}
+	m.ticking = true
+	return m.after(time.Second, func(at time.Time) tea.Msg { return tickMsg(at) })
+}
+
+// later returns the given event after a pause.
+func (m *model) later(pause time.Duration, msg tea.Msg) tea.Cmd {
+	return m.after(pause, func(time.Time) tea.Msg { return msg })
+}

@@ -1,0 +1,138 @@
+package chat
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+// key takes a key of the person.
+func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
+	name := press.String()
+	leaving := m.leaving
+	m.leaving = name == "ctrl+c"
+	switch name {
+	case "ctrl+c":
+		if leaving {
+			return tea.Quit
+		}
+	case "esc":
+		return m.escape()
+	case "enter":
+		return m.enter()
+	case "ctrl+o":
+		m.expanded = !m.expanded
+	case "ctrl+l":
+		return tea.ClearScreen
+	case "pgup":
+		m.scroll(m.room() - 1)
+	case "pgdown":
+		m.scroll(1 - m.room())
+	case "up", "down":
+		if m.recall(name) {
+			return nil
+		}
+		return m.write(press)
+	default:
+		if w := m.approval(); w != nil && m.denying == nil && m.input.Value() == "" && (name == "y" || name == "n" || name == "a") {
+			return m.decideByKey(*w, name)
+		}
+		m.recalled = 0
+		return m.write(press)
+	}
+	return nil
+}
+
+// write passes a key or a pasted text to the input.
+func (m *model) write(msg tea.Msg) tea.Cmd {
+	var cmd tea.Cmd
+	m.input, cmd = m.input.Update(msg)
+	return cmd
+}
+
+// escape leaves the denial, or interrupts the agent.
+func (m *model) escape() tea.Cmd {
+	switch {
+	case m.denying != nil:
+		m.denying = nil
+		m.input.Reset()
+	case m.works():
+		return m.interrupt()
+	}
+	return nil
+}
+
+// enter sends what the person has typed.
+func (m *model) enter() tea.Cmd {
+	text := m.input.Value()
+	if w := m.denying; w != nil {
+		m.denying = nil
+		m.input.Reset()
+		return m.decide(*w, agent.Decision{Reason: strings.TrimSpace(text)}, "Denied "+printable.Name(w.Call.Name)+".")
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	m.recalled = 0
+	m.input.Reset()
+	if command, ok := commandOf(text); ok {
+		return m.command(command)
+	}
+	if m.status.Ended() {
+		m.input.SetValue(text)
+		m.note(m.endText())
+		return nil
+	}
+	m.say(strings.TrimPrefix(text, "/")) // two slashes begin a message that begins with one
+	return nil
+}
+
+// decideByKey decides on a call by a key. It does nothing before the keys apply: see [readyPause].
+func (m *model) decideByKey(w client.Waits, name string) tea.Cmd {
+	if m.ready != w.Call.Key {
+		return nil
+	}
+	if name == "n" {
+		m.denying = &w
+		return nil
+	}
+	return m.approve(w, name == "a")
+}
+
+// approve lets a call run, and if all is true also the later calls of the same tool by the same agent.
+func (m *model) approve(w client.Waits, all bool) tea.Cmd {
+	d, done := agent.Decision{Approve: true}, "Approved "+printable.Name(w.Call.Name)+"."
+	if all {
+		d.Remember = agent.RememberTool
+		done = "Approved " + printable.Name(w.Call.Name) + " and its later calls by agent " + printable.Name(w.AgentID) + "; `starter permissions` revokes that."
+	}
+	return m.decide(w, d, done)
+}
+
+// recall puts an earlier message of the person into the input. It does so only if the input is empty or has an earlier message, so
+// that the keys move the cursor in other texts.
+func (m *model) recall(name string) bool {
+	texts := m.people()
+	n := m.recalled + 1
+	if name == "down" {
+		n = m.recalled - 1
+	}
+	if m.recalled == 0 && m.input.Value() != "" || n < 0 || n > len(texts) {
+		return false
+	}
+	m.recalled = n
+	m.input.Reset()
+	if n > 0 {
+		m.input.SetValue(texts[len(texts)-n])
+	}
+	return true
+}
+
+// scroll moves the screen up by a number of lines, or down if it is negative.
+func (m *model) scroll(lines int) {
+	m.up = max(0, min(m.up+lines, len(m.body(1<<30))-m.room()))
+}

@@ -1,0 +1,360 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/google/uuid"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+// model is the state of the screen. It implements [tea.Model]. Update changes it by one event, and returns what is to be done
+// outside; View draws it. Neither does any I/O.
+type model struct {
+	ctx context.Context
+	o   Options
+	// id is the ID of the agent. started is false until the agent exists.
+	id      string
+	started bool
+	// attached counts how often the chat has changed to another agent. Events of an earlier agent have a lower number.
+	attached int
+	// stop ends the watch of the agent.
+	stop context.CancelFunc
+	conversation
+
+	md            markdown
+	input         textarea.Model
+	width, height int
+	// up is the number of lines below the screen; 0 follows the conversation.
+	up int
+	// expanded shows calls, sub-agents and reasoning in full.
+	expanded bool
+	// leaving says that the last key was Ctrl-C.
+	leaving bool
+	// denying is the call for whose denial the person types the reason; nil if there is none.
+	denying *client.Waits
+	// ready is the call on which the keys y, n and a decide: see [readyPause]. nextReady is the call for which this pause has begun.
+	ready, nextReady agent.Key
+	// recalled is the number of the earlier message that is in the input, counted from the newest; 0 means none.
+	recalled int
+	// failed is a message that was not delivered. If the person sends the same text again, it has the same ID, so that the agent
+	// takes it only once.
+	failed outgoing
+	// sending, refreshing, polling and ticking say that such a command runs. stale says that a refresh is to follow.
+	sending, refreshing, polling, ticking, stale bool
+	// own says that a message of this chat belongs to the running turn. Such a message asks for partial text itself. asked is the time at
+	// which the chat last asked for the partial text of other turns.
+	own   bool
+	asked time.Time
+	// after returns an event after a pause. Tests replace it.
+	after func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
+	// failure is the error that ended the chat.
+	failure error
+}
+
+// textTime is the time for which the chat asks for partial text at once.
+const textTime = 10 * time.Minute
+
+func newModel(ctx context.Context, o Options) *model {
+	m := &model{ctx: ctx, o: o, width: 80, height: 24, input: newInput(), stop: func() {}, after: tea.Tick}
+	m.attach(o.ID, o.Start == nil)
+	return m
+}
+
+// newInput returns the field for messages. It grows with the text.
+func newInput() textarea.Model {
+	in := textarea.New()
+	in.Prompt, in.ShowLineNumbers, in.DynamicHeight = "> ", false, true
+	in.MaxHeight, in.MaxContentHeight = 8, 10_000
+	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("ctrl+j", "alt+enter", "shift+enter"))
+	in.KeyMap.Paste.SetEnabled(false) // it would run a program to read the clipboard; terminals paste by themselves
+	style := textarea.StyleState{Prompt: bold, Placeholder: faint, EndOfBuffer: lipgloss.NewStyle()}
+	in.SetStyles(textarea.Styles{Focused: style, Blurred: style})
+	in.SetVirtualCursor(false)
+	in.Placeholder = "Type a message"
+	in.Focus()
+	return in
+}
+
+// attach begins to show another agent.
+func (m *model) attach(id string, started bool) {
+	m.stop()
+	m.id, m.started, m.stop = id, started, func() {}
+	m.attached++
+	m.conversation = conversation{calls: map[string]*item{}, now: m.now}
+	m.up, m.denying, m.ready, m.nextReady = 0, nil, "", ""
+	m.sending, m.refreshing, m.stale, m.own, m.asked = false, false, false, false, time.Time{}
+}
+
+// Init implements [tea.Model].
+func (m *model) Init() tea.Cmd {
+	if !m.started {
+		return nil
+	}
+	return m.follow()
+}
+
+// The events of the chat, apart from those of the terminal. Events of an agent have the number of the attachment.
+type (
+	// progressMsg has reports of the agent.
+	progressMsg struct {
+		attached int
+		reports  []client.Progress
+		err      error
+		more     func() tea.Msg
+		at       time.Time
+	}
+	// startedMsg says that the agent was started with a message.
+	startedMsg struct {
+		out     *outgoing
+		started client.Started
+		err     error
+	}
+	// sentMsg says that the agent has received a message.
+	sentMsg struct {
+		attached int
+		out      *outgoing
+		sent     client.Sent
+		err      error
+	}
+	// refreshedMsg has the result of a refresh.
+	refreshedMsg struct {
+		attached int
+		snap     client.Snapshot
+		tree     []client.Entry
+		waits    []client.Waits
+		err      error
+	}
+	// refreshAgainMsg allows the next refresh.
+	refreshAgainMsg struct{ attached int }
+	// pollMsg asks for a refresh, although the agent has reported nothing.
+	pollMsg struct{}
+	// decidedMsg says that a decision was delivered.
+	decidedMsg struct {
+		attached int
+		key      agent.Key
+		done     string
+		err      error
+	}
+	// readyMsg lets the keys decide on a call.
+	readyMsg struct{ key agent.Key }
+	// interruptedMsg says that the agent has received the interrupt.
+	interruptedMsg struct{ err error }
+	// forkedMsg says that the agent was forked.
+	forkedMsg struct {
+		started client.Started
+		err     error
+	}
+	// tickMsg comes each second while the agent works.
+	tickMsg time.Time
+)
+
+// Update implements [tea.Model].
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	before := m.scrolledLines()
+	cmd := m.update(msg)
+	if before > 0 {
+		m.up = max(0, m.up+m.scrolledLines()-before) // what the person reads stays where it is
+	}
+	return m, tea.Batch(cmd, m.send(), m.refresh(), m.makeReady(), m.tick())
+}
+
+func (m *model) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = max(1, msg.Width), max(1, msg.Height)
+		m.input.MaxHeight = max(1, min(8, m.height/3))
+		m.input.SetWidth(m.width)
+	case tea.KeyPressMsg:
+		return m.key(msg)
+	case tea.PasteMsg:
+		m.leaving = false
+		return m.write(msg)
+	case progressMsg:
+		return m.progress(msg)
+	case startedMsg:
+		return m.begun(msg)
+	case sentMsg:
+		m.delivered(msg)
+	case refreshedMsg:
+		if msg.attached != m.attached {
+			return nil
+		}
+		if msg.err == nil {
+			m.refreshed(msg.snap, msg.tree, msg.waits)
+		}
+		return m.later(refreshPause, refreshAgainMsg{m.attached})
+	case refreshAgainMsg:
+		if msg.attached == m.attached {
+			m.refreshing = false
+			return m.poll()
+		}
+	case pollMsg:
+		m.polling, m.stale = false, true
+	case decidedMsg:
+		if msg.attached == m.attached {
+			m.settled(msg)
+		}
+	case readyMsg:
+		if w := m.approval(); w != nil && w.Call.Key == msg.key {
+			m.ready = msg.key
+		}
+	case interruptedMsg:
+		if msg.err == nil {
+			m.note("Interrupted. The next message goes on from here.")
+		}
+		m.report(msg.err)
+	case forkedMsg:
+		return m.forked(msg)
+	case tickMsg:
+		m.ticking, m.now = false, time.Time(msg)
+	}
+	return nil
+}
+
+// report shows an error.
+func (m *model) report(err error) {
+	switch {
+	case err == nil || m.ctx.Err() != nil:
+	case errors.Is(err, client.ErrNoWorker):
+		m.note("Nothing was changed: " + m.o.NoWorker + ".")
+	default:
+		m.note(printable.Text(err.Error()))
+	}
+}
+
+// progress takes reports of the agent.
+func (m *model) progress(msg progressMsg) tea.Cmd {
+	if msg.attached != m.attached {
+		return nil
+	}
+	m.now = msg.at
+	worked := m.works()
+	for _, p := range msg.reports {
+		if m.see(p) {
+			m.stale = true
+		}
+	}
+	m.own = m.own && (!worked || m.works())
+	switch {
+	case m.ctx.Err() != nil:
+		return nil
+	case msg.err != nil:
+		m.failure = msg.err
+		return tea.Quit
+	case msg.more == nil:
+		if m.status.Ended() {
+			m.note(m.endText())
+		}
+		return nil
+	}
+	return tea.Batch(msg.more, m.askText())
+}
+
+// endText says that the agent has ended, and how to go on.
+func (m *model) endText() string {
+	return fmt.Sprintf("The agent has ended (%s). /fork goes on from here in a new agent. Or: %s.", m.status, m.o.GoOn(m.id, m.status))
+}
+
+// begun takes the result of the start of the agent.
+func (m *model) begun(msg startedMsg) tea.Cmd {
+	m.sending = false
+	if msg.err != nil {
+		m.giveBack(msg.out, msg.err)
+		return nil
+	}
+	m.started = true
+	if msg.started.MessageID != "" {
+		msg.out.id, msg.out.received = msg.started.MessageID, true
+	}
+	return m.follow()
+}
+
+// delivered takes the result of a message.
+func (m *model) delivered(msg sentMsg) {
+	if msg.attached != m.attached {
+		return
+	}
+	m.sending = false
+	m.noWorker, m.noServer = errors.Is(msg.err, client.ErrNoWorker), errors.Is(msg.err, client.ErrNoServer)
+	switch {
+	case unanswered(msg.err): // it is sent again
+		return
+	case msg.err != nil:
+		m.giveBack(msg.out, msg.err)
+	case msg.out.answers != nil:
+		m.decided(msg.out.answers.Call.Key)
+		m.sent(msg.out.id)
+	case msg.sent.Answered != "":
+		m.sent(msg.out.id)
+	default:
+		msg.out.received = true
+	}
+	m.stale = true
+}
+
+// giveBack returns a message that was not delivered to the input.
+func (m *model) giveBack(out *outgoing, err error) {
+	m.sent(out.id)
+	m.failed = *out
+	if m.input.Value() == "" {
+		m.input.SetValue(out.text)
+	}
+	var closed *client.ClosedError
+	if errors.As(err, &closed) {
+		m.note("The message was not sent. " + m.endText())
+		return
+	}
+	m.note("The message was not sent: " + printable.Text(err.Error()))
+}
+
+// settled takes the result of a decision.
+func (m *model) settled(msg decidedMsg) {
+	m.stale = true
+	if msg.err != nil {
+		m.report(msg.err)
+		return
+	}
+	m.decided(msg.key)
+	m.note(msg.done)
+}
+
+// forked changes to the fork.
+func (m *model) forked(msg forkedMsg) tea.Cmd {
+	if msg.err != nil {
+		m.report(msg.err)
+		return nil
+	}
+	from := m.id
+	m.attach(msg.started.ID, true)
+	m.note(fmt.Sprintf("This is %s, a fork of %s.", printable.Name(m.id), printable.Name(from)))
+	return m.follow()
+}
+
+// say puts a text of the person into the outbox. The text is an answer if the agent asks a question.
+func (m *model) say(text string) {
+	out := &outgoing{id: uuid.NewString(), text: text, steer: m.status != client.Waiting || client.CallWaits(m.waitsFor)}
+	if m.failed.text == text {
+		out.id = m.failed.id
+	}
+	m.failed = outgoing{}
+	if w := m.question(); w != nil {
+		question := *w
+		q, _ := question.Call.Question()
+		out.answers, out.text = &question, answerText(q, text)
+	}
+	m.outbox = append(m.outbox, out)
+	m.up = 0
+}
+
+// result returns how the chat ended.
+func (m *model) result() Result { return Result{ID: m.id, Started: m.started, Status: m.status} }

@@ -1,0 +1,475 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// recorder is an [Agents] that records what it is asked for.
+type recorder struct {
+	asked   []string
+	reports []client.Progress
+	fail    error
+	// unreachable is the number of times for which no worker answers.
+	unreachable int
+}
+
+func (r *recorder) note(format string, args ...any) error {
+	r.asked = append(r.asked, fmt.Sprintf(format, args...))
+	return r.fail
+}
+
+func (r *recorder) Start(_ context.Context, o client.StartOptions) (client.Started, error) {
+	return client.Started{ID: o.ID, MessageID: "first"}, r.note("start %s: %s", o.ID, o.Message)
+}
+
+func (r *recorder) Send(_ context.Context, id string, m client.Message) (client.Sent, error) {
+	return client.Sent{MessageID: m.ID}, r.note("send %s steer=%t: %s", id, m.Steer, m.Text)
+}
+
+func (r *recorder) Await(context.Context, string, func(client.Progress)) (client.Snapshot, error) {
+	if r.unreachable > 0 {
+		r.unreachable--
+		return client.Snapshot{}, client.ErrNoWorker
+	}
+	return client.Snapshot{}, nil
+}
+
+func (r *recorder) Watch(context.Context, string, int) iter.Seq2[client.Progress, error] {
+	return func(yield func(client.Progress, error) bool) {
+		for _, p := range r.reports {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r *recorder) Read(context.Context, string) (client.Snapshot, error) {
+	return client.Snapshot{}, nil
+}
+
+func (r *recorder) Tree(context.Context, string) ([]client.Entry, error) { return nil, nil }
+
+func (r *recorder) Pending(context.Context, string) ([]client.Waits, error) { return nil, nil }
+
+func (r *recorder) Decide(_ context.Context, w client.Waits, d agent.Decision) error {
+	result := ""
+	if d.Result != nil {
+		result = d.Result.Content
+	}
+	return r.note("decide %s %s approve=%t remember=%s reason=%s result=%s", w.AgentID, w.Call.Key, d.Approve, d.Remember, d.Reason, result)
+}
+
+func (r *recorder) Interrupt(_ context.Context, id string) error { return r.note("interrupt %s", id) }
+
+func (r *recorder) Fork(_ context.Context, id string, o client.ForkOptions) (client.Started, error) {
+	return client.Started{ID: "fork"}, r.note("fork %s at %d mode %s", id, o.At, o.Mode)
+}
+
+func (r *recorder) AskPartialText(context.Context, string, time.Duration) error { return nil }
+
+// stage is a chat without a terminal.
+type stage struct {
+	*testing.T
+	*recorder
+	m    *model
+	quit bool
+}
+
+// newStage returns a chat with the agent talk, which exists already if started is true.
+func newStage(t *testing.T, started bool) *stage {
+	o := Options{ID: "talk", NoWorker: "no worker answers", GoOn: func(id string, _ client.Status) string { return "starter resume " + id }}
+	if !started {
+		o.Start = &client.StartOptions{Agent: "x", Mode: agent.Chat}
+	}
+	s := &stage{T: t, recorder: &recorder{}}
+	o.Agents = s.recorder
+	s.m = newModel(t.Context(), o)
+	s.m.after = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil }
+	s.m.refreshing = true // the tests set what a refresh reads
+	s.event(tea.WindowSizeMsg{Width: 80, Height: 24})
+	return s
+}
+
+// event passes an event to the chat and carries out what the chat asks for, except for timers.
+func (s *stage) event(msg tea.Msg) {
+	_, cmd := s.m.Update(msg)
+	s.run(cmd)
+}
+
+func (s *stage) run(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case nil:
+	case tea.BatchMsg:
+		for _, c := range msg {
+			s.run(c)
+		}
+	case tea.QuitMsg:
+		s.quit = true
+	default:
+		s.event(msg)
+	}
+}
+
+// report passes reports of the agent to the chat.
+func (s *stage) report(reports ...client.Progress) {
+	s.event(progressMsg{attached: s.m.attached, reports: reports, more: func() tea.Msg { return nil }, at: time.Unix(100, 0)})
+}
+
+// says passes messages of the transcript to the chat.
+func (s *stage) says(messages ...agent.Message) {
+	for _, m := range messages {
+		index := 0
+		for _, it := range s.m.items {
+			index = max(index, it.index+1)
+		}
+		s.report(client.Progress{Message: &m, Index: index})
+	}
+}
+
+func (s *stage) keys(names ...string) {
+	special := map[string]tea.Key{
+		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown},
+		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "ctrl+o": {Code: 'o', Mod: tea.ModCtrl},
+	}
+	for _, name := range names {
+		if k, ok := special[name]; ok {
+			s.event(tea.KeyPressMsg(k))
+			continue
+		}
+		for _, r := range name {
+			s.event(tea.KeyPressMsg(tea.Key{Code: r, Text: string(r)}))
+		}
+	}
+}
+
+// screen returns the text on the screen.
+func (s *stage) screen() string {
+	s.Helper()
+	v := s.m.View()
+	rest := styling.ReplaceAllString(v.Content, "")
+	require.Equal(s, printable.Text(rest), rest)
+	lines := strings.Split(ansi.Strip(v.Content), "\n")
+	require.Len(s, lines, s.m.height)
+	for i, line := range lines {
+		require.LessOrEqual(s, ansi.StringWidth(line), s.m.width, line)
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return strings.TrimLeft(strings.Join(lines, "\n"), "\n")
+}
+
+func (s *stage) shows(texts ...string) {
+	s.Helper()
+	screen := s.screen()
+	for _, text := range texts {
+		require.Contains(s, screen, text)
+	}
+}
+
+func user(text string) agent.Message {
+	return agent.Message{Message: llm.Message{Role: llm.User, Content: text}, Key: agent.Key("m-" + text)}
+}
+
+func reply(text string, calls ...llm.ToolCall) agent.Message {
+	return agent.Message{Message: llm.Message{Role: llm.Assistant, Content: text, ToolCalls: calls}, Time: 1000}
+}
+
+func result(id, text string) agent.Message {
+	return agent.Message{Message: llm.Message{Role: llm.Tool, ToolCallID: id, Content: text}, Time: 3500}
+}
+
+var (
+	working = client.Progress{Status: client.Running}
+	idle    = client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForMessage}
+)
+
+func TestConversationIsShown(t *testing.T) {
+	s := newStage(t, true)
+	s.m.refreshed(client.Snapshot{
+		Usage:         agent.Usage{ModelCalls: 2, ToolCalls: 1, Usage: llm.Usage{InputTokens: 12345, OutputTokens: 67}, Cost: agent.Dollar / 4},
+		ContextTokens: 5432, ContextLimit: 100000, Models: []llm.Candidate{{Name: "main", Model: "gpt"}},
+	}, nil, nil)
+	s.says(user("read it"), reply("I **look**.", llm.ToolCall{ID: "1", Name: "read_file", Arguments: `{"path":"notes.md"}`}))
+	s.report(working)
+	s.shows(`▸ read_file {"path":"notes.md"} …`, "Esc interrupts")
+	s.says(result("1", "line one\nline two"), reply("- a\n- b"))
+	s.report(idle)
+	require.Equal(t, `> read it
+
+I look.
+▸ read_file {"path":"notes.md"} → line one line two  (2.5s)
+
+• a
+• b
+talk · waits for you · $0.2500 · context 5,432 of 100,000 · 12,412 tokens · gpt
+> Type a message
+Enter sends · Ctrl-J new line · Ctrl-O expands · Ctrl-C twice detaches · /help`, s.screen())
+	s.keys("ctrl+o")
+	s.shows("▾ read_file  (2.5s)\n    {\n      \"path\": \"notes.md\"\n    }\n  → line one\n    line two")
+	s.keys("ctrl+o", "/cost", "enter", "/model", "enter")
+	s.shows("12,345 tokens in", "cost $0.2500", "The model is main (gpt)", "starter reload talk")
+	require.Empty(t, s.asked)
+}
+
+func TestTextGrowsAndIsReplacedByTheMessage(t *testing.T) {
+	s := newStage(t, true)
+	s.says(user("hi"))
+	s.report(client.Progress{Status: client.Running, PartialText: &client.PartialText{Text: "The **qui", Said: 9, Attempt: 1}})
+	s.shows("The **qui", "works 0 s")
+	s.event(tickMsg(time.Unix(107, 0)))
+	s.shows("works 7 s")
+	s.says(reply("The **quick** fox"))
+	s.shows("The quick fox")
+	require.NotContains(t, s.screen(), "The **qui")
+}
+
+func TestFirstMessageStartsTheAgentAndLaterOnesAreSent(t *testing.T) {
+	s := newStage(t, false)
+	s.shows("Your first message starts agent talk", "not started")
+	s.keys("enter", "hello", "ctrl+j", "you", "enter")
+	require.Equal(t, []string{"start talk: hello\nyou"}, s.asked)
+	s.shows("> hello\n  you (the agent reads it next)")
+	s.says(agent.Message{Message: llm.Message{Role: llm.User, Content: "hello\nyou"}, Key: "first"})
+	require.NotContains(t, s.screen(), "reads it next")
+	s.report(working)
+	s.keys("faster", "enter")
+	s.report(idle)
+	s.keys("thanks", "enter")
+	require.Equal(t, []string{"send talk steer=true: faster", "send talk steer=false: thanks"}, s.asked[1:])
+}
+
+func TestMessageThatWasNotSentComesBack(t *testing.T) {
+	s := newStage(t, true)
+	s.report(idle)
+	s.fail = errors.New("refused \x1b[2J")
+	s.keys("hello", "enter")
+	s.shows(`The message was not sent: refused \x1b[2J`, "> hello")
+	first := s.m.failed.id
+	s.fail = nil
+	s.keys("enter")
+	require.Len(t, s.m.outbox, 1)
+	require.Equal(t, first, s.m.outbox[0].id, "the agent takes it once")
+}
+
+func TestMessageWaitsForAWorker(t *testing.T) {
+	s := newStage(t, true)
+	s.report(idle)
+	s.m.outbox = []*outgoing{{id: "m", text: "hello"}}
+	s.event(sentMsg{attached: s.m.attached, out: s.m.outbox[0], err: client.ErrNoWorker})
+	require.Equal(t, []string{"send talk steer=false: hello"}, s.asked, "it is sent again")
+	s.unreachable = 3
+	s.keys("more", "enter")
+	require.Equal(t, "send talk steer=false: more", s.asked[1])
+	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
+	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k", "pay", "{}", false)})
+	s.event(readyMsg{"k"})
+	s.unreachable = 1
+	s.keys("y")
+	s.shows("Nothing was changed: no worker answers.", "May pay run")
+	require.Len(t, s.asked, 2)
+	s.event(readyMsg{"k"})
+	s.keys("y")
+	require.Len(t, s.asked, 3)
+}
+
+func waitsFor(key, name, arguments string, external bool) client.Waits {
+	c := agent.Call{Key: agent.Key(key), Name: name, Arguments: arguments}
+	if c.External = external; !external {
+		c.Approval = agent.Asked
+	}
+	return client.Waits{AgentID: "talk", Agent: "x", Call: c}
+}
+
+func TestCallIsDecidedInPlace(t *testing.T) {
+	s := newStage(t, true)
+	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
+	waits := []client.Waits{waitsFor("k1", "pay", `{"amount":10,"to":"a\u001b[2J"}`, false), waitsFor("k2", "post", "{}", false), waitsFor("k3", "post", "{}", false)}
+	s.m.refreshed(client.Snapshot{}, nil, waits)
+	s.shows("? May pay run with these arguments?\n    {\n      \"amount\": 10,\n      \"to\": \"a\\u001b[2J\"\n    }", "waits for an approval")
+	s.keys("y")
+	require.Empty(t, s.asked, "a key that was typed when the call appeared decides nothing")
+	s.event(readyMsg{"k1"})
+	s.shows("y approve · n deny · a approve all later calls of pay")
+	s.keys("y")
+	require.Equal(t, []string{"decide talk k1 approve=true remember= reason= result="}, s.asked)
+	s.shows("Approved pay.", "? May post run")
+	s.event(readyMsg{"k2"})
+	s.keys("n", "too dear", "enter")
+	require.Equal(t, "decide talk k2 approve=false remember= reason=too dear result=", s.asked[1])
+	s.event(readyMsg{"k3"})
+	s.keys("n", "esc", "a")
+	require.Equal(t, "decide talk k3 approve=true remember=tool reason= result=", s.asked[2])
+	s.m.refreshed(client.Snapshot{}, nil, waits)
+	s.event(readyMsg{"k1"})
+	s.event(tea.WindowSizeMsg{Width: 80, Height: 8})
+	s.shows("PgUp shows all · y approve")
+	s.keys("/approve", "enter")
+	require.Len(t, s.asked, 6, "all that is on the screen")
+}
+
+func TestQuestionIsAnsweredInPlace(t *testing.T) {
+	s := newStage(t, true)
+	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForAnswer})
+	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("q", agent.AskUser, `{"question":"Which?","choices":["red","blue"]}`, true)})
+	s.shows("? Question: Which?", "1  red", "2  blue", "Enter answers the question")
+	s.keys("2", "enter")
+	require.Equal(t, []string{"decide talk q approve=false remember= reason= result=blue"}, s.asked)
+	require.NotContains(t, s.screen(), "Which?")
+}
+
+func TestSubAgentsAreATree(t *testing.T) {
+	s := newStage(t, true)
+	s.report(client.Progress{Status: client.Running, WaitsFor: client.WaitsForSubAgents})
+	w := waitsFor("k", "pay", "{}", false)
+	w.AgentID = "b"
+	s.m.refreshed(client.Snapshot{}, []client.Entry{
+		{ID: "talk"}, {ID: "a", Agent: "researcher", Parent: "talk", Status: client.Running, Task: "find\x1b it"},
+		{ID: "c", Agent: "writer", Parent: "talk", Status: client.Completed}, {ID: "b", Agent: "reader", Parent: "a", Status: client.Running},
+	}, []client.Waits{w})
+	s.shows("sub-agents (1 ended)\n  └ researcher works: find\\x1b it\n    └ reader waits for an approval", "May pay of sub-agent b run")
+	s.keys("ctrl+o")
+	s.shows("  ├ researcher works: find\\x1b it\n  │ └ reader waits for an approval\n  └ writer completed")
+	s.keys("ctrl+o")
+	s.m.refreshed(client.Snapshot{Children: []client.Child{{ID: "a", Status: client.Failed}}}, []client.Entry{{ID: "talk"}, {ID: "a", Agent: "researcher", Parent: "talk", Status: client.Running}}, nil)
+	s.shows("sub-agents (1 ended)")
+	require.NotContains(t, s.screen(), "researcher", "the status of the agent itself is newer than that of the list")
+}
+
+func TestEscInterruptsAndCtrlCTwiceDetaches(t *testing.T) {
+	s := newStage(t, true)
+	s.report(idle)
+	s.keys("esc")
+	require.Empty(t, s.asked, "nothing runs")
+	s.report(working)
+	s.keys("esc")
+	require.Equal(t, []string{"interrupt talk"}, s.asked)
+	s.report(client.Progress{Status: client.Held, WaitsFor: client.WaitsForMessage})
+	s.shows("Interrupted. The next message goes on", "talk · interrupted, waits for you")
+	s.report(working)
+	s.keys("ctrl+c")
+	s.shows("Press Ctrl-C again to detach; the agent goes on.")
+	s.keys("x", "ctrl+c")
+	require.False(t, s.quit, "another key was between")
+	s.keys("ctrl+c")
+	require.True(t, s.quit)
+	require.Equal(t, Result{ID: "talk", Started: true, Status: client.Running}, s.m.result())
+}
+
+func TestForkGoesOnInANewAgent(t *testing.T) {
+	s := newStage(t, true)
+	s.says(user("one"), reply("two"), user("three"))
+	s.keys("ctrl+o")
+	s.shows("/fork 2 goes back to here\n> three")
+	s.reports = []client.Progress{{Message: &agent.Message{Message: llm.Message{Role: llm.User, Content: "one"}}}, idle}
+	s.keys("/fork x", "enter", "/fork 2", "enter")
+	require.Equal(t, []string{"fork talk at 2 mode chat"}, s.asked)
+	s.shows("This is fork, a fork of talk.", "> one", "fork · waits for you")
+	require.NotContains(t, s.screen(), "three")
+}
+
+func TestAgentThatHasEndedShowsItsHistoryAndHowToGoOn(t *testing.T) {
+	s := newStage(t, true)
+	s.says(user("one"), reply("two"))
+	s.event(progressMsg{attached: s.m.attached, reports: []client.Progress{{Status: client.Failed}}})
+	s.shows("> one", "two", "The agent has ended (failed)", "starter resume talk")
+	s.keys("more", "enter")
+	require.Empty(t, s.asked)
+	s.shows("> more")
+}
+
+func TestHistoryIsScrolledAndStaysInPlace(t *testing.T) {
+	s := newStage(t, true)
+	for i := range 30 {
+		s.says(user(fmt.Sprint("message ", i)))
+	}
+	s.report(idle)
+	s.shows("message 29")
+	s.keys("pgup")
+	s.shows("PgDn shows newer lines")
+	before := s.screen()
+	s.says(user("new"))
+	require.Equal(t, before, s.screen())
+	s.keys("pgup", "pgup", "pgup", "pgup", "pgup")
+	s.shows("> message 0")
+	s.keys("pgdown", "pgdown", "pgdown", "pgdown", "pgdown")
+	s.shows("> new")
+	s.keys("up", "up")
+	s.shows("> message 29\nEnter")
+	s.keys("down", "down")
+	s.shows("> Type a message")
+}
+
+func TestScreenFitsEveryTerminal(t *testing.T) {
+	s := newStage(t, true)
+	s.says(user("a long message of the person "+strings.Repeat("x", 200)), reply("# Title\n\n```\n"+strings.Repeat("y", 200)+"\n```\n\n| a | b |\n|---|---|\n| 1 | "+strings.Repeat("z", 90)+" |",
+		llm.ToolCall{ID: "1", Name: strings.Repeat("n", 120), Arguments: `{"日本":"` + strings.Repeat("語", 100) + `"}`}), result("1", strings.Repeat("r ", 200)))
+	s.report(client.Progress{NoWorker: true})
+	s.shows("no worker answers")
+	s.event(tea.PasteMsg{Content: strings.Repeat("pasted line\n", 30) + "\x1b[2J"})
+	for _, width := range []int{80, 120, 40, 20, 7} {
+		for _, height := range []int{24, 50, 10, 5} {
+			for range 2 {
+				s.event(tea.WindowSizeMsg{Width: width, Height: height})
+				s.screen()
+				s.keys("ctrl+o")
+			}
+		}
+	}
+	s.event(tea.WindowSizeMsg{Width: 80, Height: 24})
+	s.keys("enter")
+	require.Equal(t, 30, strings.Count(s.asked[0], "pasted line\n"), "a pasted text is sent whole")
+}
+
+func TestResetRemovesTheMessagesAfterIt(t *testing.T) {
+	s := newStage(t, true)
+	s.says(user("one"), reply("two"), user("three"))
+	s.report(client.Progress{Rewound: true, Index: 1})
+	s.shows("> one", "The agent was reset")
+	require.NotContains(t, s.screen(), "two")
+}
+
+func TestEventsOfAnEarlierAgentAreDropped(t *testing.T) {
+	s := newStage(t, true)
+	old := s.m.attached
+	s.m.attach("other", true)
+	m := user("late")
+	s.event(progressMsg{attached: old, reports: []client.Progress{{Message: &m}}})
+	s.event(refreshedMsg{attached: old, snap: client.Snapshot{ContextTokens: 7}})
+	require.NotContains(t, s.screen(), "late")
+	require.NotContains(t, s.screen(), "context 7")
+}
+
+func TestAttackNothingReachesTheTerminalAsAnEscape(t *testing.T) {
+	for _, text := range hostile {
+		s := newStage(t, true)
+		s.m.id = "talk\x1b"
+		s.says(user(text), reply(text, llm.ToolCall{ID: "1", Name: text, Arguments: text}), result("1", text), agent.Message{Message: llm.Message{Role: llm.Assistant, Content: text}, Notice: true})
+		s.report(client.Progress{Status: client.Running, PartialText: &client.PartialText{Text: text, Said: 5000}, Retry: &client.Retry{Message: text}})
+		s.m.refreshed(client.Snapshot{Models: []llm.Candidate{{Name: text, Model: text}}, Failure: text}, []client.Entry{{ID: "talk"}, {ID: text, Agent: text, Task: text, Parent: "talk", Status: client.Running}},
+			[]client.Waits{waitsFor("k", text, text, false), waitsFor("q", agent.AskUser, fmt.Sprintf(`{"question":%q,"choices":[%q]}`, text, text), true), waitsFor("r", text, text, true)})
+		s.keys("/model", "enter")
+		s.event(tea.WindowSizeMsg{Width: 80, Height: 200})
+		for range 2 {
+			s.screen()
+			s.keys("ctrl+o")
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+// tail returns the lines below the transcript: what the agent does now, and what it waits for.
+func (m *model) tail() []string {
+	var lines []string
+	if p := m.partial; p != nil && p.Text != "" {
+		text := p.Text
+		if p.Said > len(p.Text) {
+			text = "…" + text
+		}
+		lines = append(append(lines, ""), m.md.render(text, m.width)...)
+	}
+	lines = append(lines, m.subAgents()...)
+	for _, o := range m.outbox {
+		state := "(being sent)"
+		if o.received {
+			state = "(the agent reads it next)"
+		}
+		lines = append(lines, "")
+		lines = append(lines, styled(indented("> ", o.text+" "+state, m.width), faint)...)
+	}
+	active := m.active()
+	for i := range m.waits {
+		lines = append(lines, m.wait(&m.waits[i], &m.waits[i] == active)...)
+	}
+	return lines
+}
+
+// wait returns the lines about a call that waits for somebody outside. active says that the keys apply to this call.
+func (m *model) wait(w *client.Waits, active bool) []string {
+	who := ""
+	if w.AgentID != m.id {
+		who = " of sub-agent " + printable.Name(w.AgentID)
+	}
+	name, mark := printable.Line(w.Call.Name, 100), "  "
+	if active {
+		mark = "? "
+	}
+	lines := []string{""}
+	switch w.Call.WaitsFor() {
+	case client.WaitsForApproval:
+		lines = append(lines, styled(indented(mark, "May "+name+who+" run with these arguments?", m.width), urgent)...)
+		return append(lines, exactly(w.Call.Arguments, m.width)...)
+	case client.WaitsForAnswer:
+		q, _ := w.Call.Question()
+		lines = append(lines, styled(indented(mark, "Question"+who+": "+q.Question, m.width), urgent)...)
+		for i, choice := range q.Choices {
+			lines = append(lines, indented(fmt.Sprintf("    %d  ", i+1), choice, m.width)...)
+		}
+		return lines
+	}
+	return append(lines, indented(mark, fmt.Sprintf("%s%s waits for its result: starter complete %s --call %s RESULT", name, who, w.AgentID, w.Handle()), m.width)...)
+}
+
+// subAgents returns the lines of the tree of sub-agents. Those that have ended are only counted, unless the calls are expanded.
+func (m *model) subAgents() []string {
+	if len(m.tree) < 2 {
+		return nil
+	}
+	below := map[string][]client.Entry{}
+	ended := 0
+	for _, e := range m.tree[1:] {
+		if e.Status.Ended() {
+			ended++
+		}
+		below[e.Parent] = append(below[e.Parent], e)
+	}
+	var lines []string
+	var walk func(id, indent string)
+	walk = func(id, indent string) {
+		var shown []client.Entry
+		for _, e := range below[id] {
+			if m.expanded || runs(e, below) {
+				shown = append(shown, e)
+			}
+		}
+		for i, e := range shown {
+			branch, deeper := "├ ", "│ "
+			if i == len(shown)-1 {
+				branch, deeper = "└ ", "  "
+			}
+			line := indent + branch + accent.Render(printable.Name(e.Agent)) + " " + m.doing(e)
+			if e.Task != "" {
+				line += ": " + printable.Line(e.Task, 200)
+			}
+			lines = append(lines, cut(line, m.width))
+			walk(e.ID, indent+deeper)
+		}
+	}
+	walk(m.tree[0].ID, "  ")
+	if len(lines) == 0 && m.rests() {
+		return nil // nothing runs, and the person has not asked for the ended ones
+	}
+	title := "sub-agents"
+	if ended > 0 && !m.expanded {
+		title += fmt.Sprintf(" (%d ended)", ended)
+	}
+	return append([]string{"", faint.Render(title)}, lines...)
+}
+
+// runs reports whether a sub-agent or one below it has not ended.
+func runs(e client.Entry, below map[string][]client.Entry) bool {
+	if !e.Status.Ended() {
+		return true
+	}
+	for _, child := range below[e.ID] {
+		if runs(child, below) {
+			return true
+		}
+	}
+	return false
+}
+
+// doing says what a sub-agent does.
+func (m *model) doing(e client.Entry) string {
+	for _, w := range m.waits {
+		if w.AgentID == e.ID {
+			return waitText(w.Call.WaitsFor())
+		}
+	}
+	if e.Status == client.Running {
+		return "works"
+	}
+	return string(e.Status)
+}
+
+// waitText says for what an agent waits.
+func waitText(w client.WaitsFor) string {
+	switch w {
+	case client.WaitsForApproval:
+		return "waits for an approval"
+	case client.WaitsForAnswer:
+		return "waits for an answer"
+	case client.WaitsForResult:
+		return "waits for a result from outside"
+	case client.WaitsForSubAgents:
+		return "waits for sub-agents"
+	case client.WaitsForMessage:
+		return "waits for you"
+	}
+	return ""
+}
+
+// answerText returns the answer to a question. The number of a choice stands for the choice.
+func answerText(q agent.Question, text string) string {
+	for i, choice := range q.Choices {
+		if strings.TrimSpace(text) == fmt.Sprint(i+1) {
+			return choice
+		}
+	}
+	return text
+}

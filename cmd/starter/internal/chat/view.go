@@ -1,0 +1,163 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+// View implements [tea.Model]. The conversation is above, then come the status, the input and a line about the keys.
+func (m *model) View() tea.View {
+	body := m.body(m.room() + m.up)
+	body = body[:max(0, len(body)-m.up)]
+	body = body[max(0, len(body)-m.room()):]
+	lines := make([]string, max(0, m.room()-len(body)), m.height)
+	lines = append(lines, body...)
+	v := tea.NewView("")
+	v.AltScreen = true
+	rest := append([]string{faint.Render(m.statusLine())}, strings.Split(m.input.View(), "\n")...)
+	rest = append(rest, faint.Render(cut(m.hint(), m.width)))
+	at := len(lines) + 1
+	lines = append(lines, rest...)
+	v.SetContent(strings.Join(lines, "\n"))
+	if c := m.input.Cursor(); c != nil {
+		c.Y += at
+		v.Cursor = c
+	}
+	return v
+}
+
+// room is the number of lines of the conversation on the screen.
+func (m *model) room() int { return max(0, m.height-2-m.input.Height()) }
+
+// body returns at least the last n lines of the conversation, or all if there are fewer.
+func (m *model) body(n int) []string {
+	parts, count := [][]string{m.tail()}, 0
+	if m.started || len(m.items) > 0 || len(m.outbox) > 0 {
+		count = len(parts[0])
+	} else {
+		parts[0] = indented("", m.welcome(), m.width)
+	}
+	for i := len(m.items) - 1; i >= 0 && count < n; i-- {
+		lines := m.items[i].lines(&m.md, m.width, m.expanded)
+		parts, count = append(parts, lines), count+len(lines)
+	}
+	var all []string
+	for i := len(parts) - 1; i >= 0; i-- {
+		all = append(all, parts[i]...)
+	}
+	return all
+}
+
+// scrolledLines returns the number of all lines, and 0 if the screen shows the newest ones.
+func (m *model) scrolledLines() int {
+	if m.up == 0 {
+		return 0
+	}
+	return len(m.body(1 << 30))
+}
+
+func (m *model) welcome() string {
+	return fmt.Sprintf("Your first message starts agent %s. /help shows the keys.", printable.Name(m.id))
+}
+
+// statusLine says what the agent does and what it has used. Parts that do not fit are left out, the last first.
+func (m *model) statusLine() string {
+	parts := []string{cut(printable.Name(m.id), max(10, m.width/3)), m.state()}
+	spent := m.snap.Usage.Spent()
+	if spent.Cost != 0 {
+		parts = append(parts, spent.Cost.String())
+	}
+	if n := m.snap.ContextTokens; n > 0 {
+		text := "context " + grouped(n)
+		if limit := m.snap.ContextLimit; limit > 0 {
+			text += " of " + grouped(limit)
+		}
+		parts = append(parts, text)
+	}
+	if n := spent.Tokens(); n > 0 {
+		parts = append(parts, grouped(n)+" tokens")
+	}
+	if len(m.snap.Models) > 0 {
+		parts = append(parts, printable.Name(m.snap.Models[0].Model))
+	}
+	line := ""
+	for i, part := range parts {
+		longer := line + part
+		if i > 0 {
+			longer = line + " · " + part
+		}
+		if i > 1 && cut(longer, m.width) != longer {
+			break
+		}
+		line = longer
+	}
+	return cut(line, m.width)
+}
+
+// state says what the agent does.
+func (m *model) state() string {
+	switch {
+	case !m.started:
+		return "not started"
+	case m.noServer:
+		return "Temporal does not answer"
+	case m.noWorker:
+		return m.o.NoWorker
+	case m.status == "":
+		return "reading"
+	case m.status.Ended():
+		return string(m.status)
+	case m.retry != nil:
+		return fmt.Sprintf("attempt %d: %s", m.retry.Attempt, printable.Line(m.retry.Message, 200))
+	case m.status == client.Held && m.waitsFor == client.WaitsForMessage:
+		return "interrupted, waits for you"
+	case m.status == client.Held:
+		return "held: " + printable.Line(m.snap.Failure, 200) + "; a message lets it go on"
+	}
+	state := "works"
+	if text := waitText(m.waitsFor); text != "" {
+		state = text
+	}
+	if m.works() && !client.CallWaits(m.waitsFor) && !m.since.IsZero() {
+		state += fmt.Sprintf(" %d s", int(m.now.Sub(m.since)/time.Second))
+	}
+	return state
+}
+
+// hint says which keys apply now.
+func (m *model) hint() string {
+	switch w := m.approval(); {
+	case m.leaving:
+		return "Press Ctrl-C again to detach; the agent goes on."
+	case m.denying != nil:
+		return "Type the reason. Enter denies " + printable.Name(m.denying.Call.Name) + " · Esc goes back"
+	case w != nil && m.input.Value() == "" && m.ready == w.Call.Key:
+		text := "y approve · n deny · a approve all later calls of " + printable.Name(w.Call.Name) + " by this agent"
+		if len(m.tail()) > m.room() {
+			text = "PgUp shows all · " + text
+		}
+		return text
+	case w != nil && m.input.Value() == "":
+		return "…"
+	case m.question() != nil:
+		return "Enter answers the question · Esc interrupts"
+	case m.up > 0:
+		return "PgDn shows newer lines"
+	case m.works():
+		return "Esc interrupts · Enter steers · Ctrl-O " + m.fold() + " · /help"
+	}
+	return "Enter sends · Ctrl-J new line · Ctrl-O " + m.fold() + " · Ctrl-C twice detaches · /help"
+}
+
+func (m *model) fold() string {
+	if m.expanded {
+		return "folds"
+	}
+	return "expands"
+}
