@@ -50,7 +50,7 @@ func readmeBlock(t *testing.T, test string) string {
 func TestReadmeBlocksAreTestedAndShort(t *testing.T) {
 	for _, b := range readmeBlocks(t) {
 		switch b.test {
-		case "first", "dev", "worker", "run", "models", "cloud":
+		case "first", "dev", "worker", "run", "chat", "models", "cloud":
 		case "":
 			require.Equal(t, "yaml", b.lang, b.text) // the example of a configuration, which package config tests
 			continue
@@ -110,6 +110,11 @@ func TestReadmeWalkthroughWorks(t *testing.T) {
 	require.Zero(t, talk.Cmd.ProcessState.ExitCode(), "%s", talk.Output())
 	require.Regexp(t, `(?s)> Which packages.*list_files.*There are several\..*> What does the Makefile.*The tests\..*talk  assistant.*Les tests\.`, talk.Output())
 	w.Eventually("the chat is closed", func() bool { return w.Show("talk").Status == "completed" })
+
+	chat := shell(w, "export REAGENT_CONFIG=examples/agents.yaml\necho Hello | "+readmeBlock(t, "chat"))
+	w.Eventually("the conversation has ended", chat.Ended)
+	require.Zero(t, chat.Cmd.ProcessState.ExitCode(), "%s", chat.Output())
+	require.Contains(t, chat.Output(), "There are several.\n")
 }
 
 // shell starts bash with commands of the README. It replaces `go run` with the programs that the tests have built, and
