@@ -97,8 +97,9 @@ const (
 	maxArgumentsBytes = 1_000_000
 	// maxDeciderBytes is the largest size of [Decision].By and of [Decision].From, in bytes.
 	maxDeciderBytes = 200
-	// MaxGivenBytes is the largest size of a result from outside, in bytes.
-	MaxGivenBytes = 1 << 20
+	// MaxGivenBytes is the largest size of a result from outside, in bytes. In JSON, each "<" takes six bytes, and Temporal refuses a
+	// payload of more than 2 MB.
+	MaxGivenBytes = 300_000
 )
 
 // Check returns an error if a field of the decision is too large, or if the arguments are not a JSON object.
@@ -151,64 +152,29 @@ func (s *State) AcceptsDecision(d Decision) error {
 	return nil
 }
 
-// Waits reports whether an open call waits for somebody outside the agent: for a decision, or for the result of an external call.
-func (c *Call) Waits() bool { return c.Result == nil && (c.Approval == Asked || c.External) }
-
-// external reports whether the call waits for its result from outside. Before that, a call may wait for an approval.
-func (c *Call) external() bool { return c.External && c.Approval != Asked && c.Result == nil }
-
-// waitsOutside reports whether a call waits for somebody outside the agent.
-func (s *State) waitsOutside() bool {
-	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Waits() })
-}
-
 // maxDecisions is the largest number of decisions in a state. A further decision removes the oldest one. A decision
 // stays in the state after it was applied, because Temporal may deliver the decision again. A decision may also come
 // before its call: after a reset, Temporal delivers all earlier decisions at once.
 const maxDecisions = 1000
-
-// ask makes the call wait for a person's decision. After a reset, the state may already have the decision. In that case, ask applies
-// the decision at once. Otherwise, a person may have permitted such calls before: see [Permission].
-func (s *State) ask(c *Call, tool Tool, now int64) {
-	c.Approval, c.Until = Asked, until(now, tool.ApprovalMS)
-	s.applyEarlier(c, false, now)
-	if c.Result != nil || c.Approval != Asked {
-		return
-	}
-	if p, ok := s.permits(c); ok {
-		s.decide(c, Decision{Approve: true, By: p.By, From: p.From, Time: p.Time}, now)
-		c.Decider.Remembered = true
-	}
-}
-
-// hand makes an external call wait for its result from outside: see [Call].External.
-func (s *State) hand(c *Call, tool Tool, now int64) {
-	c.External, c.Until = true, until(now, tool.ResultMS)
-	if c.Name == AskUser {
-		if problem := checkQuestion(c.Arguments); problem != "" {
-			c.Result = &Result{Content: textBadQuestion(problem), IsError: true, Time: now}
-			return
-		}
-	}
-	s.applyEarlier(c, true, now)
-}
-
-// until returns the end of a wait of `ms` milliseconds that begins now; 0 if ms is 0, which means that the wait has no limit.
-func until(now, ms int64) int64 {
-	if ms == 0 {
-		return 0
-	}
-	return now + ms
-}
 
 // applyEarlier applies a decision that came before its call. `result` says which kind it looks for: a result, or an approval or a
 // denial.
 func (s *State) applyEarlier(c *Call, result bool, now int64) {
 	i := slices.IndexFunc(s.Decisions, func(d Decision) bool { return d.Key == c.Key && !d.Used && result == (d.Result != nil) })
 	if i >= 0 {
-		s.Decisions[i].Used = true
-		s.decide(c, s.Decisions[i], now)
+		s.decide(c, s.use(i), now)
 	}
+}
+
+// use marks the decision with the given index as applied, and returns it. The transcript gets a result from outside, so the copy in
+// the state only says that the call has its result.
+func (s *State) use(i int) Decision {
+	d := s.Decisions[i]
+	s.Decisions[i].Used = true
+	if d.Result != nil {
+		s.Decisions[i].Result = &GivenResult{}
+	}
+	return d
 }
 
 // decided stores a decision in the state. If the call waits for the decision, decided also applies it to the call. If the state
@@ -232,12 +198,7 @@ func (s *State) decided(e Decided) bool {
 	if i < 0 {
 		return true
 	}
-	last := &s.Decisions[len(s.Decisions)-1]
-	last.Used = true
-	s.decide(&s.Calls[i], *last, e.Time)
-	if last.Result != nil {
-		last.Result = &GivenResult{} // the transcript has it; this copy only says that the call has its result
-	}
+	s.decide(&s.Calls[i], s.use(len(s.Decisions)-1), e.Time)
 	if !s.waitsOutside() && s.Held == nil {
 		s.Turn.Began = e.Time // the time in which the agent waited does not count
 	}
@@ -277,57 +238,5 @@ func (s *State) decide(c *Call, d Decision, now int64) {
 		s.openChild(c, tool, s.slice(1), now)
 	case tool.Effect == EffectExternal:
 		s.hand(c, tool, now)
-	}
-}
-
-// WaitDeadline returns the earliest time at which the wait for somebody outside reaches its limit, in Unix milliseconds. It returns
-// 0 if no call waits, or if no such wait has a limit.
-func (s *State) WaitDeadline() int64 {
-	first := int64(0)
-	for _, c := range s.Calls {
-		if c.Waits() && c.Until != 0 && (first == 0 || c.Until < first) {
-			first = c.Until
-		}
-	}
-	return first
-}
-
-// waitEnded ends the waits that have reached their limits. A call that waits for an approval is denied.
-func (s *State) waitEnded(e WaitEnded) bool {
-	changed := false
-	for i := range s.Calls {
-		c := &s.Calls[i]
-		if !c.Waits() || c.Until == 0 || c.Until > e.Time || s.Definition == nil {
-			continue
-		}
-		tool, _ := s.Definition.Tool(c.Name)
-		text := textNoDecision(tool.ApprovalMS)
-		if c.external() {
-			text = textNoGivenResult(tool.ResultMS)
-		}
-		c.Result = &Result{Content: text, IsError: true, Time: e.Time}
-		changed = true
-	}
-	if changed {
-		if !s.waitsOutside() && s.Held == nil {
-			s.Turn.Began = e.Time
-		}
-		s.advanceTranscript(e.Time)
-	}
-	return changed
-}
-
-// restartWaits lets the limits of all waits begin again, because the time in which the agent did not run does not count.
-func (s *State) restartWaits(now int64) {
-	if s.Definition == nil {
-		return
-	}
-	for i := range s.Calls {
-		c := &s.Calls[i]
-		if tool, _ := s.Definition.Tool(c.Name); c.external() {
-			c.Until = until(now, tool.ResultMS)
-		} else if c.Waits() {
-			c.Until = until(now, tool.ApprovalMS)
-		}
 	}
 }

@@ -1,0 +1,100 @@
+package agent
+
+import "slices"
+
+// Waits reports whether an open call waits for somebody outside the agent: for a decision, or for the result of an external call.
+func (c *Call) Waits() bool { return c.Result == nil && (c.Approval == Asked || c.External) }
+
+// external reports whether the call waits for its result from outside. Before that, a call may wait for an approval.
+func (c *Call) external() bool { return c.External && c.Approval != Asked && c.Result == nil }
+
+// waitsOutside reports whether a call waits for somebody outside the agent.
+func (s *State) waitsOutside() bool {
+	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Waits() })
+}
+
+// ask makes the call wait for a person's decision. After a reset, the state may already have the decision. In that case, ask applies
+// the decision at once. Otherwise, a person may have permitted such calls before: see [Permission].
+func (s *State) ask(c *Call, tool Tool, now int64) {
+	c.Approval, c.Until = Asked, until(now, tool.ApprovalMS)
+	s.applyEarlier(c, false, now)
+	if c.Result != nil || c.Approval != Asked {
+		return
+	}
+	if p, ok := s.permits(c); ok {
+		s.decide(c, Decision{Approve: true, By: p.By, From: p.From, Time: p.Time}, now)
+		c.Decider.Remembered = true
+	}
+}
+
+// hand makes an external call wait for its result from outside: see [Call].External.
+func (s *State) hand(c *Call, tool Tool, now int64) {
+	c.External, c.Until = true, until(now, tool.ResultMS)
+	if c.Name == AskUser {
+		if problem := checkQuestion(c.Arguments); problem != "" {
+			c.Result = &Result{Content: textBadQuestion(problem), IsError: true, Time: now}
+			return
+		}
+	}
+	s.applyEarlier(c, true, now)
+}
+
+// until returns the end of a wait of `ms` milliseconds that begins now; 0 if ms is 0, which means that the wait has no limit.
+func until(now, ms int64) int64 {
+	if ms == 0 {
+		return 0
+	}
+	return now + ms
+}
+
+// WaitDeadline returns the earliest time at which the wait for somebody outside reaches its limit, in Unix milliseconds. It returns
+// 0 if no call waits, or if no such wait has a limit.
+func (s *State) WaitDeadline() int64 {
+	first := int64(0)
+	for _, c := range s.Calls {
+		if c.Waits() && c.Until != 0 && (first == 0 || c.Until < first) {
+			first = c.Until
+		}
+	}
+	return first
+}
+
+// waitEnded ends the waits that have reached their limits. A call that waits for an approval is denied.
+func (s *State) waitEnded(e WaitEnded) bool {
+	changed := false
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		if !c.Waits() || c.Until == 0 || c.Until > e.Time || s.Definition == nil {
+			continue
+		}
+		tool, _ := s.Definition.Tool(c.Name)
+		text := textNoDecision(tool.ApprovalMS)
+		if c.external() {
+			text = textNoGivenResult(tool.ResultMS)
+		}
+		c.Result = &Result{Content: text, IsError: true, Time: e.Time}
+		changed = true
+	}
+	if changed {
+		if !s.waitsOutside() && s.Held == nil {
+			s.Turn.Began = e.Time
+		}
+		s.advanceTranscript(e.Time)
+	}
+	return changed
+}
+
+// restartWaits lets the limits of all waits begin again, because the time in which the agent did not run does not count.
+func (s *State) restartWaits(now int64) {
+	if s.Definition == nil {
+		return
+	}
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		if tool, _ := s.Definition.Tool(c.Name); c.external() {
+			c.Until = until(now, tool.ResultMS)
+		} else if c.Waits() {
+			c.Until = until(now, tool.ApprovalMS)
+		}
+	}
+}
