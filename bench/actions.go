@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -274,21 +272,12 @@ func (l *lab) settled(ctx context.Context, namespace string) (map[string]float64
 
 // billed returns the actions that the server has counted in a namespace, by kind.
 func (l *lab) billed(ctx context.Context, namespace string) (map[string]float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.server.MetricsURL(), nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	text, err := metrics(ctx, l.server)
 	if err != nil {
 		return nil, err
 	}
 	kinds := map[string]float64{}
-	for _, m := range actionLine.FindAllStringSubmatch(string(text), -1) {
+	for _, m := range actionLine.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.ParseFloat(m[3], 64)
 		if err != nil {
 			return nil, err

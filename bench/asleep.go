@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -341,21 +340,12 @@ var label = regexp.MustCompile(`(\w+)="([^"]*)"`)
 
 // requests returns how many requests the server has got from outside since its start, by their names. Long polls are left out.
 func (s *sleep) requests(ctx context.Context) (map[string]float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.server.MetricsURL(), nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	text, err := metrics(ctx, s.server)
 	if err != nil {
 		return nil, err
 	}
 	counts := map[string]float64{}
-	for _, m := range requestLine.FindAllStringSubmatch(string(text), -1) {
+	for _, m := range requestLine.FindAllStringSubmatch(text, -1) {
 		labels := map[string]string{}
 		for _, l := range label.FindAllStringSubmatch(m[1], -1) {
 			labels[l[1]] = l[2]

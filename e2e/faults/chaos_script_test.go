@@ -16,9 +16,10 @@ import (
 )
 
 // chaosTeam is a part of the configuration file of [TestChaos]: the last fields of the agent x, and all other agents. They have
-// sub-agents to depth 3. The agent sloth exceeds its time limit. The agent saver has a small token limit. The conversation of
+// sub-agents to depth 3. The tool wire of x needs an approval, and the results of deploy come from outside. The agent sloth exceeds its time limit. The agent saver has a small token limit. The conversation of
 // the agent talker is summarised.
-const chaosTeam = `    tools: [far.*]
+const chaosTeam = `    tools: [far.*, deploy]
+    approval: {far.wire: always}
     agents: [boss, clerk, sloth]
     limits: {depth: 3}
   boss:
@@ -37,6 +38,8 @@ const chaosTeam = `    tools: [far.*]
   talker:
     model: main
     limits: {context_tokens: 1000}
+external:
+  deploy: {description: deploys}
 `
 
 // napTime is how long the model takes to reply to the sub-agent sloth. It is longer than the time limit of sloth.
@@ -56,6 +59,7 @@ func chaosReply(req llm.Request) llm.Reply {
 	read, pay := llmtest.ToolCall("r", "read", n), llmtest.ToolCall("p", "pay", n)
 	script := map[string][]llm.Reply{
 		"pay":   {llmtest.Call(pay)},
+		"wire":  {llmtest.Call(llmtest.ToolCall("w", "wire", n), llmtest.ToolCall("d", "deploy", n)), llmtest.Call(llmtest.ToolCall("w", "wire", n))},
 		"both":  {llmtest.Call(read, pay)},
 		"steps": {llmtest.Call(read), llmtest.Call(pay)},
 		"one":   {llmtest.Call(below("clerk", "both"))},
@@ -87,7 +91,7 @@ type cast struct {
 
 // castAll chooses the agents of a chaos run and the messages that they get. The choice depends only on the seed.
 func (c *chaos) castAll() []cast {
-	words := []string{"pay", "both", "steps", "one", "three", "slow", "say"}
+	words := []string{"pay", "both", "steps", "one", "three", "slow", "say", "wire"}
 	number := 1000
 	say := func(word string) string {
 		number++
@@ -102,6 +106,8 @@ func (c *chaos) castAll() []cast {
 			a.mode, a.first = agent.Task, say("three")
 		case 1:
 			a.mode, a.first = agent.Task, say("slow")
+		case 4:
+			a.mode, a.first = agent.Task, say("wire")
 		case 2:
 			a.mode, a.first, a.agent = agent.Task, say("one"), "saver"
 		case 3:

@@ -80,13 +80,15 @@ type chaos struct {
 	// by run ID.
 	forgotten map[string]bool
 	kept      map[string]deleted
+	// decided has the keys of the calls on which a person has sent a decision.
+	decided map[string]bool
 }
 
 func chaosRun(t *testing.T, seed uint64) {
 	c := &chaos{
 		surroundings: newSurroundings(t, seed), size: 12, storm: 15 * time.Second, without: map[string]bool{}, began: time.Now(),
 		troubled: map[string]int{}, ended: map[string]bool{}, extras: map[string][]reagent.Message{}, perhaps: map[string]bool{},
-		forgotten: map[string]bool{}, kept: map[string]deleted{},
+		forgotten: map[string]bool{}, kept: map[string]deleted{}, decided: map[string]bool{},
 	}
 	for name := range strings.SplitSeq(os.Getenv("REAGENT_CHAOS_WITHOUT"), ",") {
 		c.without[name] = true
@@ -112,6 +114,12 @@ func chaosRun(t *testing.T, seed uint64) {
 	c.all = c.castAll()
 
 	ctx, cancel := context.WithTimeout(t.Context(), chaosTime)
+	defer cancel()
+	var people errgroup.Group
+	for range 2 {
+		people.Go(func() error { c.decide(ctx); return nil })
+	}
+	defer people.Wait() //nolint:errcheck // decide returns no error
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
@@ -178,7 +186,9 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 		switch n := len(all); {
 		case v.owners[key] == "":
 			v.problemf("%s %s took effect, and nobody asked for it: %s", all[0].Tool, all[0].Arguments, key)
-		case all[0].Tool == "pay" && n > 1:
+		case all[0].Tool == "wire" && !c.decided[key]:
+			v.problemf("%s: wire %s took effect, and nobody has approved it: %s", v.owners[key], all[0].Arguments, key)
+		case all[0].Tool != "read" && n > 1:
 			v.duplicates += n - 1
 			v.problemf("%s: %s %s took effect %d times: %s", v.owners[key], all[0].Tool, all[0].Arguments, n, key)
 		case all[0].Tool == "read":
@@ -258,7 +268,7 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 		v.problemf("%s: %v", id, err)
 	}
 	for _, l := range lines {
-		if tool, _, _ := strings.Cut(l.answers, " "); tool == "pay" && l.content == "did pay" && len(v.seen[l.key]) == 0 {
+		if tool, _, _ := strings.Cut(l.answers, " "); (tool == "pay" || tool == "wire") && l.content == "did "+tool && len(v.seen[l.key]) == 0 {
 			v.problemf("%s: %s has a result and took no effect", id, l.answers)
 		}
 		if l.content == cutOff {

@@ -44,6 +44,7 @@ func (s *surroundings) begin(t *testing.T, model func(context.Context, llm.Reque
 	tools := world.NewToolServer(t)
 	tools.Add("read", world.ReadOnly, tool)
 	tools.Add("pay", nil, tool)
+	tools.Add("wire", nil, tool)
 	s.World = world.New(t, model, tools, agents)
 	s.options = devserver.Options{DBFilename: filepath.Join(t.TempDir(), "temporal.db"), Port: world.FreePort(t)}
 	var err error

@@ -95,23 +95,51 @@ agents:
 	p.reads("the sub-agent's own story", "researcher · "+webUIHint[:40], "depth 1", `read_file {"path":"workflows/effects.go"}`, webUIFound)
 }
 
-// The Web UI shows which call waits for a person, with its arguments and the commands that decide.
-func TestWebUITellsWhoMustDecide(t *testing.T) {
+// The Web UI shows who must act, with the commands: for a call that needs an approval, for a question, for an interrupted agent, and
+// for an agent with a sub-agent in the background.
+func TestWebUITellsWhoMustAct(t *testing.T) {
 	browser := openBrowser(t)
 	tools := world.NewToolServer(t)
 	tools.Add("pay", nil, world.Echo)
-	w := world.New(t, func(context.Context, llm.Request) (llm.Reply, error) {
-		return llmtest.Call(llmtest.ToolCall("1", "pay", `{"euros":10}`)), nil
-	}, tools, "    approval: {default: always}\n")
+	model := world.NewGate()
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		switch last := req.Messages[len(req.Messages)-1].Content; last {
+		case "Pay the invoice.":
+			return llmtest.Call(llmtest.ToolCall("1", "pay", `{"euros":10}`)), nil
+		case "Which invoice?":
+			return llmtest.Call(llmtest.ToolCall("1", "ask_user", `{"question":"Number 7 or 8?"}`)), nil
+		case "Count the invoices.":
+			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"Count slowly."}`)), nil
+		case "Count slowly.", "Take your time.":
+			<-ctx.Done()
+			return llm.Reply{}, ctx.Err()
+		}
+		return llmtest.Say("The clerk counts."), model.Pass(ctx)
+	}, tools, "    approval: {default: never, far.pay: always}\n    tools: [far.*, ask_user]\n    agents: [clerk]\n    background: [clerk]\n  clerk: {model: main}\n")
+	close(model.Open)
 	w.Worker()
-	w.Must("run", "--detach", "--id", "who-decides", "Pay the invoice.")
-	w.Eventually("the call waits", func() bool { return w.Show("who-decides").Status == "waiting" })
 	p := &uiPage{t, browser, ""}
-	p.visit("who-decides", "user-metadata")
-	p.reads("who has to decide", "A person has to decide on:", `pay {"euros":10}`, "starter approve who-decides", "starter deny who-decides")
-	if file := os.Getenv("SHOT"); file != "" {
-		require.NoError(t, browser.Screenshot(file))
+	start := func(id, task string) { w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, task) }
+	waits := func(id, status string) {
+		w.Eventually(id+" is "+status, func() bool {
+			look, err := w.Client.Look(t.Context(), id)
+			return err == nil && string(look.Status) == status
+		})
+		p.visit(id, "user-metadata")
 	}
+	start("who-decides", "Pay the invoice.")
+	waits("who-decides", "waiting")
+	p.reads("who has to decide", "These calls wait for a person:", `pay {"euros":10}`, "starter approve who-decides", "starter deny who-decides")
+	start("who-answers", "Which invoice?")
+	waits("who-answers", "waiting")
+	p.reads("who has to answer", "Number 7 or 8?", "starter answer who-answers --call ")
+	start("who-interrupts", "Take your time.")
+	w.Eventually("the agent is interrupted", func() bool { _, _, code := w.Starter("interrupt", "who-interrupts"); return code == 0 })
+	waits("who-interrupts", "held")
+	p.reads("who lets it go on", "A person interrupted the turn. It goes on with the next message", "starter send who-interrupts")
+	start("who-counts", "Count the invoices.")
+	waits("who-counts", "waiting")
+	p.reads("what runs in the background", "started: the agent works in the background", "who-counts/clerk")
 }
 
 func openBrowser(t *testing.T) *webui.Browser {
