@@ -73,7 +73,7 @@ func newHook(h Hook) (hook, error) {
 	case h.URL != "" && len(h.Env) > 0:
 		return made, errors.New("has a URL, which gets no environment: remove Hook.Env, or set Hook.Command")
 	case made.Timeout < 0 || made.Timeout > protocol.MaxHookTimeout:
-		return made, fmt.Errorf("Timeout is %v: set it to at most %v", made.Timeout, protocol.MaxHookTimeout)
+		return made, fmt.Errorf("has the timeout %v: set Hook.Timeout to at most %v", made.Timeout, protocol.MaxHookTimeout)
 	}
 	for _, on := range made.On {
 		if !slices.Contains(agent.Occasions(), on) {

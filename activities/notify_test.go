@@ -76,14 +76,14 @@ func TestNotificationIsSignedAndSaysWhatToDo(t *testing.T) {
 	defer server.Close()
 	s := notifyStage(t, nil, activities.Hook{Name: "pager", URL: server.URL, Secret: secret, Headers: map[string]string{"X-Team": "ops"}})
 	require.Nil(t, s.notify(notification()))
-	require.Equal(t, "notify-1", header.Get("webhook-id"))
+	require.Equal(t, "notify-1", header.Get("Webhook-Id"))
 	require.Equal(t, "ops", header.Get("X-Team"))
 	key, err := webhook.Key(secret)
 	require.NoError(t, err)
-	sent, err := json.Number(header.Get("webhook-timestamp")).Int64()
+	sent, err := json.Number(header.Get("Webhook-Timestamp")).Int64()
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now(), time.Unix(sent, 0), time.Minute)
-	require.Equal(t, webhook.Sign(key, "notify-1", time.Unix(sent, 0), body), header.Get("webhook-signature"))
+	require.Equal(t, webhook.Sign(key, "notify-1", time.Unix(sent, 0), body), header.Get("Webhook-Signature"))
 	require.JSONEq(t, `{
 		"type": "agent.waits", "timestamp": "2023-11-14T22:13:20Z", "key": "notify-1",
 		"data": {
@@ -173,7 +173,7 @@ func TestHooksAreChecked(t *testing.T) {
 		"hook b: needs either a URL":           {Name: "b", URL: "https://example.com", Command: []string{"x"}},
 		"hook c: has a command":                {Name: "c", Command: []string{"x"}, Secret: "s"},
 		"hook d: has a URL":                    {Name: "d", URL: "https://example.com", Env: map[string]string{"A": "b"}},
-		"hook e: Timeout is 1m0s":              {Name: "e", URL: "https://example.com", Timeout: time.Minute},
+		"hook e: has the timeout 1m0s":         {Name: "e", URL: "https://example.com", Timeout: time.Minute},
 		`hook f: there is no occasion "never"`: {Name: "f", URL: "https://example.com", On: []agent.Occasion{"never"}},
 		"hook g: the URL is not valid":         {Name: "g", URL: "example.com"},
 		"hook h: the secret has 5 bytes":       {Name: "h", URL: "https://example.com", Secret: "short"},

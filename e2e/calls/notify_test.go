@@ -37,15 +37,15 @@ func newHookServer(t *testing.T) *hookServer {
 	require.NoError(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		sent, _ := strconv.ParseInt(r.Header.Get("webhook-timestamp"), 10, 64)
+		sent, _ := strconv.ParseInt(r.Header.Get("Webhook-Timestamp"), 10, 64)
 		var message struct {
 			Type, Key string
 			Data      struct {
 				Calls []struct{ Handle, Tool string }
 			}
 		}
-		if webhook.Sign(key, r.Header.Get("webhook-id"), time.Unix(sent, 0), body) != r.Header.Get("webhook-signature") ||
-			json.Unmarshal(body, &message) != nil || message.Key != r.Header.Get("webhook-id") {
+		if webhook.Sign(key, r.Header.Get("Webhook-Id"), time.Unix(sent, 0), body) != r.Header.Get("Webhook-Signature") ||
+			json.Unmarshal(body, &message) != nil || message.Key != r.Header.Get("Webhook-Id") {
 			t.Errorf("a request that is not from the worker: %v %s", r.Header, body)
 		}
 		s.mu.Lock()

@@ -71,7 +71,7 @@ func (p *pane) shows(texts ...string) {
 	})
 }
 
-// types types a text and presses Enter.
+// types writes a text on the keyboard and presses Enter.
 func (p *pane) types(text string) {
 	p.w.T.Helper()
 	p.tmux("send-keys", "-l", text)

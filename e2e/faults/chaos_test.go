@@ -115,11 +115,11 @@ func chaosRun(t *testing.T, seed uint64) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), chaosTime)
 	defer cancel()
-	var people errgroup.Group
+	var people sync.WaitGroup
 	for range 2 {
-		people.Go(func() error { c.decide(ctx); return nil })
+		people.Go(func() { c.decide(ctx) })
 	}
-	defer people.Wait() //nolint:errcheck // decide returns no error
+	defer people.Wait()
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {

@@ -19,9 +19,9 @@ import (
 
 // These are the headers of the specification.
 const (
-	IDHeader        = "webhook-id"
-	TimestampHeader = "webhook-timestamp"
-	SignatureHeader = "webhook-signature"
+	IDHeader        = "Webhook-Id"
+	TimestampHeader = "Webhook-Timestamp"
+	SignatureHeader = "Webhook-Signature"
 )
 
 const (

@@ -46,10 +46,10 @@ func (m *markdown) render(text string, width int) []string {
 		m.width = width
 		m.renderer, _ = glamour.NewTermRenderer(glamour.WithStyles(markdownStyle()), glamour.WithWordWrap(width), glamour.WithPreservedNewLines())
 	}
-	out, err := text, error(nil)
+	out := text
 	if m.renderer != nil && len(text) <= maxMarkdown && !nested.MatchString(text) {
-		if out, err = m.renderer.Render(hide.Replace(text)); err != nil {
-			out = text
+		if rendered, err := m.renderer.Render(hide.Replace(text)); err == nil {
+			out = rendered
 		}
 	}
 	lines := wrap(safe(unhide.Replace(out)), width)

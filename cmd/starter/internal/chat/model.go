@@ -309,8 +309,7 @@ func (m *model) giveBack(out *outgoing, err error) {
 	if m.input.Value() == "" {
 		m.input.SetValue(out.text)
 	}
-	var closed *client.ClosedError
-	if errors.As(err, &closed) {
+	if _, closed := errors.AsType[*client.ClosedError](err); closed {
 		m.note("The message was not sent. " + m.endText())
 		return
 	}

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,8 +49,8 @@ func (m *model) body(n int) []string {
 		parts, count = append(parts, lines), count+len(lines)
 	}
 	var all []string
-	for i := len(parts) - 1; i >= 0; i-- {
-		all = append(all, parts[i]...)
+	for _, lines := range slices.Backward(parts) {
+		all = append(all, lines...)
 	}
 	return all
 }
