@@ -91,19 +91,26 @@ func (r *reader) checkModel(path string, m Model) {
 	}
 }
 
-func (r *reader) checkMCPServer(path string, s MCPServer) {
-	hasCommand, hasURL := r.present(path+".command"), r.present(path+".url")
+// checkCommandOrURL reports a problem unless the object at the path has exactly one of the fields `command` and `url`, and this field is
+// not empty. It returns which of the fields are in the file.
+func (r *reader) checkCommandOrURL(path string, command []string, url string) (hasCommand, hasURL bool) {
+	hasCommand, hasURL = r.present(path+".command"), r.present(path+".url")
 	switch {
 	case hasCommand && hasURL:
 		r.problemf(path, "has both command and url; keep one")
 	case r.hasProblem(path):
 	case !hasCommand && !hasURL:
 		r.problemf(path, "has neither command nor url; write one")
-	case hasCommand && (len(s.Command) == 0 || s.Command[0] == "") && !r.hasProblem(path+".command"):
+	case hasCommand && (len(command) == 0 || command[0] == "") && !r.hasProblem(path+".command"):
 		r.problemf(path+".command", "is empty; write the program and its arguments")
-	case hasURL && s.URL == "" && !r.hasProblem(path+".url"):
+	case hasURL && url == "" && !r.hasProblem(path+".url"):
 		r.problemf(path+".url", "is empty")
 	}
+	return hasCommand, hasURL
+}
+
+func (r *reader) checkMCPServer(path string, s MCPServer) {
+	hasCommand, hasURL := r.checkCommandOrURL(path, s.Command, s.URL)
 	if s.Stateful && hasURL {
 		r.problemf(path+".stateful", "is for servers with a command; a server with a url keeps its state itself")
 	}

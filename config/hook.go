@@ -136,18 +136,7 @@ func (r *reader) hook(p place) Hook {
 }
 
 func (r *reader) checkHook(path string, h Hook) {
-	hasCommand, hasURL := r.present(path+".command"), r.present(path+".url")
-	switch {
-	case hasCommand && hasURL:
-		r.problemf(path, "has both command and url; keep one")
-	case r.hasProblem(path):
-	case !hasCommand && !hasURL:
-		r.problemf(path, "has neither command nor url; write one")
-	case hasCommand && (len(h.Command) == 0 || h.Command[0] == "") && !r.hasProblem(path+".command"):
-		r.problemf(path+".command", "is empty; write the program and its arguments")
-	case hasURL && h.URL == "" && !r.hasProblem(path+".url"):
-		r.problemf(path+".url", "is empty")
-	}
+	hasCommand, hasURL := r.checkCommandOrURL(path, h.Command, h.URL)
 	if h.SecretEnv != "" && h.SecretFile != "" {
 		r.problemf(path, "has both secret_env and secret_file; keep one")
 	}
