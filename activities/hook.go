@@ -48,7 +48,7 @@ type Hook struct {
 // DefaultHookTimeout is the default of [Hook.Timeout].
 const DefaultHookTimeout = 10 * time.Second
 
-// hook is a [Hook] that was checked and has its defaults.
+// hook is a [Hook] that is valid and in which the defaults are set.
 type hook struct {
 	Hook
 

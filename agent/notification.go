@@ -6,7 +6,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/clip"
 )
 
-// An agent tells programs outside when somebody has to act, and when it has ended. The receiver of such a notification is a hook.
+// An agent notifies programs when a person has to act, and when the agent has ended. A program that gets notifications is a hook.
 // A notification is state until it is delivered, so a crash and a continue-as-new lose none. The agent never waits for a delivery,
 // except at its end.
 

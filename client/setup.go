@@ -13,8 +13,8 @@ import (
 )
 
 // Setup registers the search attributes of agents in a namespace, and returns the names of those that it has registered. It leaves
-// those that exist. The server needs up to a minute before agents can be started with them. Temporal Cloud refuses the request:
-// register the attributes there with its own tools.
+// those that exist. The server may need some time before agents can be started with them. In Temporal Cloud, register the
+// attributes with Temporal's own tools instead.
 func (c *Client) Setup(ctx context.Context, namespace string) ([]string, error) {
 	service := c.temporal.OperatorService()
 	known, err := service.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})

@@ -10,7 +10,7 @@ import (
 // result: with the command `starter complete`, or with the method Complete of package client. NewExternal sets the effect of the
 // description to [External]. The arguments are not checked against the schema, because no worker sees them.
 //
-// NewExternal returns an error in the cases in which [New] returns one.
+// NewExternal returns an error if [New] refuses the description.
 func NewExternal(spec Spec) (Tool, error) {
 	spec.Effect = External
 	return New(spec, func(context.Context, json.RawMessage) (Result, error) {

@@ -57,7 +57,7 @@ func (p *pane) screen() string {
 	return string(out)
 }
 
-// shows waits until the screen has all the texts.
+// shows waits until the screen contains all the given texts.
 func (p *pane) shows(texts ...string) {
 	p.w.T.Helper()
 	p.w.Eventually("the screen shows "+strings.Join(texts, ", "), func() bool {

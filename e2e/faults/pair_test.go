@@ -508,7 +508,7 @@ func (p *duo) requireNothingBegun() {
 }
 
 // requireNothingLost asserts that each accepted message is in the transcript once. If neither a cancel nor an interrupt is among the
-// arrivals a and b, it also asserts that the transcript has the results of the sub-agents, of the tool, and from outside.
+// arrivals a and b, it also asserts that the transcript has the results of the sub-agents and of the tool, and the given result.
 func (p *duo) requireNothingLost(a, b arrival) {
 	p.t.Helper()
 	shown, err := p.agents.Show(p.ctx, p.id)

@@ -34,7 +34,7 @@ type model struct {
 	md            markdown
 	input         textarea.Model
 	width, height int
-	// up is the number of lines below the screen; 0 follows the conversation.
+	// up is the number of lines by which the user has scrolled up. At 0, the screen shows the newest lines.
 	up int
 	// expanded shows calls, sub-agents and reasoning in full.
 	expanded bool
