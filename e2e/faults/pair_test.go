@@ -196,11 +196,15 @@ func representativePair(s situation, a, b arrival) bool {
 	return names(a) < names(b)
 }
 
+// runPair runs one case. It runs the case anew if the arrivals came with two tasks: a timer can fire too early, and the server
+// can drop an update whose task no worker has taken, so that the client sends this update again, with a later task.
 func runPair(t *testing.T, s situation, a, b arrival, blocked bool) {
-	budget := time.Hour
-	for timed := 1500 * time.Millisecond; ; timed *= 2 {
+	timed := 1500 * time.Millisecond
+	for range 5 {
+		budget := time.Hour
 		if a.name == timer.name || b.name == timer.name {
 			budget = timed
+			timed *= 2
 		}
 		p := &duo{situation: s, stage: newStage(t, "pair-"+reagentID(t), budget)}
 		if blocked {
@@ -218,10 +222,10 @@ func runPair(t *testing.T, s situation, a, b arrival, blocked bool) {
 		if together := p.check(a, b); together || !p.together(a, b, blocked) {
 			return
 		}
-		require.Less(t, budget, 30*time.Second, "%s and %s come in one workflow task", a.name, b.name)
-		t.Logf("the timer of %v fired too early; another try", budget)
+		t.Logf("%s and %s came with two tasks; another try", a.name, b.name)
 		p.stop()
 	}
+	require.Fail(t, "the arrivals never came with one task", "%s and %s", a.name, b.name)
 }
 
 // reagentID returns a new agent ID that contains the name of the test.
