@@ -172,8 +172,8 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 			return d, fmt.Errorf("agent %s: the name %q is that of a tool for agents with sub-agents in the background; rename the other one", name, agent.Agents)
 		}
 		d.Tools = append(d.Tools, agent.Tool{
-			Name: agent.Agents, Ref: agent.Agents, Schema: []byte(agent.AgentsSchema), Effect: string(tool.ReadOnly),
-			Description: "Lists the agents that work for you in the background, or stops one of them.",
+			Name: agent.Agents, Ref: agent.Agents, Schema: []byte(agent.AgentsSchema), Effect: string(tool.Idempotent),
+			Description: "Lists the agents that work for you in the background, stops one of them, or sends it a message.",
 		})
 	}
 	if err := conf.Approval.checkKeys(approvalKeys); err != nil {

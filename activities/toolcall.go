@@ -72,7 +72,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	if !repeatable && (doubt || beat.lost() > 0) {
 		return returnAttempt(beat)
 	}
-	t, err := a.tools.Lookup(ctx, in.Ref)
+	t, err := a.lookup(ctx, in)
 	var unknown *tool.UnknownToolError
 	switch {
 	case errors.As(err, &unknown):
@@ -108,6 +108,14 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	default:
 		return notRun(ctx, beat, a.redact(err.Error()))
 	}
+}
+
+// lookup returns the tool of a call.
+func (a *Activities) lookup(ctx context.Context, in protocol.CallToolInput) (tool.Tool, error) {
+	if in.To != "" {
+		return a.messenger(in.To), nil
+	}
+	return a.tools.Lookup(ctx, in.Ref)
 }
 
 // returnAttempt ends an attempt without running the tool, because the tool may have run already and must not run twice. The

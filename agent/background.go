@@ -1,18 +1,21 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
 )
 
-// Agents is the name of a tool. With this tool, a model lists its sub-agents that work in the background (see [Tool].Background), and
-// stops one of them. The state itself answers a call of this tool.
+// Agents is the name of a tool. With this tool, a model lists its sub-agents that work in the background (see [Tool].Background),
+// stops one of them, or sends it a message. The state itself answers the call, except for a message, which a worker delivers.
 const Agents = "agents"
 
 // AgentsSchema is the JSON schema of the arguments of the tool [Agents].
 const AgentsSchema = `{"type":"object","properties":{` +
-	`"stop":{"type":"string","description":"The handle of an agent to stop. Leave it out to list the agents."}},` +
+	`"stop":{"type":"string","description":"The handle of an agent to stop. Leave it out to list the agents."},` +
+	`"to":{"type":"string","description":"The handle of an agent that gets the message."},` +
+	`"message":{"type":"string","description":"A message for the agent in \"to\", which reads it before its next step."}},` +
 	`"additionalProperties":false}`
 
 // BackgroundSchema is the JSON schema of the arguments with which a model calls a sub-agent that works in the background.
@@ -21,10 +24,6 @@ const BackgroundSchema = `{"type":"object","properties":{` +
 	`"instance":{"type":"string","description":"A name of your choice, to have a second agent for a task that is worded the same."},` +
 	`"continue":{"type":"string","description":"The handle of an agent that works in the background, to wait for its result now. The task is then ignored."}},` +
 	`"required":["task"],"additionalProperties":false}`
-
-// maxBackground is the largest number of sub-agents of one agent that work in the background. It is smaller than [maxInterrupted],
-// because each of them has a call in [State].Interrupted.
-const maxBackground = 50
 
 // background gives the call c, for a sub-agent that works in the background, its result at once: the handle of the sub-agent. The
 // answer of the sub-agent comes as a late result: see [LateResult].
@@ -39,24 +38,39 @@ func (s *State) inBackground() []Child {
 	return slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return !c.Background || c.Done || c.Stop || !c.Interrupted })
 }
 
-// listAgents answers a call of the tool [Agents].
-func (s *State) listAgents(c *Call, now int64) {
-	var in struct {
-		Stop string `json:"stop"`
-	}
-	refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
-	if c.Arguments != "" && json.Unmarshal([]byte(c.Arguments), &in) != nil {
-		refuse(textBadAgents)
-		return
-	}
-	if in.Stop != "" {
-		i := slices.IndexFunc(s.Children, func(child Child) bool { return child.Background && !child.Done && child.handle() == in.Stop })
-		if i < 0 {
-			refuse(textNoBackground(in.Stop))
+// agentsArguments are the arguments of a call of the tool [Agents]: see [AgentsSchema].
+type agentsArguments struct {
+	Stop    string `json:"stop"`
+	To      string `json:"to"`
+	Message string `json:"message"`
+}
+
+// manageAgents answers a call of the tool [Agents]. A call with a message gets no result yet, but the sub-agent that gets the message:
+// see [Call].To.
+func (s *State) manageAgents(c *Call, now int64) {
+	answer := func(text string, isError bool) { c.Result = &Result{Content: text, IsError: isError, Time: now} }
+	var in agentsArguments
+	if c.Arguments != "" {
+		d := json.NewDecoder(strings.NewReader(c.Arguments))
+		d.DisallowUnknownFields()
+		if d.Decode(&in) != nil || (in.To == "") != (strings.TrimSpace(in.Message) == "") || in.To != "" && in.Stop != "" {
+			answer(textBadAgents, true)
 			return
 		}
-		s.Children[i].Stop = true
-		c.Result = &Result{Content: textStoppedAgent(in.Stop), Time: now}
+	}
+	if handle := cmp.Or(in.Stop, in.To); handle != "" {
+		i := slices.IndexFunc(s.Children, func(child Child) bool {
+			return child.Background && !child.Done && !child.Stop && child.handle() == handle
+		})
+		switch {
+		case i < 0:
+			answer(textNoBackground(handle), true)
+		case in.To != "":
+			c.To = s.Children[i].Key
+		default:
+			s.Children[i].Stop = true
+			answer(textStoppedAgent(handle), false)
+		}
 		return
 	}
 	var lines []string
@@ -66,5 +80,12 @@ func (s *State) listAgents(c *Call, now int64) {
 	if len(lines) == 0 {
 		lines = []string{textNoAgents}
 	}
-	c.Result = &Result{Content: strings.Join(lines, "\n"), Time: now}
+	answer(strings.Join(lines, "\n"), false)
+}
+
+// ForChild returns the message that the call of the tool [Agents] sends to the sub-agent in the field To of the call.
+func (c *Call) ForChild() string {
+	var in agentsArguments
+	_ = json.Unmarshal([]byte(c.Arguments), &in) // [State.manageAgents] has read the arguments before
+	return in.Message
 }

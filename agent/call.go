@@ -27,6 +27,8 @@ type Call struct {
 	Began int64 `json:"began,omitempty"`
 	// Background reports whether the call has got its result at once, because its sub-agent works in the background.
 	Background bool `json:"background,omitempty"`
+	// To is the key of the sub-agent to which the call sends a message, with the tool [Agents]. It is empty for all other calls.
+	To Key `json:"to,omitempty"`
 	// Failed reports whether the call was answered with the failure of its sub-agent.
 	Failed bool `json:"failed,omitempty"`
 	// Approval says whether a person has approved the call.
@@ -133,7 +135,7 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 		case tc.Arguments != "" && !unambiguousObject(tc.Arguments):
 			refuse(textBadArguments(tc.Name))
 		case tc.Name == Agents && tool.Ref == Agents:
-			s.listAgents(&c, now)
+			s.manageAgents(&c, now)
 		case tool.Approval:
 			s.ask(&c, tool, now)
 		case tool.Agent != "":

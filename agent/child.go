@@ -179,8 +179,8 @@ func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 			refuse(why)
 			return
 		}
-		if tool.Background && len(s.inBackground()) >= maxBackground {
-			refuse(textTooManyInBackground(maxBackground))
+		if limit := s.Definition.Limits.background(); tool.Background && len(s.inBackground()) >= limit {
+			refuse(textTooManyInBackground(limit))
 			return
 		}
 		c.Child = s.addChild(input, grant)
@@ -259,7 +259,7 @@ const maxDoneChildren = 20
 func (s *State) dropChildren() {
 	kept := map[Key]bool{}
 	for _, c := range slices.Concat(s.Calls, s.Interrupted) {
-		kept[c.Child] = true
+		kept[c.Child], kept[c.To] = true, true
 	}
 	for _, m := range s.Inbox {
 		if m.Late != nil {

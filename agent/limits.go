@@ -31,6 +31,8 @@ type Limits struct {
 	// CallsPerReply is the largest number of calls of one model reply that may run. Every further call gets an error
 	// result.
 	CallsPerReply int
+	// Background is the largest number of sub-agents of the agent that work in the background at a time: see [Tool].Background.
+	Background int
 }
 
 // The defaults for limits that a definition does not set.
@@ -40,28 +42,35 @@ const (
 	DefaultDepth           = 3
 	DefaultToolResultBytes = 64 << 10
 	DefaultCallsPerReply   = 100 // models ask for up to some tens of calls in one reply
+	DefaultBackground      = 50
 )
 
 // resultBytes returns the limit ToolResultBytes, or its default if it is zero.
 func (l Limits) resultBytes() int { return cmp.Or(l.ToolResultBytes, DefaultToolResultBytes) }
 
+// background returns the limit Background, or its default if it is zero.
+func (l Limits) background() int { return cmp.Or(l.Background, DefaultBackground) }
+
 // WithDefaults returns a copy of l in which defaults such as [DefaultModelCalls] replace the zeros. A limit that has
 // no default stays zero. Call WithDefaults for limits that a user configures. Do not call it for the limits in the
-// [Definition] of a running agent. There, zero means no limit, with two exceptions. A Depth of zero allows no
-// sub-agents. A ToolResultBytes of zero means [DefaultToolResultBytes].
+// [Definition] of a running agent. There, zero means no limit, with three exceptions. A Depth of zero allows no
+// sub-agents. A ToolResultBytes of zero means [DefaultToolResultBytes], and a Background of zero means [DefaultBackground].
 func (l Limits) WithDefaults() Limits {
 	l.ModelCalls = cmp.Or(l.ModelCalls, DefaultModelCalls)
 	l.Time = cmp.Or(l.Time, DefaultTime)
 	l.Depth = cmp.Or(l.Depth, DefaultDepth)
 	l.ToolResultBytes = cmp.Or(l.ToolResultBytes, DefaultToolResultBytes)
 	l.CallsPerReply = cmp.Or(l.CallsPerReply, DefaultCallsPerReply)
+	l.Background = cmp.Or(l.Background, DefaultBackground)
 	return l
 }
 
-// MaxToolResultBytes and MaxCallsPerReply are the largest allowed values of ToolResultBytes and CallsPerReply.
+// MaxToolResultBytes, MaxCallsPerReply and MaxBackground are the largest allowed values of ToolResultBytes, CallsPerReply and
+// Background.
 const (
 	MaxToolResultBytes = 1 << 20
 	MaxCallsPerReply   = 1000
+	MaxBackground      = 50 // it is smaller than [maxInterrupted], because each of these sub-agents has a call in [State].Interrupted
 )
 
 // Check returns an error that names the first limit that is out of range. It returns nil if all limits are in range.
@@ -71,7 +80,7 @@ func (l Limits) Check() error {
 		value, most int
 	}{
 		{"ModelCalls", l.ModelCalls, 0}, {"Tokens", l.Tokens, 0}, {"Cost", int(l.Cost), 0}, {"ContextTokens", l.ContextTokens, 0}, {"Depth", l.Depth, 0},
-		{"ToolResultBytes", l.ToolResultBytes, MaxToolResultBytes}, {"CallsPerReply", l.CallsPerReply, MaxCallsPerReply},
+		{"ToolResultBytes", l.ToolResultBytes, MaxToolResultBytes}, {"CallsPerReply", l.CallsPerReply, MaxCallsPerReply}, {"Background", l.Background, MaxBackground},
 	} {
 		if each.value < 0 {
 			return fmt.Errorf("limit %s is %d: set at least 1, or leave it out for the default", each.name, each.value)
@@ -97,6 +106,7 @@ type storedLimits struct {
 	Depth           int   `json:"depth,omitempty"`
 	ToolResultBytes int   `json:"tool_result_bytes,omitempty"`
 	CallsPerReply   int   `json:"calls_per_reply,omitempty"`
+	Background      int   `json:"background,omitempty"`
 }
 
 // MarshalJSON returns the limits in the JSON form that histories contain.
@@ -104,6 +114,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedLimits{
 		ModelCalls: l.ModelCalls, Tokens: l.Tokens, Cost: l.Cost, TimeMS: l.Time.Milliseconds(), ContextTokens: l.ContextTokens,
 		Depth: l.Depth, ToolResultBytes: l.ToolResultBytes, CallsPerReply: l.CallsPerReply,
+		Background: l.Background,
 	})
 }
 
@@ -116,6 +127,7 @@ func (l *Limits) UnmarshalJSON(data []byte) error {
 	*l = Limits{
 		ModelCalls: stored.ModelCalls, Tokens: stored.Tokens, Cost: stored.Cost, Time: time.Duration(stored.TimeMS) * time.Millisecond,
 		ContextTokens: stored.ContextTokens, Depth: stored.Depth, ToolResultBytes: stored.ToolResultBytes, CallsPerReply: stored.CallsPerReply,
+		Background: stored.Background,
 	}
 	return nil
 }

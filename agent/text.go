@@ -104,11 +104,11 @@ func textBackgroundResult(tool, callID, result string) string {
 }
 
 func textTooManyInBackground(limit int) string {
-	return fmt.Sprintf("error: not run: %d agents of this agent work in the background, which is the limit; wait for one of them", limit)
+	return fmt.Sprintf("error: not run: at most %d agents may work in the background (limits.background); wait for one of them", limit)
 }
 
 const (
-	textBadAgents = "error: give {} to list the agents, or {\"stop\": …} with a handle to stop one"
+	textBadAgents = "error: give {} to list the agents, {\"stop\": …} with a handle to stop one, or {\"to\": …, \"message\": …} to send one a message"
 	textNoAgents  = "no agent works in the background"
 )
 

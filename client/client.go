@@ -331,6 +331,20 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	return sent, err
 }
 
+// Tell is [Client.Send] for a program that does not speak for a person. If the model asks a person a question, the message is refused:
+// it never becomes the answer. The ID of the message is required.
+func (c *Client) Tell(ctx context.Context, id string, m Message) error {
+	in := agent.InboxMessage{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer, PartialText: m.PartialText}
+	if err := agent.CheckMessage(in); err != nil {
+		return fmt.Errorf("send to agent %q: %w", id, err)
+	}
+	err := c.deliver(ctx, id, new(protocol.Accepted), in)
+	if asks(err) != "" {
+		return &agentError{fmt.Sprintf("agent %q waits for the answer of a person", id), []error{ErrRefused}}
+	}
+	return err
+}
+
 // Close asks an agent to end when it has answered all messages that it has received. Close needs a running worker, and
 // returns when the agent has received the request.
 func (c *Client) Close(ctx context.Context, id string) error {

@@ -111,11 +111,11 @@ func TestEveryFieldIsRead(t *testing.T) {
 					"default": "destructive", "read_file": "never", "airline.*": "always", "airline.search": "never", "files.list": "always",
 					"researcher": "always",
 				},
-				Limits: agent.Limits{ModelCalls: 10, Tokens: 500000, Time: 30 * time.Minute, Depth: 2, ToolResultBytes: 1 << 20, CallsPerReply: 20},
+				Limits: agent.Limits{ModelCalls: 10, Tokens: 500000, Time: 30 * time.Minute, Depth: 2, ToolResultBytes: 1 << 20, CallsPerReply: 20, Background: 5},
 			},
 			"researcher": {
 				Model:  "local",
-				Limits: agent.Limits{ModelCalls: 50, Time: time.Hour, Depth: 3, ToolResultBytes: 65536, CallsPerReply: 100},
+				Limits: agent.Limits{ModelCalls: 50, Time: time.Hour, Depth: 3, ToolResultBytes: 65536, CallsPerReply: 100, Background: 50},
 			},
 		},
 	}, cfg)

@@ -258,6 +258,7 @@ func (r *reader) agent(p place) Agent {
 				"depth":             r.integer(&a.Limits.Depth, 1, 100),
 				"tool_result_bytes": r.integer(&a.Limits.ToolResultBytes, 1, agent.MaxToolResultBytes),
 				"calls_per_reply":   r.integer(&a.Limits.CallsPerReply, 1, agent.MaxCallsPerReply),
+				"background":        r.integer(&a.Limits.Background, 1, agent.MaxBackground),
 			})
 		},
 	})

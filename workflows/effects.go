@@ -172,6 +172,9 @@ func (d *driver) callTool(ctx workflow.Context, f *effect, call agent.Call) {
 		Ref: t.Ref, ToolEffect: t.Effect, Arguments: call.Arguments,
 		ResultBytes: limit, ShownBytes: protocol.ShownBytes(limit), Batch: d.state.BatchSize(),
 	}
+	if child, ok := d.state.Child(call.To); ok {
+		in.To = child.ID
+	}
 	// The agent reads the parts that the transcript leaves out from the history, by read_result. The results of read_result
 	// itself are in the history already.
 	if _, reads := d.state.Definition.Tool(agent.ReadResult); reads && t.Ref != agent.ReadResult {

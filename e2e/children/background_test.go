@@ -12,8 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// A sub-agent in the background outlives a crash of the worker and a continue-as-new of its parent. Its result comes once, as a
-// message that wakes the parent, which has answered long ago. A reset of the parent finds it again.
+// A sub-agent in the background outlives a crash of the worker and a continue-as-new of its parent. It gets the message of its parent
+// once. Its result comes once, as a message that wakes the parent, which has answered long ago. A reset of the parent finds it again.
 func TestSubAgentInTheBackground(t *testing.T) {
 	t.Parallel()
 	gate := world.NewGate()
@@ -21,6 +21,9 @@ func TestSubAgentInTheBackground(t *testing.T) {
 		if req.Messages[0].Content == "You look." {
 			if err := gate.Pass(ctx); err != nil {
 				return llm.Reply{}, err
+			}
+			if req.Messages[len(req.Messages)-1].Content == "count them" {
+				return llmtest.Say("two red doors"), nil
 			}
 			return llmtest.Say("a red door"), nil
 		}
@@ -32,9 +35,12 @@ func TestSubAgentInTheBackground(t *testing.T) {
 		case last.Content == "what runs?":
 			return llmtest.Call(llmtest.ToolCall("1", "agents", `{}`)), nil
 		case strings.Contains(last.Content, "scout: look"):
-			return llmtest.Say("the scout"), nil
-		case strings.Contains(last.Content, "has its result now:\n\na red door"):
-			return llmtest.Say("there is a red door"), nil
+			handle, _, _ := strings.Cut(last.Content, " ")
+			return llmtest.Call(llmtest.ToolCall("2", "agents", `{"to":"`+handle+`","message":"count them"}`)), nil
+		case strings.HasPrefix(last.Content, "sent: "):
+			return llmtest.Say("the scout counts"), nil
+		case strings.Contains(last.Content, "has its result now:\n\ntwo red doors"):
+			return llmtest.Say("there are two"), nil
 		}
 		return llmtest.Say("?"), nil
 	}, nil, "    agents: [scout]\n    background: [scout]\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n")
@@ -45,18 +51,25 @@ func TestSubAgentInTheBackground(t *testing.T) {
 	first.Kill()
 	w.Worker()
 	w.Roll(id)
-	require.Contains(t, w.Must("send", id, "what runs?"), "the scout")
+	require.Contains(t, w.Must("send", id, "what runs?"), "the scout counts")
 	close(gate.Open)
 	w.Eventually("the result wakes the parent", func() bool {
-		return strings.Contains(said(w, id), "there is a red door")
+		return strings.Contains(said(w, id), "there are two")
 	})
 	requireAgents(w, id, 2)
 	w.Reset(id, "", 2)
 	w.Eventually("the parent has the result again", func() bool {
-		return strings.Contains(said(w, id), "there is a red door")
+		return strings.Contains(said(w, id), "there are two")
 	})
 	requireAgents(w, id, 2)
 	require.Equal(t, 1, strings.Count(said(w, id), "has its result now"))
+	tree, err := w.Client.Tree(t.Context(), id)
+	require.NoError(t, err)
+	for _, each := range tree {
+		if each.ID != id {
+			require.Equal(t, 1, strings.Count(said(w, each.ID), "count them"))
+		}
+	}
 }
 
 // requireAgents asserts that an agent and all sub-agents below it are the given number of agents.

@@ -1,0 +1,43 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// messenger is the tool that sends a message of the model to a sub-agent in the background: see [agent.Agents].
+type messenger struct {
+	agents *client.Client
+	to     string // the agent ID of the sub-agent
+}
+
+// messenger returns the tool that sends messages to the sub-agent with the given agent ID.
+func (a *Activities) messenger(to string) messenger {
+	return messenger{client.New(a.temporal, "").WithConverter(a.converter), to}
+}
+
+// Spec returns the description of the tool. The sub-agent takes the message only once, because its ID is the key of the call.
+func (m messenger) Spec() tool.Spec {
+	return tool.Spec{Name: agent.Agents, Schema: []byte(agent.AgentsSchema), Effect: tool.Idempotent, NotDestructive: true}
+}
+
+// Call sends the message. If the sub-agent has ended, or does not take the message, the result says so. If no worker answers for the
+// sub-agent, the error is retried. The message never answers a question that the sub-agent asks a person.
+func (m messenger) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
+	call := agent.Call{Arguments: string(args)}
+	err := m.agents.Tell(ctx, m.to, client.Message{ID: tool.InfoFrom(ctx).Key, Text: call.ForChild(), Steer: true})
+	switch {
+	case err == nil:
+		return tool.Result{Content: "sent: the agent reads the message before its next step"}, nil
+	case errors.Is(err, client.ErrClosed):
+		return tool.Result{Content: "error: not sent: the agent has ended, and its result comes as a message", IsError: true}, nil
+	case errors.Is(err, client.ErrRefused), errors.Is(err, agent.ErrMessage):
+		return tool.Result{Content: "error: not sent: " + err.Error(), IsError: true}, nil
+	}
+	return tool.Result{}, err
+}
