@@ -69,6 +69,7 @@ type hookCall struct {
 	Handle    string         `json:"handle"`
 	Tool      string         `json:"tool"`
 	Arguments string         `json:"arguments"`
+	Question  string         `json:"question,omitempty"`
 	WaitsFor  agent.WaitsFor `json:"waits_for"`
 	Until     *time.Time     `json:"until,omitempty"`
 	Commands  []string       `json:"commands"`
@@ -89,7 +90,7 @@ func newHookMessage(id string, in protocol.NotifyInput) hookMessage {
 	}
 	for _, c := range in.Calls {
 		target, given := word+" "+c.Key.Handle(), word+" --call "+c.Key.Handle()+` "…"`
-		call := hookCall{Key: c.Key, Handle: c.Key.Handle(), Tool: c.Tool, Arguments: c.Arguments, WaitsFor: c.WaitsFor}
+		call := hookCall{Key: c.Key, Handle: c.Key.Handle(), Tool: c.Tool, Arguments: c.Arguments, Question: c.Question, WaitsFor: c.WaitsFor}
 		switch c.WaitsFor {
 		case agent.WaitsForApproval:
 			call.Commands = []string{"starter approve " + target, "starter deny " + target}

@@ -34,6 +34,9 @@ func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (p
 		return result, err
 	}
 	id, key := names(ctx)
+	if result.Asks != nil {
+		return result, nil
+	}
 	if e, ok := protocol.ToolEvent(key, in.Ref, result, nil, cmp.Or(in.ShownBytes, in.ResultBytes), 0).(agent.ToolFinished); ok {
 		a.cache.putResult(id, agent.SentResult(in.CallID, e.Result.Content))
 	}
@@ -89,8 +92,14 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	}
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
 	defer cancel()
-	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), CallID: in.CallID, AgentID: id, ResultBytes: protocol.ShownBytes(in.ResultBytes), Logger: a.log})
+	runCtx = tool.WithInfo(runCtx, tool.Info{
+		Key: string(key), CallID: in.CallID, AgentID: id, Answer: answerOf(in.Elicitation),
+		ResultBytes: protocol.ShownBytes(in.ResultBytes), Logger: a.log,
+	})
 	result, err := tool.Run(runCtx, t, in.Arguments)
+	if err == nil && result.Asks != nil {
+		return a.elicitation(*result.Asks), nil
+	}
 	if err == nil {
 		return protocol.ToolResult{Content: protocol.Stored(a.redact(result.Content), in.ResultBytes, cmp.Or(in.ShownBytes, in.ResultBytes), in.Batch), IsError: result.IsError}, nil
 	}

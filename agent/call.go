@@ -8,7 +8,8 @@ import (
 
 // Call is a call of a tool or of a sub-agent. A reply of the model asks for the call.
 type Call struct {
-	// Key identifies the call: see [Key]. It is a hash of the fields Model, Position, Name and Arguments.
+	// Key identifies the call: see [Key]. It is a hash of the fields Model, Position, Name and Arguments. A call
+	// that runs again with the answer to an [Elicitation] has another key.
 	Key Key `json:"key"`
 	// Model is the key of the model call whose reply asks for this call.
 	Model Key `json:"model"`
@@ -35,6 +36,8 @@ type Call struct {
 	Approval Approval `json:"approval,omitempty"`
 	// External reports whether the call gets its result from outside, by a [Decision] with a result. No worker runs the call.
 	External bool `json:"external,omitempty"`
+	// Elicitation is the last question that the tool of the call has asked a person; nil if there was none.
+	Elicitation *Elicitation `json:"elicitation,omitempty"`
 	// Until is the time at which the wait for a decision or for a result from outside ends, in Unix milliseconds. 0 means that the
 	// wait has no limit.
 	Until int64 `json:"until,omitempty"`
@@ -164,10 +167,18 @@ func uniqueIDs(model Key, calls []llm.ToolCall) []llm.ToolCall {
 
 func (s *State) toolFinished(e ToolFinished) bool {
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child == "" })
+	if i < 0 && e.Asks != nil {
+		return false // the agent has stopped waiting for the call, so nobody is to answer
+	}
 	if i < 0 {
 		return s.repairLater(nil, e.Result, func(c Call) bool { return c.Key == e.Key && c.Child == "" })
 	}
-	if !s.answer(&s.Calls[i], e.Result) {
+	switch {
+	case s.Calls[i].elicits():
+		return false // the call goes on under another key
+	case e.Asks != nil && s.Calls[i].Result == nil:
+		s.elicit(&s.Calls[i], *e.Asks, e.Result.Time)
+	case e.Asks != nil || !s.answer(&s.Calls[i], e.Result):
 		return false
 	}
 	if e.Recalled {

@@ -27,7 +27,7 @@ type Decision struct {
 	Key Key `json:"key"`
 	// Approve reports whether the person approves the call. False means a denial, unless Result is set.
 	Approve bool `json:"approve"`
-	// Result is the result of an external call; nil for an approval and for a denial.
+	// Result is the result of an external call, or the answer to an [Elicitation]; nil for an approval and for a denial.
 	Result *GivenResult `json:"result,omitempty"`
 	// Remember says which later calls the approval also permits: see [Permission].
 	Remember Remember `json:"remember,omitempty"`
@@ -214,10 +214,18 @@ func (c *Call) waitsFor(d Decision) bool {
 	return c.Result == nil && c.Approval == Asked
 }
 
-// decide applies the decision d to the call c. A denial becomes the result of the call, and so does a result from outside. An
+// decide applies the decision d to the call c. A denial becomes the result of the call, and so does a result from outside, unless it
+// is the answer to a question of the tool. An
 // approval lets the call run. If the person has changed the arguments, the call gets the new arguments and a new key.
 func (s *State) decide(c *Call, d Decision, now int64) {
-	c.Decider, c.Until = d.decider(), 0
+	if c.Until = 0; d.Result != nil && c.elicits() {
+		if c.Decider == nil { // whoever has approved the call stays
+			c.Decider = d.decider()
+		}
+		s.answerElicitation(c, *d.Result)
+		return
+	}
+	c.Decider = d.decider()
 	switch {
 	case d.Result != nil:
 		content := clip.Middle(d.Result.Content, s.Definition.Limits.resultBytes())

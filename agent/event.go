@@ -73,10 +73,12 @@ type (
 		Time  int64
 	}
 
-	// ToolFinished gives one tool call its result.
+	// ToolFinished gives one tool call its result, or says that the tool asks a person.
 	ToolFinished struct {
 		Key    Key
 		Result Result
+		// Asks is the question of the tool to a person; nil if the call has its result.
+		Asks *Elicitation
 		// Recalled reports whether the result comes from the history of an earlier run.
 		Recalled bool
 	}

@@ -130,6 +130,15 @@ func (id Identity) toolKey(model Key, position int, name, arguments string) Key 
 	return id.key(KindTool, content)
 }
 
+// answeredKey returns the key of a call that runs again, because a person has answered a question of its tool. `asked` is the key of the
+// call that has led to the question.
+func (id Identity) answeredKey(asked Key, answer GivenResult) Key {
+	return id.key(KindTool, struct {
+		Asked  Key         `json:"asked"`
+		Answer GivenResult `json:"answer"`
+	}{asked, answer})
+}
+
 // StateKey returns the key of the activity that reads one page of an earlier run's state. The new run begins with this
 // state. [Start].From names the earlier run. The parameter `id` is the identity of the agent in the new run. The first
 // page is page 0.

@@ -253,10 +253,13 @@ func (w *law) losesNothing(s *agent.State) {
 	}
 }
 
-// tells reports whether a message or a result contains the text.
+// tells reports whether a message, a result, or an answer to the question of a tool contains the text.
 func tells(s *agent.State, text string) bool {
 	return slices.ContainsFunc(s.Messages, func(m agent.Message) bool { return strings.Contains(m.Content, text) }) ||
-		slices.ContainsFunc(s.Calls, func(c agent.Call) bool { return c.Result != nil && strings.Contains(c.Result.Content, text) }) ||
+		slices.ContainsFunc(s.Calls, func(c agent.Call) bool {
+			e := c.Elicitation
+			return c.Result != nil && strings.Contains(c.Result.Content, text) || e != nil && e.Answer != nil && strings.Contains(e.Answer.Content, text)
+		}) ||
 		slices.ContainsFunc(s.Inbox, func(m agent.InboxMessage) bool { return strings.Contains(m.Text, text) })
 }
 

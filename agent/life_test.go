@@ -264,12 +264,12 @@ func (l *life) replied(key agent.Key) agent.Event {
 	return e
 }
 
-// stops returns the arguments of a call that stops a sub-agent in the background.
+// stops returns the arguments of a call that stops a sub-agent in the background, or sends it a message.
 func (l *life) stops() string {
 	if len(l.s.Children) == 0 {
 		return `{"stop":"nobody"}`
 	}
-	return fmt.Sprintf(`{"stop":%q}`, pick(l.r, l.s.Children...).Key.Handle())
+	return fmt.Sprintf(pick(l.r, `{"stop":%q}`, `{"to":%q,"message":"hurry"}`), pick(l.r, l.s.Children...).Key.Handle())
 }
 
 // handle returns the arguments of a call that asks for a sub-agent again by its handle.
@@ -295,6 +295,9 @@ func (l *life) foresee(reply agent.Event) {
 
 func (l *life) toolEnded(key agent.Key) agent.Event {
 	result := agent.Result{Content: pick(l.r, "", "result of "+string(key)), Time: l.now}
+	if l.r.IntN(4) == 0 {
+		return agent.ToolFinished{Key: key, Result: agent.Result{Time: l.now}, Asks: &agent.Elicitation{Question: "how?", State: string(key)}}
+	}
 	if l.r.IntN(6) == 0 {
 		l.flights[key] = func() agent.Event { return agent.ToolFinished{Key: key, Result: result} } // the real result comes later
 		return agent.ToolFinished{Key: key, Result: agent.ToolLost(l.now)}

@@ -70,6 +70,8 @@ type NotifiedCall struct {
 	Tool string `json:"tool"`
 	// Arguments are the arguments. If they are long, their middle is left out.
 	Arguments string `json:"arguments"`
+	// Question is the question of the tool to a person, with at most 4000 bytes: see [Elicitation]. It is empty if there is none.
+	Question string `json:"question,omitempty"`
 	// WaitsFor is what the call waits for.
 	WaitsFor WaitsFor `json:"waits_for"`
 	// Until is the end of the wait, in Unix milliseconds; 0 if the wait has no limit.
@@ -144,9 +146,11 @@ func (s *State) notifyWaits(now int64) bool {
 			n.CallsOmitted++
 			continue
 		}
-		n.Calls = append(n.Calls, NotifiedCall{
-			Key: c.Key, Tool: c.Name, Arguments: clip.Middle(c.Arguments, notifiedArgumentsBytes), WaitsFor: waitsFor, Until: c.Until,
-		})
+		call := NotifiedCall{Key: c.Key, Tool: c.Name, Arguments: clip.Middle(c.Arguments, notifiedArgumentsBytes), WaitsFor: waitsFor, Until: c.Until}
+		if c.elicits() {
+			call.Question = clip.Middle(c.Elicitation.Question, notifiedTextBytes)
+		}
+		n.Calls = append(n.Calls, call)
 	}
 	if len(about) == 0 {
 		return false

@@ -23,8 +23,12 @@ const QuestionSchema = `{"type":"object","properties":{` +
 	`"choices":{"type":"array","items":{"type":"string"},"description":"Answers to choose from. The person may also answer something else."}},` +
 	`"required":["question"],"additionalProperties":false}`
 
-// Question returns the question that the call asks. The second result is false if the call is no call of [AskUser].
+// Question returns the question that the call asks. The second result is false if the call is no call of [AskUser] and its tool asks no
+// question: see [Elicitation].
 func (c *Call) Question() (Question, bool) {
+	if c.elicits() {
+		return Question{Question: textToolAsks(c.Name, c.Elicitation.Question), Choices: c.Elicitation.Choices}, true
+	}
 	var q Question
 	if c.Name != AskUser || json.Unmarshal([]byte(c.Arguments), &q) != nil {
 		return Question{}, false
@@ -46,10 +50,10 @@ func checkQuestion(arguments string) string {
 	return ""
 }
 
-// AsksUser returns the key of the oldest open question: see [AskUser]. It returns "" if there is none.
+// AsksUser returns the key of the oldest open question: see [AskUser] and [Elicitation]. It returns "" if there is none.
 func (s *State) AsksUser() Key {
 	for _, c := range s.Calls {
-		if c.external() && c.Name == AskUser {
+		if c.WaitsFor() == WaitsForAnswer {
 			return c.Key
 		}
 	}

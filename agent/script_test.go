@@ -98,6 +98,8 @@ func (s *script) apply(t *testing.T, line string) {
 		e = agent.ModelFailed{Key: s.key(arg), Class: class, Message: message, Time: s.now}
 	case "tool":
 		e = agent.ToolFinished{Key: s.key(arg), Result: agent.Result{Content: text, Time: s.now}}
+	case "asks": // asks key QUESTION: the tool asks a person
+		e = agent.ToolFinished{Key: s.key(arg), Asks: &agent.Elicitation{Question: text, State: "state of " + arg}, Result: agent.Result{Time: s.now}}
 	case "lost":
 		e = agent.ToolFinished{Key: s.key(arg), Result: agent.ToolLost(s.now)}
 	case "child":
@@ -236,6 +238,12 @@ func (s *script) next() string {
 			}
 			if c.Approval != "" {
 				line += " " + string(c.Approval)
+			}
+			if q, ok := c.Question(); ok && c.Waits() {
+				line += ", waits for " + string(c.WaitsFor()) + ": " + q.Question
+			}
+			if e := c.Elicitation; e != nil && e.Answer != nil {
+				line += fmt.Sprintf(", %s, answered %q", e.State, e.Answer.Content)
 			}
 			if c.Until != 0 {
 				line += fmt.Sprintf(", waits %d s", (c.Until-s.now)/1000)

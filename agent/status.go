@@ -123,7 +123,7 @@ func (c *Call) WaitsFor() WaitsFor {
 		return ""
 	case c.Approval == Asked:
 		return WaitsForApproval
-	case c.Name == AskUser:
+	case c.Name == AskUser, c.elicits():
 		return WaitsForAnswer
 	}
 	return WaitsForResult

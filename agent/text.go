@@ -91,6 +91,14 @@ func textBadQuestion(problem string) string {
 	return "error: the question was not asked: " + problem
 }
 
+func textToolAsks(tool, question string) string {
+	return "the tool " + tool + " asks: " + question
+}
+
+func textTooManyQuestions(limit int) string {
+	return fmt.Sprintf("error: the tool has asked the person %d questions, which is the limit for one call", limit)
+}
+
 func textEdited(arguments, result string) string {
 	return "A person changed the arguments of this call to " + arguments + ". The result:\n\n" + result
 }

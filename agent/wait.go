@@ -2,11 +2,15 @@ package agent
 
 import "slices"
 
-// Waits reports whether an open call waits for somebody outside the agent: for a decision, or for the result of an external call.
-func (c *Call) Waits() bool { return c.Result == nil && (c.Approval == Asked || c.External) }
+// Waits reports whether an open call waits for somebody outside the agent: for a decision, for the result of an
+// external call, or for the answer to a question.
+func (c *Call) Waits() bool {
+	return c.Result == nil && (c.Approval == Asked || c.External || c.elicits())
+}
 
-// external reports whether the call waits for its result from outside. Before that, a call may wait for an approval.
-func (c *Call) external() bool { return c.External && c.Approval != Asked && c.Result == nil }
+// external reports whether the call waits for its result from outside, or for the answer to a question of its tool. Before that, a
+// call may wait for an approval.
+func (c *Call) external() bool { return c.Waits() && c.Approval != Asked }
 
 // waitsOutside reports whether a call waits for somebody outside the agent.
 func (s *State) waitsOutside() bool {

@@ -48,6 +48,8 @@ type CallToolInput struct {
 	ToolEffect string `json:"effect,omitempty"`
 	// Arguments are the arguments of the call, as a JSON text.
 	Arguments string `json:"arguments"`
+	// Elicitation has the answer to a question of the tool, and the state of the tool; nil if there was no question.
+	Elicitation *agent.Elicitation `json:"elicitation,omitempty"`
 	// To is the agent ID of the sub-agent to which the call sends a message: see [agent.Call.ForChild]. It is empty for all other calls.
 	To string `json:"to,omitempty"`
 	// ResultBytes is the size in bytes to which the history cuts the result; 0 means [DefaultResultBytes].

@@ -40,6 +40,8 @@ type ToolResult struct {
 	Content string `json:"content"`
 	// IsError says that the call failed. Content is then the error.
 	IsError bool `json:"is_error,omitempty"`
+	// Asks is the question of the tool to a person. If it is not nil, the call has no result yet: see [agent.Elicitation].
+	Asks *agent.Elicitation `json:"asks,omitempty"`
 	// Lost says that the outcome of the call is unknown: the tool may have run, and its result is lost.
 	Lost bool `json:"lost,omitempty"`
 	// Recalled says that the result comes from the history of an earlier run.
@@ -145,6 +147,8 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 	case err != nil:
 		_, message := cause(err)
 		return agent.ToolFinished{Key: key, Result: agent.ToolFailed(name, message, now)}
+	case r.Asks != nil:
+		return agent.ToolFinished{Key: key, Recalled: r.Recalled, Asks: r.Asks, Result: agent.Result{Time: now}}
 	}
 	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), IsError: r.IsError, Time: now}}
 }

@@ -86,17 +86,45 @@ type Result struct {
 	Content string `json:"content"`
 	// IsError is true if the content describes a failure. Such a Result is called an error result.
 	IsError bool `json:"is_error,omitempty"`
+	// Asks is a question to a person; nil if the tool has none. With a question, the call has not ended: Content and IsError have no
+	// meaning, and the tool is called again when a person has answered, after days if need be. Then [Info.Answer] is set.
+	Asks *Question `json:"asks,omitempty"`
+}
+
+// Question is a question of a tool to a person. A tool may ask up to ten questions about one call, one after another.
+type Question struct {
+	// Text is the question. It has at most 16,000 bytes. Required.
+	Text string `json:"text"`
+	// Choices are answers to choose from, at most 50. The person may give another answer.
+	Choices []string `json:"choices,omitempty"`
+	// State is what the tool needs to go on. The tool gets it back with the answer. Text, Choices and State together have at most
+	// 200,000 bytes.
+	State string `json:"state,omitempty"`
+}
+
+// Answer is the answer of a person to a [Question]. It is untrusted input, as the arguments of the model are.
+type Answer struct {
+	// State is the State of the question.
+	State string
+	// Text is the answer. If Declined is true, it is a reason, or empty.
+	Text string
+	// Declined is true if the person does not want to answer.
+	Declined bool
 }
 
 // Info describes the call that a tool is running. The tool calls [InfoFrom] to get the Info from its context.
 type Info struct {
-	// Key identifies the call. Every attempt at the call has the same Key. A tool that changes an external system passes Key to
+	// Key identifies the call. Every attempt at the call has the same Key. A call that goes on with an answer of a person has another
+	// Key. A tool that changes an external system passes Key to
 	// that system as the idempotency key.
 	Key string
 	// CallID is the ID that the model gave to the call.
 	CallID string
 	// AgentID is the ID of the agent that called the tool.
 	AgentID string
+	// Answer is the answer of a person to the last question of the tool about this call: see [Result.Asks]. It is nil if the tool has
+	// asked nothing.
+	Answer *Answer
 	// ResultBytes is the maximum size of the result, in bytes. A longer result is cut. 0 means that the caller set no maximum.
 	ResultBytes int
 	// Logger gets messages about the call. Nil means [slog.Default]. The worker's logger hides the secrets that the worker knows.

@@ -172,7 +172,11 @@ func whoActs(s *agent.State) string {
 		case agent.WaitsForAnswer:
 			act = code("starter answer"+given, 1100)
 		}
-		lines = append(lines, fmt.Sprintf("- %s %s: %s", code(c.Name, 64), code(c.Arguments, 1000), act))
+		what := c.Arguments
+		if q, asks := c.Question(); asks {
+			what = q.Question
+		}
+		lines = append(lines, fmt.Sprintf("- %s %s: %s", code(c.Name, 64), code(what, 1000), act))
 	}
 	return strings.Join(lines, "\n")
 }

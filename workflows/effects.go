@@ -172,6 +172,9 @@ func (d *driver) callTool(ctx workflow.Context, f *effect, call agent.Call) {
 		Ref: t.Ref, ToolEffect: t.Effect, Arguments: call.Arguments,
 		ResultBytes: limit, ShownBytes: protocol.ShownBytes(limit), Batch: d.state.BatchSize(),
 	}
+	if e := call.Elicitation; e != nil {
+		in.Elicitation = &agent.Elicitation{State: e.State, Answer: e.Answer}
+	}
 	if child, ok := d.state.Child(call.To); ok {
 		in.To = child.ID
 	}

@@ -21,14 +21,17 @@ func newAnswer(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "answer ID TEXT...",
 		Short: "Answer a question of an agent",
-		Long: `answer answers a question that an agent, or a sub-agent below it, asks with the tool
-ask_user. With --call it answers the question that "starter inbox" shows under this name;
-it may be left out if one question waits. "starter send" answers the question of an agent,
-too. The text "-" is read from the standard input.`,
+		Long: `answer answers a question of an agent, or of a sub-agent below it. The model asks with the
+tool ask_user, and a tool, such as that of an MCP server, may ask during a call. With --call
+it answers the question that "starter inbox" shows under this name; it may be left out if
+one question waits. "starter send" answers the question of an agent, too. The text "-" is
+read from the standard input.`,
 		Example: `  starter inbox
   starter answer report 'the second one'
-  starter answer report --call 3f2a91c4 - < answer.txt`,
+  starter answer report --call 3f2a91c4 - < answer.txt
+  starter answer report --decline 'I do not know it either'`,
 	}
+	cmd.Flags().BoolVar(&o.isError, "decline", false, "decline to answer; TEXT is the reason")
 	return o.command(g, cmd, "Answered")
 }
 

@@ -3,10 +3,14 @@ package calls_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
@@ -180,5 +184,46 @@ func TestQuestionAside(t *testing.T) {
 	require.Equal(t, []string{"user: go slowly", "assistant: [slow {}]", "tool: slow", "assistant: done"}, w.Show(id).Lines())
 	_, stderr, code = w.Starter("ask", id, "And now?")
 	require.Equal(t, 4, code, stderr)
+	w.NothingTwice()
+}
+
+// An MCP server asks a person during a call. The call waits as state, over a crash of the worker, and goes on with the answer. An answer
+// that does not fit is asked for again. After a reset, the answers hold.
+func TestMCPServerAsksAPerson(t *testing.T) {
+	t.Parallel()
+	tools := world.NewToolServer(t)
+	// A server with sessions speaks an earlier version of the protocol, which cannot ask in this way.
+	listener := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return tools.Server }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(listener.Close)
+	tools.URL = listener.URL
+	var booked atomic.Int64
+	tools.AddTool(&mcp.Tool{Name: "book", InputSchema: world.AnyObject}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		answer, ok := r.Params.InputResponses["seat"].(*mcp.ElicitResult)
+		if !ok {
+			return &mcp.CallToolResult{RequestState: "row 1", InputRequests: mcp.InputRequestMap{"seat": &mcp.ElicitParams{
+				Mode: "form", Message: "Which seat?",
+				RequestedSchema: json.RawMessage(`{"type":"object","properties":{"side":{"type":"string","enum":["window","aisle"]}},"required":["side"]}`),
+			}}}, nil
+		}
+		booked.Add(1)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(r.Params.RequestState, ": ", answer.Content["side"])}}}, nil
+	})
+	w := world.New(t, world.Script(llmtest.Call(llmtest.ToolCall("1", "book", "{}")), llmtest.Say("booked")), tools, "    tools: [far.*]\n")
+	first := w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--id", id, "book a seat")
+	w.Eventually("the person is asked", func() bool { return strings.Contains(w.Must("inbox"), "asks: the tool book asks: Which seat?") })
+	first.Kill()
+	require.Contains(t, w.Must("inbox"), "  - window\n  - aisle\n")
+	w.Worker()
+	w.Must("answer", id, "roof")
+	w.Eventually("the person is asked again", func() bool { return strings.Contains(w.Must("inbox"), "The answer does not fit") })
+	require.Zero(t, booked.Load())
+	w.Must("send", id, "aisle")
+	w.Finished(id, "booked")
+	require.Equal(t, "tool: row 1: aisle", w.Show(id).Lines()[2])
+	w.Reset(id, "", 2)
+	w.Finished(id, "booked")
+	require.EqualValues(t, 1, booked.Load())
 	w.NothingTwice()
 }

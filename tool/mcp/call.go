@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/tool"
@@ -34,6 +35,10 @@ func (t *remote) LocalName() string { return t.name }
 // [tool.ErrOutcomeUnknown] means that the tool may have run. Any other error means that the tool did not run.
 func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
 	s, limited := t.source, ctx
+	responses, again := t.responses(ctx)
+	if again != nil {
+		return tool.Result{Asks: again}, nil
+	}
 	if s.server.Timeout > 0 {
 		var cancel context.CancelFunc
 		limited, cancel = context.WithTimeout(ctx, s.server.Timeout)
@@ -44,7 +49,7 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 		if err != nil {
 			return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, limited, err))
 		}
-		d, err := sess.call(limited, t.name, args)
+		d, err := sess.call(limited, t.name, args, responses)
 		switch d.fate() {
 		case answered:
 			return s.result(t.name, d), nil
@@ -61,6 +66,30 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 			s.drop(sess)
 		}
 	}
+}
+
+// responses returns the answer of a person to the last question of the tool, as the server wants it; nil if there is no answer. If
+// the answer does not fit, responses returns the question to ask again.
+func (t *remote) responses(ctx context.Context) (r *responses, again *tool.Question) {
+	answer := tool.InfoFrom(ctx).Answer
+	if answer == nil {
+		return nil, nil
+	}
+	var a asked
+	if err := json.Unmarshal([]byte(answer.State), &a); err != nil { // the state of another version of this package
+		return nil, nil
+	}
+	response, problem := a.response(*answer)
+	if problem != "" {
+		return nil, a.question(problem)
+	}
+	return &responses{sdk.InputResponseMap{a.ID: response}, a.RequestState}, nil
+}
+
+// responses are the parts of a tool call with an answer of a person.
+type responses struct {
+	inputs sdk.InputResponseMap
+	state  string
 }
 
 // fate says what is known about a tool call: whether the server answered, and if not, whether the tool may have run.

@@ -15,6 +15,9 @@ type callResult struct {
 	StructuredContent json.RawMessage `json:"structuredContent"`
 	IsError           bool            `json:"isError"`
 	ResultType        string          `json:"resultType"`
+	// These two fields are set in a result of the type "input_required".
+	InputRequests map[string]inputRequest `json:"inputRequests"`
+	RequestState  string                  `json:"requestState"`
 }
 
 // content is one part of a [callResult], such as a text or an image. MCP calls such a part a content block.
@@ -35,15 +38,16 @@ type content struct {
 
 // render converts the JSON result of the MCP method `tools/call` into the result that the model reads. The JSON result has a
 // list of content blocks. render keeps text blocks and text resources. It replaces every other block, such as an image, by a
-// note. If there is no text block, render adds the structured content. If the JSON cannot be decoded, or if the tool asks for
-// user input, render returns an error result.
+// note. If there is no text block, render adds the structured content. If the tool asks
+// a person, the result has this question. If the JSON cannot be decoded, render returns an error result.
 func render(raw json.RawMessage) tool.Result {
 	var r callResult
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return tool.Result{Content: "the tool ran, but its result cannot be read: " + err.Error(), IsError: true}
 	}
 	if r.ResultType == "input_required" {
-		return tool.Result{Content: "the tool asks for input from a person, which cannot be given here", IsError: true}
+		question, problem := elicit(r.InputRequests, r.RequestState)
+		return tool.Result{Asks: question, Content: problem, IsError: question == nil}
 	}
 	var parts []string
 	text := false

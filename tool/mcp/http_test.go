@@ -201,17 +201,6 @@ func TestResultsBecomeText(t *testing.T) {
 	}
 }
 
-// A server of the newest revision may ask for input and expect the call again with that input. By default the SDK sends the
-// call again. Here no person can give the input, so the call must not be repeated.
-func TestServerThatAsksForInputIsNotCalledAgain(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, &sdk.StreamableHTTPOptions{Stateless: true})
-	got := <-start(t.Context(), find(t, s.connect(nil), "ask"), "")
-	require.NoError(t, got.err)
-	require.Equal(t, tool.Result{Content: "the tool asks for input from a person, which cannot be given here", IsError: true}, got.res)
-	require.Len(t, s.calls(), 1)
-}
-
 func TestRedirectWithinTheServerIsFollowed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)

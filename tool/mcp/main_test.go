@@ -128,15 +128,25 @@ func newServer(record func(effect string), release <-chan struct{}) *sdk.Server 
 				&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///b", MIMEType: "application/zip", Blob: make([]byte, 7)}},
 			}}, nil
 		})
-	add(&sdk.Tool{Name: "ask"},
-		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{}, RequestState: "x"}, nil
-		})
+	add(&sdk.Tool{Name: "ask"}, ask)
 	add(&sdk.Tool{Name: "huge"},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return text(strings.Repeat("x", 17<<20))
 		})
 	return server
+}
+
+// ask is a tool that returns its arguments as requests for input. Called again, it returns the responses and the state.
+func ask(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	if len(req.Params.InputResponses) > 0 {
+		got, err := json.Marshal(req.Params.InputResponses)
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: req.Params.RequestState + string(got)}}}, err
+	}
+	requests := sdk.InputRequestMap{}
+	if err := json.Unmarshal(req.Params.Arguments, &requests); err != nil {
+		return nil, err
+	}
+	return &sdk.CallToolResult{InputRequests: requests, RequestState: "the state "}, nil
 }
 
 const createSchema = `{ "type":"object", "properties": {"z": {"type":"integer","default":9007199254740993}, "a": {}} }`

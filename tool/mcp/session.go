@@ -41,11 +41,14 @@ type session struct {
 // `log` for each non-empty line of the command's stderr. If openSession returns an error, it has already stopped the command.
 func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
-		Logger:       s.Logger,
-		Capabilities: &sdk.ClientCapabilities{}, // the client offers no capabilities to the server
+		Logger: s.Logger,
+		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
+			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
+		}},
 		// If a server asked for input, the SDK would otherwise call the tool again.
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 	})
+	client.AddSendingMiddleware(withoutCapabilities)
 	var (
 		rec   *recorder
 		stdio *stdioTransport
@@ -73,6 +76,17 @@ func openSession(ctx context.Context, s Server, log func(line string)) (*session
 		sess.end()
 	}()
 	return sess, nil
+}
+
+// withoutCapabilities removes all capabilities from the request "initialize". Only servers of earlier protocol versions get this
+// request, and they would ask during a tool call: see [elicit].
+func withoutCapabilities(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if params, ok := req.GetParams().(*sdk.InitializeParams); ok {
+			params.Capabilities = &sdk.ClientCapabilities{}
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // close closes the connection and ends the calls in flight. It waits until a local server has exited.
@@ -122,10 +136,13 @@ func (s *session) follow(ctx context.Context, request func(context.Context) erro
 	return d.state(), err
 }
 
-// call calls a tool. `name` is the tool's name at the server. The returned state contains the response, or shows whether the
+// call calls a tool. `name` is the tool's name at the server. `responses` has the answer of a person; nil if there is none. The returned state contains the response, or shows whether the
 // call was sent. The error is the error of the SDK.
-func (s *session) call(ctx context.Context, name string, args json.RawMessage) (deliveryState, error) {
+func (s *session) call(ctx context.Context, name string, args json.RawMessage, responses *responses) (deliveryState, error) {
 	params := &sdk.CallToolParams{Name: name, Arguments: args}
+	if responses != nil {
+		params.InputResponses, params.RequestState = responses.inputs, responses.state
+	}
 	if info := tool.InfoFrom(ctx); info.Key != "" {
 		params.Meta = sdk.Meta{metaKey: info.Key, metaCallID: info.CallID}
 	}

@@ -1,0 +1,48 @@
+package activities
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/clip"
+	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// These are the limits of a [tool.Question].
+const (
+	maxQuestionBytes = 16_000
+	maxChoices       = 50
+	maxChoiceBytes   = 1000
+)
+
+// elicitation returns the result of a tool call with a question to a person. If the question is empty or too large, the result is an error
+// for the model.
+func (a *Activities) elicitation(q tool.Question) protocol.ToolResult {
+	e := agent.Elicitation{Question: clip.Text(text(a.redact(q.Text)), maxQuestionBytes), State: q.State}
+	for _, choice := range q.Choices[:min(len(q.Choices), maxChoices)] {
+		e.Choices = append(e.Choices, clip.Text(text(a.redact(choice)), maxChoiceBytes))
+	}
+	size := len(e.Question) + len(e.State) + len(strings.Join(e.Choices, ""))
+	switch {
+	case strings.TrimSpace(e.Question) == "":
+		return protocol.ToolResult{Content: "error: the tool asks a person, but its question is empty", IsError: true}
+	case size > agent.MaxElicitationBytes:
+		return protocol.ToolResult{Content: fmt.Sprintf("error: the tool asks a person, but its question and its state have %d bytes; the limit is %d", size, agent.MaxElicitationBytes), IsError: true}
+	case a.redact(e.State) != e.State || text(e.State) != e.State:
+		return protocol.ToolResult{Content: "error: the tool asks a person, but its state is not valid UTF-8 or contains a secret of the worker, which must not enter the history", IsError: true}
+	}
+	return protocol.ToolResult{Asks: &e}
+}
+
+// text returns the text without bytes that are not valid UTF-8.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// answerOf returns the answer of a person for the tool; nil if there is none.
+func answerOf(e *agent.Elicitation) *tool.Answer {
+	if e == nil || e.Answer == nil {
+		return nil
+	}
+	return &tool.Answer{State: e.State, Text: e.Answer.Content, Declined: e.Answer.IsError}
+}

@@ -1,0 +1,47 @@
+package agent
+
+// Elicitation is a question that a tool asks a person while it works on a call. MCP calls such a question an elicitation. The tool has
+// then returned, and no process waits: the call waits as state. When a person has answered, the tool is called again with the answer.
+type Elicitation struct {
+	// Question is the text of the question.
+	Question string `json:"question,omitempty"`
+	// Choices are the answers that the tool proposes. The person may give another answer.
+	Choices []string `json:"choices,omitempty"`
+	// State is what the tool needs to go on. Only the tool understands it.
+	State string `json:"state,omitempty"`
+	// Answer is the answer of the person; nil while the question is open. If IsError is true, the person declines to answer.
+	Answer *GivenResult `json:"answer,omitempty"`
+	// Round is the number of this question among the questions of the call, from 1.
+	Round int `json:"round,omitempty"`
+}
+
+const (
+	// maxRounds is the largest number of questions that a tool asks about one call.
+	maxRounds = 10
+	// MaxElicitationBytes limits the fields Question, Choices and State of an [Elicitation] together, in bytes.
+	MaxElicitationBytes = 200_000
+)
+
+// elicits reports whether the tool of the call has asked a person, and waits for the answer.
+func (c *Call) elicits() bool { return c.Elicitation != nil && c.Elicitation.Answer == nil }
+
+// elicit lets the call wait for the answer to the question e of its tool. After a reset, the state may already have the answer.
+func (s *State) elicit(c *Call, e Elicitation, now int64) {
+	e.Round = 0
+	if c.Elicitation != nil {
+		e.Round = c.Elicitation.Round
+	}
+	if e.Round++; e.Round > maxRounds {
+		c.Result = &Result{Content: textTooManyQuestions(maxRounds), IsError: true, Time: now}
+		return
+	}
+	e.Answer, c.Elicitation, c.Until, c.Notified = nil, &e, 0, ""
+	s.applyEarlier(c, true, now)
+}
+
+// answerElicitation gives the call the answer of a person. The call runs again, under a new key.
+func (s *State) answerElicitation(c *Call, answer GivenResult) {
+	e := *c.Elicitation // a copy of the state may share the old one
+	e.Answer, c.Elicitation = &answer, &e
+	c.Key = s.answeredKey(c.Key, answer)
+}
