@@ -92,13 +92,20 @@ func TestServerAsksWhatNobodyCanAnswer(t *testing.T) {
 	}
 }
 
-// A server of an earlier protocol version would ask during a call. It does not get the capability.
+// A server of an earlier protocol version would ask during a call. Only a server of a later version gets the capability.
 func TestEarlierServersDoNotAsk(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil)
-	got := <-start(t.Context(), find(t, s.connect(legacy), "ask"), form(`{}`))
+	s := newSite(t, &sdk.StreamableHTTPOptions{Stateless: true})
+	got := <-start(t.Context(), find(t, s.connect(nil), "offered"), "{}")
 	require.NoError(t, got.err)
-	require.Nil(t, got.res.Asks)
+	require.Contains(t, got.res.Content, "elicitation")
+
+	early := newSite(t, nil).connect(legacy)
+	got = <-start(t.Context(), find(t, early, "offered"), "{}")
+	require.NoError(t, got.err)
+	require.NotContains(t, got.res.Content, "elicitation")
+	got = <-start(t.Context(), find(t, early, "ask"), form(`{}`))
+	require.NoError(t, got.err)
 	require.True(t, got.res.IsError)
-	require.Contains(t, got.res.Content, "does not support")
+	require.Nil(t, got.res.Asks)
 }

@@ -148,7 +148,7 @@ func TestToolsAreDescribedAsTheServerDescribesThem(t *testing.T) {
 	for _, tl := range tools {
 		specs[tl.Spec().Name] = tl.Spec()
 	}
-	require.Len(t, specs, 12, "of all pages of three")
+	require.Len(t, specs, 13, "of all pages of three")
 	require.Equal(t, tool.Spec{Name: "t_look", Description: "Looks.", Schema: []byte(`{"type":"object"}`), Effect: tool.ReadOnly, Queue: "only-here"}, specs["t_look"])
 	require.Equal(t, tool.Idempotent, specs["t_put"].Effect)
 	require.Equal(t, tool.AtMostOnce, specs["t_create"].Effect)

@@ -129,6 +129,11 @@ func newServer(record func(effect string), release <-chan struct{}) *sdk.Server 
 			}}, nil
 		})
 	add(&sdk.Tool{Name: "ask"}, ask)
+	add(&sdk.Tool{Name: "offered"},
+		func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			offered, err := json.Marshal(req.Session.InitializeParams().Capabilities)
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(offered)}}}, err
+		})
 	add(&sdk.Tool{Name: "huge"},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return text(strings.Repeat("x", 17<<20))
