@@ -164,7 +164,7 @@ func TestToolsAreDescribedAsTheServerDescribesThem(t *testing.T) {
 	require.NoError(t, r.AddSource("remote", source))
 	bound, err := r.Resolve(t.Context(), []string{"remote.*", "remote.user.get"})
 	require.NoError(t, err)
-	require.Len(t, bound, 12)
+	require.Len(t, bound, 13)
 	got, err := r.Lookup(t.Context(), "remote.user.get")
 	require.NoError(t, err)
 	require.Equal(t, "got", (<-start(t.Context(), got, "")).res.Content)
