@@ -266,6 +266,36 @@ func (d *driver) asksEarlier(call agent.Key) bool {
 	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }
 
+// searchesLate reports whether this run still searches the earlier runs for late results of sub-agents: see [agent.LateResult]. It
+// starts these searches. Meanwhile the agent takes no step. Otherwise, a model call or a message could come before a late result
+// that came first in the earlier run, and the agent would take another path. A sub-agent in the background needs this, because no
+// call waits for it. In all other cases, the search came before the call got its result, or the sub-agent was interrupted in a run
+// before this one.
+func (d *driver) searchesLate() bool {
+	if d.state == nil || d.state.Outcome != nil || d.state.Definition == nil {
+		return false
+	}
+	searching := false
+	for _, call := range d.state.Interrupted {
+		child, known := d.state.Child(call.Child)
+		ended, begun := d.late[call.Key]
+		switch {
+		case begun:
+			searching = searching || !ended
+		case !known || !child.Interrupted || child.Done || d.recalledBy[call.Key] == d.runSuffix, !d.mayAsk(call.Key),
+			!d.since("late results of " + call.Key.Handle()):
+		default:
+			searching, d.late[call.Key] = true, false
+			workflow.Go(d.root, func(ctx workflow.Context) {
+				d.recall(ctx, call)
+				d.late[call.Key] = true
+				d.version++
+			})
+		}
+	}
+	return searching
+}
+
 // recall runs the activity RecallCall for a tool call that a sub-agent answers, and applies the result to the state. The
 // activity looks for the result of the tool call in earlier runs of the agent. If the activity is already in flight for this
 // call, recall only waits until the activity has ended.

@@ -61,6 +61,8 @@ type driver struct {
 	// recalledBy records for which calls [driver.recall] has ended. The map's key is the key of the call. The value is the end
 	// of the ID of the run that searched earlier runs for the call's result. It is "unknown" if the search failed.
 	recalledBy map[agent.Key]string
+	// late has the calls for which [driver.searchesLate] has begun a search, and whether the search has ended.
+	late map[agent.Key]bool
 }
 
 // effect is work that this run has started and that has not ended: for example a model call, a tool call, a sub-agent, a
@@ -94,7 +96,7 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	d := &driver{
 		start: in, options: o, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset,
-		recalledBy: map[agent.Key]string{}, stopped: map[agent.Key]bool{}, asides: map[agent.Key]workflow.Future{}, ends: workflow.GetSignalChannel(root, protocol.ChildEndSignal),
+		recalledBy: map[agent.Key]string{}, late: map[agent.Key]bool{}, stopped: map[agent.Key]bool{}, asides: map[agent.Key]workflow.Future{}, ends: workflow.GetSignalChannel(root, protocol.ChildEndSignal),
 	}
 	attributes := workflow.GetTypedSearchAttributes(ctx)
 	_, d.hasStatus = attributes.GetKeyword(protocol.AttributeStatus)
@@ -143,6 +145,12 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 		d.receiveChildEnds()
 		d.endTurnInTime()
 		d.endWaitsInTime()
+		if seen := d.version; d.searchesLate() {
+			if err := d.awaitEvent(ctx, seen); err != nil {
+				return protocol.Result{}, err
+			}
+			continue
+		}
 		d.state.Advance(d.now())
 		step := d.state.Next()
 		if find, ok := step.(agent.FindMessages); ok && !d.looksBack(find) {
@@ -170,13 +178,24 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 		d.notify()
 		d.showDetails()
 		d.index()
-		err := workflow.Await(ctx, func() bool { return d.version != seen || d.ends.Len() > 0 })
-		if temporal.IsCanceledError(err) {
-			d.apply(agent.CancelRequested{Time: d.now()})
-		} else if err != nil {
-			return protocol.Result{}, fmt.Errorf("await an event: %w", err)
+		if err := d.awaitEvent(ctx, seen); err != nil {
+			return protocol.Result{}, err
 		}
 	}
+}
+
+// awaitEvent waits until the loop has to run again: d.version is no longer `seen`, a sub-agent has sent its answer, or the workflow is
+// cancelled.
+func (d *driver) awaitEvent(ctx workflow.Context, seen int) error {
+	err := workflow.Await(ctx, func() bool { return d.version != seen || d.ends.Len() > 0 })
+	if temporal.IsCanceledError(err) {
+		d.apply(agent.CancelRequested{Time: d.now()})
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("await an event: %w", err)
+	}
+	return nil
 }
 
 // collectsResults is the first key version of agents for which one coroutine waits for the results of all activities: see

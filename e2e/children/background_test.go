@@ -72,6 +72,43 @@ func TestSubAgentInTheBackground(t *testing.T) {
 	}
 }
 
+// After a reset to any task, an agent gets the result of a sub-agent in the background at the same place as before. So it takes the
+// same path: it asks the model nothing anew, and does nothing twice.
+func TestResetTakesTheSamePathPastASubAgentInTheBackground(t *testing.T) {
+	t.Parallel()
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, world.Echo)
+	gate := world.NewGate()
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if req.Messages[0].Content == "You look." {
+			return llmtest.Say("a red door"), gate.Pass(ctx)
+		}
+		switch last := req.Messages[len(req.Messages)-1]; {
+		case last.Content == "look":
+			return llmtest.Call(llmtest.ToolCall("1", "scout", `{"task":"look"}`)), nil
+		case strings.Contains(last.Content, "has its result now"):
+			return llmtest.Call(llmtest.ToolCall("2", "pay", `{"n":1}`)), nil
+		case last.Content == "pay":
+			return llmtest.Call(llmtest.ToolCall("3", "pay", `{"n":2}`)), nil
+		}
+		return llmtest.Say("so be it"), nil
+	}, tools, "    tools: [far.*]\n    agents: [scout]\n    background: [scout]\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, "look")
+	w.Transcript(id, 4)
+	close(gate.Open)
+	w.Transcript(id, 8)
+	w.Must("send", "--detach", id, "pay")
+	want := w.Transcript(id, 12)
+	run := w.RunID(id)
+	for task := w.TaskCount(id, run); task >= 1; task-- {
+		w.Reset(id, run, task)
+		require.Equal(t, want, w.Transcript(id, 12), "task %d", task)
+	}
+	w.NothingTwice()
+}
+
 // requireAgents asserts that an agent and all sub-agents below it are the given number of agents.
 func requireAgents(w *world.World, id string, count int) {
 	tree, err := w.Client.Tree(w.T.Context(), id)
