@@ -1,0 +1,165 @@
+package agent_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// guarded returns a chat that calls the model. It has the tool pay, which needs an approval, and the tool note, which needs none.
+func guarded(id, incarnation string) *agent.State {
+	s := agent.New(id, agent.Start{Agent: "x", Incarnation: incarnation, Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
+	s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
+		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Tools: []agent.Tool{{Name: "pay", Approval: true}, {Name: "note"}},
+	}})
+	s.Advance(0)
+	return s
+}
+
+// calls lets the model call tools. Each pair of texts is the name of a tool and the arguments.
+func calls(t *testing.T, s *agent.State, pairs ...string) {
+	t.Helper()
+	var all []llm.ToolCall
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, llm.ToolCall{ID: fmt.Sprint("c", i/2), Name: pairs[i], Arguments: pairs[i+1]})
+	}
+	require.True(t, s.Apply(agent.ModelReplied{Key: s.Next().(agent.CallModel).Key, Reply: llm.Reply{Message: llm.Message{ToolCalls: all}}}))
+}
+
+// A tool is found by its exact name. A call of a name that only looks the same is refused: it does not wait, it does not run, and it
+// has neither the permission of the tool that it imitates nor the rule that this tool needs no approval.
+func TestAttackLookAlikeNamesAreUnknownTools(t *testing.T) {
+	t.Parallel()
+	s := guarded("a", "l")
+	calls(t, s, "pay", `{"n":1}`)
+	first := s.Pending()[0].Key
+	require.True(t, s.Apply(agent.Decided{Decision: agent.Decision{Key: first, Approve: true, Remember: agent.RememberTool}}))
+	require.True(t, s.Apply(agent.ToolFinished{Key: first, Result: agent.Result{Content: "paid"}}))
+	var pairs []string
+	for _, name := range []string{"pаy", "pay\u200b", "\u2060pay", "pay ", "Pay", "PAY", "ｐａｙ", "pay\x00", "pay\n", "far.pay", "nоte", "note\u00ad", "Note", ""} {
+		pairs = append(pairs, name, `{"n":1}`)
+	}
+	calls(t, s, pairs...)
+	require.Empty(t, s.Pending())
+	results := s.Messages[len(s.Messages)-len(pairs)/2:]
+	for i, m := range results {
+		require.Contains(t, m.Content, "error: there is no tool ", pairs[2*i])
+		require.Nil(t, m.Decider)
+	}
+	calls(t, s, "pay", `{"n":1}`)
+	require.Equal(t, agent.Approved, s.Pending()[0].Approval, "the true name has the permission")
+}
+
+// What runs after an approval is what the person saw, byte for byte. Arguments that two parsers may read in two ways are refused before
+// anybody sees them.
+func TestAttackWhatWasShownRuns(t *testing.T) {
+	t.Parallel()
+	for arguments, waits := range map[string]bool{
+		`{"n":1}`:                       true,
+		` { "n" : 1e0 } `:               true,
+		`{"n":1,"N":2}`:                 true, // a person sees both
+		`{"\u006e":1}`:                  true,
+		`{"to":"a\u202eb"}`:             true,
+		`{"to":"` + long + `"}`:         true,
+		`{"n":1,"n":2}`:                 false,
+		`{"n":1,"\u006e":2}`:            false,
+		`{"to":{"n":1,"n":2}}`:          false,
+		`{"to":[{"n":1,"n":1}]}`:        false,
+		`{"to":"\ud800"}`:               false,
+		"{\"to\":\"\xff\"}":             false,
+		`{"n":1}{"n":2}`:                false,
+		`{"n":1} // {"n":2}`:            false,
+		"\ufeff{\"n\":1}":               false,
+		"{\"n\":1}\x00":                 false,
+		`[{"n":1}]`:                     false,
+		`"{\"n\":1}"`:                   false,
+		`{'n':1}`:                       false,
+		"{\"to\":\"a\nb\"}":             false,
+		`{"n":1,}`:                      false,
+		`{"n":NaN}`:                     false,
+		strings.Repeat(`{"n":`, 20_000): false,
+	} {
+		s := guarded("a", "l")
+		calls(t, s, "pay", arguments)
+		if !waits {
+			require.Empty(t, s.Pending(), "%.40q", arguments)
+			require.Contains(t, s.Messages[len(s.Messages)-1].Content, "are not a JSON object; the call was not run")
+			continue
+		}
+		shown := s.Pending()[0]
+		require.Equal(t, agent.Asked, shown.Approval)
+		require.True(t, s.Apply(agent.Decided{Decision: agent.Decision{Key: shown.Key, Approve: true}}))
+		run := s.Next().(agent.RunTools).Calls
+		require.Len(t, run, 1)
+		require.Equal(t, []string{arguments, arguments}, []string{shown.Arguments, run[0].Arguments})
+		require.Equal(t, shown.Key, run[0].Key)
+		require.Equal(t, agent.Approved, run[0].Approval)
+	}
+}
+
+// long is a text that every program cuts when it shows it.
+var long = strings.Repeat("x", 100_000)
+
+// A decision holds for one call of one agent, with the arguments that were shown. It is refused for other arguments, for another agent
+// with the same conversation, and after the call has its result. If it comes again without having been checked, as after a reset, it
+// changes nothing.
+func TestAttackDecisionsAreReplayed(t *testing.T) {
+	t.Parallel()
+	s := guarded("a", "l")
+	calls(t, s, "pay", `{"n":1}`, "pay", `{"n":1}`, "note", `{}`)
+	first, second, note := s.Pending()[0].Key, s.Pending()[1].Key, s.Pending()[2].Key
+	approve := agent.Decision{Key: first, Approve: true}
+	require.NoError(t, s.AcceptsDecision(approve))
+	for name, d := range map[string]struct {
+		decision agent.Decision
+		want     error
+	}{
+		"a call without a question":  {agent.Decision{Key: note, Approve: true}, agent.ErrNotAsked},
+		"a result for a tool":        {agent.Decision{Key: first, Result: &agent.GivenResult{Content: "paid"}}, agent.ErrNotExternal},
+		"a call that does not exist": {agent.Decision{Key: "tool-00000000000000000000000000000000", Approve: true}, agent.ErrNoCall},
+	} {
+		require.ErrorIs(t, s.AcceptsDecision(d.decision), d.want, name)
+	}
+	require.Error(t, s.AcceptsDecision(agent.Decision{Key: agent.Key(first.Handle()), Approve: true}), "a handle is no key")
+	require.Error(t, s.AcceptsDecision(agent.Decision{Key: first, Approve: true, Arguments: `{"n":1,"n":2}`}))
+
+	for name, other := range map[string]*agent.State{"another agent": guarded("b", "l"), "a later agent with the same ID": guarded("a", "k")} {
+		calls(t, other, "pay", `{"n":1}`)
+		require.ErrorIs(t, other.AcceptsDecision(approve), agent.ErrNoCall, name)
+		other.Apply(agent.Decided{Decision: approve})
+		require.Equal(t, agent.Asked, other.Pending()[0].Approval, name)
+	}
+	changed := guarded("a", "l")
+	calls(t, changed, "pay", `{"n":2}`)
+	require.ErrorIs(t, changed.AcceptsDecision(approve), agent.ErrNoCall, "other arguments")
+
+	edit := agent.Decision{Key: second, Approve: true, Arguments: `{"n":5}`}
+	require.True(t, s.Apply(agent.Decided{Decision: approve}))
+	require.True(t, s.Apply(agent.Decided{Decision: edit}))
+	edited := s.Next().(agent.RunTools).Calls[1]
+	require.NotEqual(t, second, edited.Key)
+	require.Equal(t, `{"n":5}`, edited.Arguments)
+	before := clone(s)
+	for _, again := range []agent.Decision{
+		approve, edit, {Key: first}, {Key: second, Approve: true}, {Key: second, Approve: true, Arguments: `{"n":1000}`}, {Key: edited.Key},
+		{Key: edited.Key, Approve: true, Arguments: `{"n":1000}`},
+	} {
+		require.Error(t, s.AcceptsDecision(again), again)
+		s.Apply(agent.Decided{Decision: again})
+		require.Equal(t, before.Next(), s.Next(), "%+v", again)
+	}
+	for _, c := range s.Pending() {
+		require.True(t, s.Apply(agent.ToolFinished{Key: c.Key, Result: agent.Result{Content: "done"}}))
+	}
+	require.ErrorIs(t, s.AcceptsDecision(agent.Decision{Key: edited.Key, Approve: true}), agent.ErrDecided)
+	require.Error(t, s.AcceptsDecision(approve))
+
+	// The same call in the next reply is another call: nobody has decided on it.
+	calls(t, s, "pay", `{"n":1}`)
+	require.Equal(t, agent.Asked, s.Pending()[0].Approval)
+}
