@@ -42,6 +42,22 @@ func hostileSnapshot() client.Snapshot {
 	}
 }
 
+// hostileWaits returns a call of each kind that waits for a person.
+func hostileWaits() []client.Waits {
+	arguments, err := json.Marshal(agent.Question{Question: hostile, Choices: []string{hostile}})
+	if err != nil {
+		panic(err)
+	}
+	call := agent.Call{Key: "tool-0123456789abcdef0123456789abcdef", Name: hostile, Arguments: string(arguments)}
+	approval, result, question := call, call, call
+	approval.Approval, result.External, question.External, question.Name = agent.Asked, true, true, agent.AskUser
+	var all []client.Waits
+	for _, c := range []agent.Call{approval, result, question} {
+		all = append(all, client.Waits{AgentID: hostile, Agent: hostile, Call: c})
+	}
+	return all
+}
+
 // No output of a command lets text of unknown origin manipulate the terminal.
 func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 	rows := []row{{
@@ -53,6 +69,10 @@ func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 		"show --json": func(w io.Writer) error { return printJSON(w, view(hostileSnapshot())) },
 		"list":        func(w io.Writer) error { return printRows(w, rows, time.Now()) },
 		"list --json": func(w io.Writer) error { return printRowsJSON(w, rows) },
+		"inbox":       func(w io.Writer) error { return printInbox(w, hostileWaits(), false, time.Now()) },
+		"inbox --json": func(w io.Writer) error {
+			return printInbox(w, hostileWaits(), true, time.Now())
+		},
 		"tail --json": func(w io.Writer) error {
 			return encodeJSON(w, tailView{1, viewMessage(hostileSnapshot().Messages[0])}, "")
 		},

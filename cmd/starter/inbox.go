@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -96,7 +100,7 @@ type waitsView struct {
 	Until *time.Time `json:"until,omitempty"`
 }
 
-// maxShown is the largest size, in bytes, of the arguments that `starter inbox` shows without --json.
+// maxShown is the largest number of characters of arguments or of a question that `starter inbox` shows without --json.
 const maxShown = 4000
 
 // plainWord matches an ID that a shell takes as one word.
@@ -130,40 +134,65 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 		return err
 	}
 	for _, w := range all {
-		if len(w.Call.Arguments) > maxShown {
-			fmt.Fprintf(out, "The next arguments have %d bytes and are cut; see them whole with --json.\n", len(w.Call.Arguments))
-		}
 		limit := ""
 		if w.Call.Until != 0 {
 			limit = ", at most " + age(time.UnixMilli(w.Call.Until).Sub(now)) + " more"
 		}
 		fmt.Fprintf(out, "%s (%s), for %s%s: ", printable.Name(w.AgentID), printable.Name(w.Agent), age(now.Sub(time.UnixMilli(w.Since))), limit)
-		if _, err := fmt.Fprint(out, waitsText(w)); err != nil {
+		text, cut := waitsText(w)
+		if cut {
+			text += fmt.Sprintf("  The arguments have %d bytes and are cut here, and a decision is about all of them: see `starter inbox --json`.\n", len(w.Call.Arguments))
+		}
+		if _, err := fmt.Fprint(out, text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// waitsText returns the call and the commands that settle it.
-func waitsText(w client.Waits) string {
+// waitsText returns the call and the commands that settle it. The second result reports whether a part of the arguments is left out.
+func waitsText(w client.Waits) (text string, cut bool) {
 	id := " " + shellWord(w.AgentID) + " "
 	switch w.Call.WaitsFor() {
 	case agent.WaitsForAnswer:
 		q, _ := w.Call.Question()
-		var text strings.Builder
-		text.WriteString("asks: " + printable.Line(q.Question, maxShown) + "\n")
-		for _, choice := range q.Choices {
-			text.WriteString("  - " + printable.Line(choice, maxShown) + "\n")
+		var b strings.Builder
+		for i, part := range append([]string{q.Question}, q.Choices...) {
+			whole := printable.Line(part, math.MaxInt)
+			shown := printable.Line(part, maxShown)
+			b.WriteString([]string{"asks: ", "  - "}[min(i, 1)] + shown + "\n")
+			cut = cut || shown != whole
 		}
-		return text.String() + "  starter answer" + id + "--call " + w.Handle() + " '…'\n"
+		return b.String() + "  starter answer" + id + "--call " + w.Handle() + " '…'\n", cut
 	case agent.WaitsForResult:
-		return callText(w) + "  starter complete" + id + "--call " + w.Handle() + " '…'\n"
+		text, cut = callText(w)
+		return text + "  starter complete" + id + "--call " + w.Handle() + " '…'\n", cut
 	}
-	return callText(w) + "  starter approve" + id + w.Handle() + "\n  starter deny" + id + w.Handle() + " --reason '…'\n"
+	text, cut = callText(w)
+	return text + "  starter approve" + id + w.Handle() + "\n  starter deny" + id + w.Handle() + " --reason '…'\n", cut
 }
 
-// callText returns the name and the arguments of the call as a line.
-func callText(w client.Waits) string {
-	return printable.Name(w.Call.Name) + " " + printable.Line(w.Call.Arguments, maxShown) + "\n"
+// callText returns the name and the arguments of the call as a line. A person decides on the arguments, so their white space stays,
+// except between values. Unsafe characters (see [printable.JSON]) and unusual spaces become escapes. The second result reports whether
+// the end of the arguments is left out.
+func callText(w client.Waits) (text string, cut bool) {
+	arguments := w.Call.Arguments
+	var compact bytes.Buffer
+	if json.Compact(&compact, []byte(arguments)) == nil {
+		var b strings.Builder
+		for _, r := range string(printable.JSON(compact.Bytes())) {
+			if r != ' ' && unicode.IsSpace(r) { // a wide space, for example, which looks like an ordinary one
+				fmt.Fprintf(&b, `\u%04x`, r)
+				continue
+			}
+			b.WriteRune(r)
+		}
+		arguments = b.String()
+	} else {
+		arguments = printable.Line(arguments, math.MaxInt)
+	}
+	if runes := []rune(arguments); len(runes) > maxShown {
+		arguments, cut = string(runes[:maxShown-1])+"…", true
+	}
+	return printable.Name(w.Call.Name) + " " + arguments + "\n", cut
 }
