@@ -222,8 +222,12 @@ func (s *State) messageReceived(e MessageReceived) bool {
 	s.Inbox = append(s.Inbox, e.Message)
 	if s.Held != nil {
 		if s.Held.Class == Interrupted {
-			last := &s.Inbox[len(s.Inbox)-1]
-			last.Steer, last.After = true, 0 // the model gets the message before the turn goes on
+			s.Inbox[len(s.Inbox)-1].Steer = true // the model gets the message before the turn goes on
+			for i := range s.Inbox {
+				if m := &s.Inbox[i]; m.Steer && m.Late == nil {
+					m.After = 0 // an earlier message must not wait for a reply that the interrupt has stopped
+				}
+			}
 		}
 		s.Held = nil
 		s.Turn.Began = e.Time

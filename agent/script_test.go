@@ -82,6 +82,11 @@ func (s *script) apply(t *testing.T, line string) {
 	case "message":
 		steer := strings.HasPrefix(text, "(steer) ")
 		e = agent.MessageReceived{Time: s.now, Message: agent.InboxMessage{ID: arg, Text: strings.TrimPrefix(text, "(steer) "), Steer: steer}}
+	case "steer": // steer m1 AFTER TEXT
+		after, text, _ := strings.Cut(text, " ")
+		n, err := strconv.Atoi(after)
+		require.NoError(t, err)
+		e = agent.MessageReceived{Time: s.now, Message: agent.InboxMessage{ID: arg, Text: text, Steer: true, After: n}}
 	case "take":
 		if call, late := strings.CutPrefix(arg, "late-"); late {
 			arg = "late " + string(s.key(call))
