@@ -146,6 +146,73 @@ func TestExampleTeamPutsTheAnswersOfTwoAgentsTogether(t *testing.T) {
 	}
 }
 
+// The program of the example approvals answers the question, approves the call and gives the result from outside, each when it waits.
+func TestExampleApprovalsSettlesWhatWaits(t *testing.T) {
+	w := newExample(t, "approvals", world.Script(
+		llmtest.Call(llmtest.ToolCall("1", "ask_user", `{"question":"Where?"}`)),
+		llmtest.Call(llmtest.ToolCall("2", "write_file", `{"path":"haiku.txt","content":"five"}`), llmtest.ToolCall("3", "write_file", `{"path":"b","content":"x"}`)),
+		llmtest.Call(llmtest.ToolCall("4", "publish", `{"path":"haiku.txt"}`)),
+		llmtest.Say("It is published."),
+	))
+	folder := t.TempDir()
+	configure(w, "examples/approvals/agents.yaml", "../..", folder)
+	w.Worker()
+	w.Must("run", "--detach", "-a", "writer", "--id", t.Name(), "Write a haiku, and publish it")
+	settle := func(waits int, typed string) string {
+		w.Eventually("the calls wait", func() bool {
+			calls, err := w.Client.Pending(t.Context(), t.Name())
+			require.NoError(t, err)
+			return len(calls) == waits
+		})
+		cmd := w.Command("approvals")
+		cmd.Stdin = strings.NewReader(typed)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	require.Contains(t, settle(1, "in haiku.txt\n"), `ask_user "{\"question\":\"Where?\"}" waits for answer: `)
+	require.NoFileExists(t, filepath.Join(folder, "haiku.txt"))
+	require.Contains(t, settle(2, "y\nwhat for?\n"), `write_file "{\"path\":\"haiku.txt\",\"content\":\"five\"}" waits for approval: `)
+	require.Contains(t, settle(1, "it is online\n"), `publish "{\"path\":\"haiku.txt\"}" waits for result: `)
+	w.Finished(t.Name(), "It is published.")
+	lines := w.Show(t.Name()).Lines()
+	require.Equal(t, []string{"tool: in haiku.txt", "tool: denied: a person refused this call: what for?", "tool: it is online"}, []string{lines[2], lines[5], lines[7]})
+	written, err := os.ReadFile(filepath.Join(folder, "haiku.txt"))
+	require.NoError(t, err)
+	require.Equal(t, "five", string(written))
+	require.NoFileExists(t, filepath.Join(folder, "b"))
+}
+
+// The host of the example background answers while the reader works, and passes on the answer of the reader when it comes.
+func TestExampleBackgroundGoesOnWhileTheReaderWorks(t *testing.T) {
+	g := world.NewGate()
+	w := newExample(t, "background", func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		switch last := req.Messages[len(req.Messages)-1]; {
+		case req.Tools[0].Name == "list_files":
+			return llmtest.Say("Models."), g.Pass(ctx)
+		case last.Content == "What is in llm/?":
+			return llmtest.Call(llmtest.ToolCall("1", "reader", `{"task":"What is in llm/?"}`)), nil
+		case last.Content == "What runs?":
+			return llmtest.Call(llmtest.ToolCall("2", "agents", `{}`)), nil
+		case strings.Contains(last.Content, "has its result now"):
+			return llmtest.Say("The reader says: Models."), nil
+		case strings.HasPrefix(last.Content, "started: "):
+			return llmtest.Say("The reader looks."), nil
+		default:
+			return llmtest.Say(last.Content), nil
+		}
+	})
+	configure(w, "examples/background/agents.yaml", "../..", world.Path())
+	w.Worker()
+	require.Contains(t, w.Must("run", "-a", "host", "--id", t.Name(), "--chat", "What is in llm/?"), "The reader looks.")
+	g.Wait(t)
+	require.Contains(t, w.Must("send", t.Name(), "What runs?"), "reader: What is in llm/?")
+	close(g.Open)
+	lines := w.Transcript(t.Name(), 10)
+	require.Equal(t, "assistant: The reader says: Models.", lines[9])
+	require.Len(t, w.Show(t.Name()).Children, 1)
+}
+
 // The workflow of the example childworkflow runs each of its agents once. A second start or a reset of the workflow
 // makes no further model request.
 func TestExampleChildWorkflowAsksEachAgentOnce(t *testing.T) {

@@ -1,6 +1,7 @@
 package examples_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
@@ -50,7 +52,7 @@ func readmeBlock(t *testing.T, test string) string {
 func TestReadmeBlocksAreTestedAndShort(t *testing.T) {
 	for _, b := range readmeBlocks(t) {
 		switch b.test {
-		case "first", "dev", "worker", "run", "chat", "models", "cloud":
+		case "first", "dev", "worker", "run", "chat", "approve", "models", "cloud":
 		case "":
 			require.Equal(t, "yaml", b.lang, b.text) // the example of a configuration, which package config tests
 			continue
@@ -115,6 +117,36 @@ func TestReadmeWalkthroughWorks(t *testing.T) {
 	w.Eventually("the conversation has ended", chat.Ended)
 	require.Zero(t, chat.Cmd.ProcessState.ExitCode(), "%s", chat.Output())
 	require.Contains(t, chat.Output(), "There are several.\n")
+}
+
+// The README's commands for approvals work exactly as they are written there.
+func TestReadmeApprovalWorks(t *testing.T) {
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, world.Echo)
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		if world.Asked(req) == 0 {
+			return llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":1}`)), nil
+		}
+		return llmtest.Say("done"), nil
+	}, tools, "    tools: [far.*]\n    approval: {default: destructive}\n")
+	w.Worker()
+	for _, id := range []string{"order-7", "order-8"} {
+		w.Must("run", "--detach", "--id", id, "pay")
+		w.Eventually("the call waits", func() bool {
+			calls, err := w.Client.Pending(t.Context(), id)
+			require.NoError(t, err)
+			return len(calls) == 1
+		})
+	}
+	decide := shell(w, readmeBlock(t, "approve"))
+	w.Eventually("the commands have ended", decide.Ended)
+	require.Zero(t, decide.Cmd.ProcessState.ExitCode(), "%s", decide.Output())
+	require.Regexp(t, `(?s)order-7 .*pay \{"n":1\}.*order-8 .*Approved \w+ pay.*Denied \w+ pay`, decide.Output())
+	for id, result := range map[string]string{"order-7": `did {"n":1}`, "order-8": "denied: a person refused this call: too expensive"} {
+		w.Finished(id, "done")
+		require.Contains(t, w.Show(id).Lines(), "tool: "+result)
+	}
+	require.Len(t, tools.Effects(), 1)
 }
 
 // shell starts bash with commands of the README. It replaces `go run` with the programs that the tests have built, and
@@ -184,7 +216,7 @@ func TestReadmeReachesTemporalCloud(t *testing.T) {
 func TestDocumentsPointAtFilesThatExist(t *testing.T) {
 	files, err := filepath.Glob(world.Path("examples/*/README.md"))
 	require.NoError(t, err)
-	require.Len(t, files, 6)
+	require.Len(t, files, 8)
 	for _, file := range append(files, world.Path("README.md"), world.Path("docs/operations.md")) {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
