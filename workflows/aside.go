@@ -25,6 +25,10 @@ func (d *driver) acceptsAside(a agent.Aside) error {
 // aside answers a [protocol.AskUpdate] by a model call. The call does not disturb the turn. The run does not continue as new before the
 // call has ended. The same question to the same transcript has the same key: it waits for the call in flight.
 func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
+	// The validator has not seen a cancel that came in the same workflow task.
+	if ctx.Err() != nil && workflow.GetVersion(ctx, "no question aside after a cancel", workflow.DefaultVersion, 1) >= 1 {
+		return "", refusal(agent.ErrEnded)
+	}
 	r := d.state.AsideRequest(a)
 	f, asked := d.asides[r.Key]
 	if !asked {
