@@ -53,6 +53,7 @@ var blows = []blow{
 	{name: "delete-child", weight: 5, do: (*chaos).deleteChild},
 	{name: "terminate-child", weight: 8, do: (*chaos).terminateChild},
 	{name: "reset-child", weight: 6, do: (*chaos).resetChild},
+	{name: "interrupt", weight: 8, do: (*chaos).interrupt},
 	{name: "upgrade", weight: 12, do: func(c *chaos, ctx context.Context, id string) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
@@ -227,8 +228,10 @@ func (c *chaos) sendAndCancel(ctx context.Context, id string) error {
 	if err != nil || look.Status.Ended() {
 		return errors.Join(err, errNothing)
 	}
+	c.mu.Lock()
 	c.extra++
 	m := reagent.Message{ID: fmt.Sprint("extra-", c.extra), Text: fmt.Sprint("say ", 9000+c.extra)}
+	c.mu.Unlock()
 	sent := make(chan error, 1)
 	go func() {
 		_, err := c.Client.Send(ctx, id, m)

@@ -16,17 +16,23 @@ import (
 )
 
 // chaosTeam is a part of the configuration file of [TestChaos]: the last fields of the agent x, and all other agents. They have
-// sub-agents to depth 3. The tool wire of x needs an approval, and the results of deploy come from outside. The agent sloth exceeds its time limit. The agent saver has a small token limit. The conversation of
+// sub-agents to depth 3. The tool wire of x needs an approval, and the results of deploy and of ask_user come from outside. The
+// sub-agent scout works in the background. The agent sloth exceeds its time limit. The agent saver has a small token limit. The conversation of
 // the agent talker is summarised.
-const chaosTeam = `    tools: [far.*, deploy]
+const chaosTeam = `    tools: [far.*, deploy, ask_user]
     approval: {far.wire: always}
-    agents: [boss, clerk, sloth]
+    agents: [boss, clerk, scout, sloth]
+    background: [scout]
     limits: {depth: 3}
   boss:
     model: main
     description: asks the chief
     agents: [chief]
-` + chiefAndClerk + `  sloth:
+` + chiefAndClerk + `  scout:
+    model: main
+    description: looks around
+    tools: [far.*]
+  sloth:
     model: main
     description: takes its time
     limits: {time: 1s}
@@ -38,8 +44,6 @@ const chaosTeam = `    tools: [far.*, deploy]
   talker:
     model: main
     limits: {context_tokens: 1000}
-external:
-  deploy: {description: deploys}
 `
 
 // napTime is how long the model takes to reply to the sub-agent sloth. It is longer than the time limit of sloth.
@@ -58,8 +62,13 @@ func chaosReply(req llm.Request) llm.Reply {
 	}
 	read, pay := llmtest.ToolCall("r", "read", n), llmtest.ToolCall("p", "pay", n)
 	script := map[string][]llm.Reply{
-		"pay":   {llmtest.Call(pay)},
-		"wire":  {llmtest.Call(llmtest.ToolCall("w", "wire", n), llmtest.ToolCall("d", "deploy", n)), llmtest.Call(llmtest.ToolCall("w", "wire", n))},
+		"pay":  {llmtest.Call(pay)},
+		"wire": {llmtest.Call(llmtest.ToolCall("w", "wire", n), llmtest.ToolCall("d", "deploy", n)), llmtest.Call(llmtest.ToolCall("w", "wire", n))},
+		"plan": {
+			llmtest.Call(below("scout", "both"), llmtest.ToolCall("w", "wire", n), llmtest.ToolCall("d", "deploy", n), llmtest.ToolCall("a", "ask_user", `{"question":"how many?"}`)),
+			llmtest.Call(llmtest.ToolCall("w", "wire", n)),
+		},
+		"scout": {llmtest.Call(below("scout", "both"))},
 		"both":  {llmtest.Call(read, pay)},
 		"steps": {llmtest.Call(read), llmtest.Call(pay)},
 		"one":   {llmtest.Call(below("clerk", "both"))},
@@ -91,7 +100,7 @@ type cast struct {
 
 // castAll chooses the agents of a chaos run and the messages that they get. The choice depends only on the seed.
 func (c *chaos) castAll() []cast {
-	words := []string{"pay", "both", "steps", "one", "three", "slow", "say", "wire"}
+	words := []string{"pay", "both", "steps", "one", "three", "slow", "say", "wire", "scout"}
 	number := 1000
 	say := func(word string) string {
 		number++
@@ -107,7 +116,7 @@ func (c *chaos) castAll() []cast {
 		case 1:
 			a.mode, a.first = agent.Task, say("slow")
 		case 4:
-			a.mode, a.first = agent.Task, say("wire")
+			a.mode, a.first = agent.Task, say("plan")
 		case 2:
 			a.mode, a.first, a.agent = agent.Task, say("one"), "saver"
 		case 3:
@@ -191,7 +200,13 @@ func (c *chaos) deliver(ctx context.Context, id string, m reagent.Message) error
 	})
 }
 
-// end waits until an agent has completed. Meanwhile, it closes the agent when the agent waits for a message or is held. If the
+// chats reports whether the agent with the given ID is a chat. A task that waits for people or for a sub-agent must not be closed.
+func (c *chaos) chats(id string) bool {
+	return slices.ContainsFunc(c.all, func(a cast) bool { return a.id == id && a.mode == agent.Chat })
+}
+
+// end waits until an agent has completed. Meanwhile, it closes a chat that waits for a message or is held. If the turn of an agent was
+// interrupted, end sends a message: see [chaos.goOn]. If the
 // agent was cancelled or terminated, or has timed out, end resumes it. If the agent has failed, end returns an error.
 func (c *chaos) end(ctx context.Context, id string) error {
 	var failed error
@@ -209,7 +224,9 @@ func (c *chaos) end(ctx context.Context, id string) error {
 			return true, nil
 		case look.Status.Ended():
 			_, err = c.Client.Resume(ctx, id, reagent.ResumeOptions{})
-		case look.Status == reagent.Waiting || look.Status == reagent.Held:
+		case look.Status == reagent.Held && look.Class == agent.Interrupted:
+			err = c.goOn(ctx, id)
+		case c.chats(id) && (look.Status == reagent.Waiting || look.Status == reagent.Held):
 			err = c.Client.Close(ctx, id)
 		}
 		return false, err

@@ -67,28 +67,28 @@ type chaos struct {
 	networking sync.Mutex     // held while the network is disturbed
 	later      sync.WaitGroup // counts the goroutines of disturbances
 	troubled   map[string]int // how often each agent was disturbed, by agent ID
-	extra      int            // the number of messages that sendAndCancel has sent
 
 	mu      sync.Mutex
+	extra   int             // the number of messages that sendAndCancel and goOn have sent
 	started []string        // the IDs of the agents that were started
 	ended   map[string]bool // the agents that have completed or failed once
-	// extras has the messages of sendAndCancel that agents have accepted, by agent ID. perhaps has the texts of those messages of
-	// sendAndCancel that may have been accepted.
+	// extras has the messages of sendAndCancel and goOn that agents have accepted, by agent ID. perhaps has the texts of those
+	// messages that may have been accepted.
 	extras  map[string][]reagent.Message
 	perhaps map[string]bool
 	// forgotten has the IDs of the agents of which runs were deleted, and of the agents above them. kept has the deleted runs,
 	// by run ID.
 	forgotten map[string]bool
 	kept      map[string]deleted
-	// decided has the keys of the calls on which a person has sent a decision.
-	decided map[string]bool
+	// interrupted has the IDs of the agents whose turns may have been interrupted.
+	interrupted map[string]bool
 }
 
 func chaosRun(t *testing.T, seed uint64) {
 	c := &chaos{
 		surroundings: newSurroundings(t, seed), size: 12, storm: 15 * time.Second, without: map[string]bool{}, began: time.Now(),
 		troubled: map[string]int{}, ended: map[string]bool{}, extras: map[string][]reagent.Message{}, perhaps: map[string]bool{},
-		forgotten: map[string]bool{}, kept: map[string]deleted{}, decided: map[string]bool{},
+		forgotten: map[string]bool{}, kept: map[string]deleted{}, interrupted: map[string]bool{},
 	}
 	for name := range strings.SplitSeq(os.Getenv("REAGENT_CHAOS_WITHOUT"), ",") {
 		c.without[name] = true
@@ -107,7 +107,7 @@ func chaosRun(t *testing.T, seed uint64) {
 		}
 		c.ledger.done(e)
 		return "did " + e.Tool, takeTime(ctx, "")
-	}, chaosTeam)
+	}, chaosTeam+fmt.Sprintf(outside, c.people.url, "waits, ended"))
 	c.proxy = world.NewProxy(t, c.own.Address())
 	c.Address = c.proxy.Address()
 	c.crew = c.workers(3)
@@ -186,7 +186,7 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 		switch n := len(all); {
 		case v.owners[key] == "":
 			v.problemf("%s %s took effect, and nobody asked for it: %s", all[0].Tool, all[0].Arguments, key)
-		case all[0].Tool == "wire" && !c.decided[key]:
+		case all[0].Tool == "wire" && !c.people.approved(key):
 			v.problemf("%s: wire %s took effect, and nobody has approved it: %s", v.owners[key], all[0].Arguments, key)
 		case all[0].Tool != "read" && n > 1:
 			v.duplicates += n - 1
@@ -207,6 +207,12 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 	for _, text := range problems {
 		if root, _, _ := strings.Cut(text, "/"); !c.forgotten[strings.SplitN(root, ":", 2)[0]] {
 			v.problems = append(v.problems, text)
+		}
+	}
+	c.people.judge(v)
+	for _, a := range c.all {
+		if !c.people.knowsEnd(a.id) {
+			v.problemf("%s: the hook was not notified of its end", a.id)
 		}
 	}
 	v.kills = c.ledger.disturbances()[workerDied]
@@ -277,6 +283,7 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 	}
 	if a != nil {
 		c.hearMessages(v, *a, lines, snap.First)
+		c.hearBackground(v, *a, lines, c.forgotten[id])
 	}
 	for _, child := range snap.Children {
 		ids = append(ids, c.hear(ctx, v, child.ID, nil)...)
@@ -315,14 +322,15 @@ func (c *chaos) hearMessages(v *verdict, a cast, lines []line, first int) {
 			case len(at) > 1:
 				v.problemf("%s: there are %d of %q", a.id, len(at), m.Text)
 			}
-			if at[0] < last {
+			// After an interrupt, a later message may enter the interrupted turn, before messages that wait for the next turn.
+			if at[0] < last && !c.interrupted[a.id] {
 				v.problemf("%s: %q comes before what was sent before it: %v", a.id, m.Text, lines)
 			}
 			last = at[0]
 		}
 	}
 	for text := range places {
-		if !known[text] && !c.perhaps[text] && !strings.HasPrefix(text, "The interrupted call") {
+		if !known[text] && !c.perhaps[text] && !strings.HasPrefix(text, "The interrupted call") && !strings.HasPrefix(text, backgroundResult) {
 			v.problemf("%s: nobody sent %q", a.id, text)
 		}
 	}

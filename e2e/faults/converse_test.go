@@ -13,9 +13,9 @@ import (
 
 // converse starts an agent and sends it the messages of a scenario, each after the answer to the message before. Then it waits
 // until the agent has completed. If the agent, its workers or the server are disturbed meanwhile, converse tries again until ctx
-// ends.
-func converse(ctx context.Context, c *reagent.Client, id string, s scenario) error {
-	start := reagent.StartOptions{ID: id, Agent: "x", Mode: agent.Task, Message: s.messages[0]}
+// ends. If the scenario has people, those in the parameter p settle the calls of the agent.
+func converse(ctx context.Context, c *reagent.Client, id string, s scenario, p *people) error {
+	start := reagent.StartOptions{ID: id, Agent: s.agent(), Mode: agent.Task, Message: s.messages[0]}
 	if s.chat() {
 		start.Mode = agent.Chat
 	}
@@ -36,6 +36,9 @@ func converse(ctx context.Context, c *reagent.Client, id string, s scenario) err
 	}
 	if s.chat() {
 		err = errors.Join(err, answered(ctx, c, id, len(s.messages)), closed(ctx, c, id))
+	}
+	if s.people {
+		err = errors.Join(err, p.settle(ctx, c, id))
 	}
 	if err := errors.Join(err, completed(ctx, c, id)); err != nil {
 		return fmt.Errorf("%s: %w", id, err)

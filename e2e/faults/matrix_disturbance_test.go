@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"syscall"
 	"time"
 
@@ -45,7 +46,8 @@ func (d disturbance) occursIn(s scenario) bool { return d.occurs == nil || d.occ
 // after it are values for the fields occurs, hold, cut and repeats.
 func ofParents(s scenario) bool { return s.children() }
 
-func ofChats(s scenario) bool { return s.chat() }
+// ofUpdates reports whether the agent of a scenario gets updates: messages, or decisions of people.
+func ofUpdates(s scenario) bool { return s.chat() || s.people }
 
 func atModel(s scenario) string { return s.model }
 
@@ -219,8 +221,8 @@ func (l *lab) upgradeHeld() {
 }
 
 var updateDisturbances = []disturbance{
-	dies(fault.UpdateBefore, func(scenario) []string { return nil }, 0).where(ofChats),
-	dies(fault.UpdateAfter, func(scenario) []string { return nil }, 0).where(ofChats).reports(),
+	dies(fault.UpdateBefore, func(scenario) []string { return nil }, 0).where(ofUpdates),
+	dies(fault.UpdateAfter, func(scenario) []string { return nil }, 0).where(ofUpdates).reports(),
 }
 
 // runDisturbances end or reset a run while its worker stays alive. No call is cut off and no model request is repeated, because
@@ -254,7 +256,8 @@ func (l *lab) resetHeld() {
 	l.held.Wait(l.T)
 	l.soon("other calls have their results", func() bool {
 		snap, err := l.Client.Read(l.ctx, l.id)
-		return err == nil && len(snap.Pending) <= 1
+		open := slices.DeleteFunc(snap.Pending, func(c agent.Call) bool { return c.Waits() })
+		return err == nil && len(open) <= 1
 	})
 	began := time.Now()
 	// The last task may come after the task that asked for the held call. Temporal then schedules the call in the new run.
@@ -295,7 +298,7 @@ func (l *lab) resume() {
 
 // startShort starts the agent with a run timeout of 4 seconds.
 func (l *lab) startShort() {
-	in := agent.Start{Agent: "x", Mode: agent.Task, Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: l.scenario.messages[0]}}
+	in := agent.Start{Agent: l.scenario.agent(), Mode: agent.Task, Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: l.scenario.messages[0]}}
 	if l.scenario.chat() {
 		in.Mode = agent.Chat
 	}

@@ -27,6 +27,7 @@ type lab struct {
 	dir      string // the folder for fault.Arm
 	far      *far
 	ledger   *ledger
+	people   *people
 	crew     *crew
 	// held stops the model or tool call at the place that newLab got, until the test opens this gate.
 	held  *world.Gate
@@ -41,7 +42,7 @@ func newLab(t *testing.T, s scenario, hold string) *lab {
 	ctx, cancel := context.WithTimeout(t.Context(), caseTime)
 	t.Cleanup(cancel)
 	ctx, broken := context.WithCancelCause(ctx)
-	l := &lab{ctx: ctx, scenario: s, id: strings.ReplaceAll(t.Name(), "/", "-"), dir: t.TempDir(), ledger: newLedger(), held: world.NewGate()}
+	l := &lab{ctx: ctx, scenario: s, id: strings.ReplaceAll(t.Name(), "/", "-"), dir: t.TempDir(), ledger: newLedger(), people: newPeople(t), held: world.NewGate()}
 	l.far = &far{ledger: l.ledger}
 	stand := func(ctx context.Context, at string) error {
 		if at != hold {
@@ -53,7 +54,8 @@ func newLab(t *testing.T, s scenario, hold string) *lab {
 	tools := world.NewToolServer(t)
 	tools.Add("read", world.ReadOnly, l.far.tool)
 	tools.Add("pay", nil, l.far.tool)
-	l.World = world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) { return l.far.model(ctx, req) }, tools, team)
+	tools.Add("wire", nil, l.far.tool)
+	l.World = world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) { return l.far.model(ctx, req) }, tools, teamOf(l.people.url))
 	l.crew = newCrew(l.World, 1, l.ledger, broken, program, fault.Env+"="+l.dir)
 	return l
 }

@@ -34,6 +34,9 @@ var representative = []string{
 	"timeout in a model call, resume in nested sub-agent",
 	"reset in a tool call in parallel tools",
 	"reset to the middle task in parallel tools",
+	"update.after in people",
+	"continue-as-new, reset to the 1st task in people",
+	"terminate in a tool call, resume in people",
 }
 
 // With every disturbance at every point, an agent says and does the same as without the disturbance. There is one exception: an
@@ -76,12 +79,12 @@ func TestFaultsChangeNothing(t *testing.T) {
 
 func undisturbedRun(t *testing.T, s scenario) told {
 	l := newLab(t, s, "")
-	require.NoError(t, converse(l.ctx, l.Client, l.id, s))
+	require.NoError(t, converse(l.ctx, l.Client, l.id, s, l.people))
 	got, err := tell(l.ctx, l.Client, l.id)
 	require.NoError(t, err)
 	v := newVerdict(l.ledger)
 	v.hear(got, got)
-	v.close(l.ledger, nil)
+	v.close(l.ledger, l.people, nil)
 	require.Empty(t, v.problems)
 	require.Zero(t, v.repeated+v.repeatedReads+v.interrupted)
 	return got
@@ -103,7 +106,7 @@ func (d disturbance) run(t *testing.T, s scenario, want told, sum *tally) {
 	}
 	do(d.prepare)
 	done := make(chan error, 1)
-	go func() { done <- converse(l.ctx, l.Client, l.id, s) }()
+	go func() { done <- converse(l.ctx, l.Client, l.id, s, l.people) }()
 	do(d.strike)
 	require.NoError(t, <-done)
 	do(d.after)
@@ -114,9 +117,10 @@ func (d disturbance) run(t *testing.T, s scenario, want told, sum *tally) {
 	require.NoError(t, err)
 	v := newVerdict(l.ledger)
 	v.hear(want, got)
-	v.close(l.ledger, spans)
+	v.close(l.ledger, l.people, spans)
 	*sum = v.tally
 	require.Empty(t, v.problems)
+	require.Empty(t, l.people.renotified())
 	require.Equal(t, d.kills, v.kills, "workers that died")
 	d.requireRepeats(t, s, v.repeated)
 	d.requireCut(t, s, v.cut)

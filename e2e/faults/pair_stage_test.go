@@ -67,7 +67,7 @@ const (
 )
 
 // startDoing starts the workers that all stages share: one for activities and one for sub-agents. The activities LoadAgent,
-// CallModel and CallTool stay open until the test completes them. All other activities work as usual.
+// CallModel, CallTool and Notify stay open until the test completes them. All other activities work as usual.
 func startDoing(t *testing.T) {
 	options, err := config.ClientOptions("", "")
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func startDoing(t *testing.T) {
 	require.NoError(t, err)
 	pending := func(context.Context, converterInput) error { return activity.ErrResultPending }
 	acts := worker.New(world.Temporal, doingQueue, worker.Options{DisableWorkflowWorker: true, MaxConcurrentActivityTaskPollers: 4})
-	for _, name := range []string{protocol.LoadAgent, protocol.CallModel, protocol.CallTool} {
+	for _, name := range []string{protocol.LoadAgent, protocol.CallModel, protocol.CallTool, protocol.Notify} {
 		acts.RegisterActivityWithOptions(pending, activity.RegisterOptions{Name: name})
 	}
 	acts.RegisterActivityWithOptions(doing.RecallCall, activity.RegisterOptions{Name: protocol.RecallCall})
@@ -216,13 +216,14 @@ func (s *stage) start() {
 }
 
 // definitionOf returns the definition of the agent with the given name. The agent x has the tool pay, the tool wire, whose results
-// come from outside, and three sub-agents. It
-// waits for a call of boss during the time s.budget, for a call of clerk only 1 ms, and for a call of chief without such a
+// come from outside, three sub-agents, and a hook
+// for calls that wait. It waits for a call of boss during the time s.budget, for a call of clerk only 1 ms, and for a call of chief without such a
 // limit. Other agents have no tools.
 func (s *stage) definitionOf(name string) agent.Definition {
 	d := agent.Definition{Name: name, Candidates: []llm.Candidate{{Name: "main", Model: "m"}}}
 	if name == "x" {
 		d.Limits.Depth = 3
+		d.Notify = []agent.Hook{{Name: "pager", On: []agent.Occasion{agent.OnWaits}}}
 		d.Tools = []agent.Tool{
 			{Name: "boss", Agent: "y", BudgetMS: s.budget.Milliseconds()},
 			{Name: "chief", Agent: "y"},
@@ -337,6 +338,7 @@ func (s *stage) busy() {
 		llmtest.ToolCall("3", "pay", `{"n":1}`), llmtest.ToolCall("4", "wire", `{"n":1}`))))
 	s.lead(s.child("chief"))
 	s.awaits(s.id, protocol.CallTool)
+	s.awaits(s.id, protocol.Notify)
 }
 
 func (s *stage) status() agent.Status {
@@ -419,6 +421,7 @@ func (s *stage) answer(ctx context.Context, id, name string) bool {
 			result = reply(llmtest.Say(text))
 		case protocol.CallTool:
 			result = protocol.ToolResult{Content: "paid"}
+		case protocol.Notify:
 		default:
 			continue
 		}

@@ -17,6 +17,8 @@ type scenario struct {
 	// inner is a part of the ID of the innermost agent: the one without sub-agents. parent is a part of the ID of the agent that
 	// starts the innermost agent. Empty means the agent that gets the messages.
 	parent, inner string
+	// people says that people settle the calls of the agent: see [people]. The agent is then the planner, and not x.
+	people bool
 	// model names a model call of the innermost agent by its [place]. read and pay name tool calls of this agent by the name of
 	// the tool and the arguments.
 	model, read, pay string
@@ -34,11 +36,23 @@ var scenarios = []scenario{
 		model: "count 1", read: `read {"n":6}`, pay: `pay {"n":7}`,
 	},
 	{name: "chat", messages: []string{"one", "two", "three"}, model: "two 0", read: `read {"n":9}`, pay: `pay {"n":8}`},
+	{
+		name: "people", messages: []string{"plan it"}, inner: "/clerk", people: true,
+		model: "count 1", read: `read {"n":6}`, pay: `pay {"n":7}`,
+	},
 }
 
 func (s scenario) chat() bool { return len(s.messages) > 1 }
 
 func (s scenario) children() bool { return s.inner != "" }
+
+// agent returns the name of the agent that gets the messages.
+func (s scenario) agent() string {
+	if s.people {
+		return "planner"
+	}
+	return "x"
+}
 
 func (s scenario) parallel() bool { return s.name == "parallel tools" }
 
@@ -53,10 +67,30 @@ const chiefAndClerk = `  chief:
     tools: [far.*]
 `
 
-// team is a part of a configuration file: the last fields of the agent x, and the other agents of all scenarios.
-const team = `    tools: [far.*]
+// teamOf returns a part of a configuration file: the last fields of the agent x, and the other agents of all scenarios. The planner
+// calls the clerk in the background. A hook at the given address is notified of calls that wait.
+func teamOf(hook string) string {
+	return `    tools: [far.*]
     agents: [chief, clerk]
-` + chiefAndClerk
+` + chiefAndClerk + `  planner:
+    model: main
+    tools: [far.*, deploy, ask_user]
+    approval: {far.wire: always}
+    agents: [clerk]
+    background: [clerk]
+` + fmt.Sprintf(outside, hook, "waits")
+}
+
+// outside is a part of a configuration file, after the agents: the tool deploy, whose results come from outside, and a hook. It is a
+// format for the address of the hook and its occasions.
+const outside = `external:
+  deploy: {description: deploys}
+notify:
+  pager: {url: %q, on: [%s]}
+`
+
+// clerkAnswers is the message with which the planner gets the answer of the clerk.
+const clerkAnswers = "The agent of call 1 of clerk, which worked in the background, has its result now:\n\nI have counted."
 
 // scripts has the model's replies to each user message, in order.
 var scripts = map[string][]llm.Reply{
@@ -86,6 +120,15 @@ var scripts = map[string][]llm.Reply{
 		llmtest.Call(llmtest.ToolCall("1", "read", `{"n":6}`)),
 		llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":7}`)),
 		llmtest.Say("I have counted."),
+	},
+	"plan it": {
+		llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)),
+		llmtest.Call(llmtest.ToolCall("2", "ask_user", `{"question":"how many?"}`), llmtest.ToolCall("3", "wire", `{"n":10}`),
+			llmtest.ToolCall("4", "deploy", `{"n":11}`)),
+	},
+	clerkAnswers: {
+		llmtest.Call(llmtest.ToolCall("5", "wire", `{"n":12}`)),
+		llmtest.Say("All is planned."),
 	},
 	"one": {llmtest.Say("One it is.")},
 	"two": {

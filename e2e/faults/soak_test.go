@@ -91,7 +91,7 @@ func newSoak(t *testing.T) *soak {
 	}
 	s.far = &far{ledger: s.ledger}
 	s.far.asked, s.far.called, s.far.paid = s.takeTime(), s.takeTime(), s.takeTime()
-	s.begin(t, s.far.model, s.far.tool, team)
+	s.begin(t, s.far.model, s.far.tool, teamOf(s.people.url))
 	s.crew = s.workers(3)
 	return s
 }
@@ -102,7 +102,7 @@ func (s *soak) undisturb() {
 	for _, sc := range scenarios {
 		id := "undisturbed-" + strings.ReplaceAll(sc.name, " ", "-") + "-" + s.Queue
 		s.agents[id] = sc
-		all.Go(func() error { return converse(s.T.Context(), s.Client, id, sc) })
+		all.Go(func() error { return converse(s.T.Context(), s.Client, id, sc, s.people) })
 	}
 	require.NoError(s.T, all.Wait())
 	for id, sc := range s.agents {
@@ -124,7 +124,7 @@ func (s *soak) converseAll(ctx context.Context) error {
 			s.mu.Lock()
 			s.agents[id], s.works[id] = sc, true
 			s.mu.Unlock()
-			err := converse(ctx, s.Client, id, sc)
+			err := converse(ctx, s.Client, id, sc, s.people)
 			s.finished.Add(1)
 			s.mu.Lock()
 			delete(s.works, id)
@@ -188,6 +188,6 @@ func (s *soak) judge() (*verdict, []string) {
 	}
 	spans, err := spansOf(ctx, s.Temporal, ids)
 	require.NoError(s.T, err)
-	v.close(s.ledger, spans)
+	v.close(s.ledger, s.people, spans)
 	return v, ids
 }

@@ -27,6 +27,7 @@ type surroundings struct {
 	seed   uint64
 	random *rand.Rand // only for the choice of disturbances
 	ledger *ledger
+	people *people
 	crew   *crew
 	dir    string // the folder for recorded states
 	// own is the Temporal server of this test. options are the options with which it was started.
@@ -35,7 +36,7 @@ type surroundings struct {
 }
 
 func newSurroundings(t testing.TB, seed uint64) *surroundings {
-	return &surroundings{seed: seed, ledger: newLedger(), dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1))}
+	return &surroundings{seed: seed, ledger: newLedger(), people: newPeople(t), dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1))}
 }
 
 // begin starts the model, the tools and the Temporal server of the test. There is a read-only tool and an at-most-once tool;

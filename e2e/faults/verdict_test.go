@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -64,13 +65,16 @@ func tell(ctx context.Context, c *reagent.Client, id string) (told, error) {
 	return t, nil
 }
 
+// handle matches the handle of a sub-agent in a tool result. The handle is a part of a key.
+var handle = regexp.MustCompile(`under the handle "[0-9a-f]{8}"`)
+
 // pair converts messages to lines, and matches each tool result with its call. If the results are not in the order of the
 // calls, or if a result is missing, pair returns an error.
 func pair(messages []agent.Message) ([]line, error) {
 	var lines []line
 	var open []llm.ToolCall
 	for i, m := range messages {
-		l := line{role: m.Role, content: m.Content, key: string(m.Key)}
+		l := line{role: m.Role, content: handle.ReplaceAllString(m.Content, "under a handle"), key: string(m.Key)}
 		if m.Role == llm.Tool {
 			if len(open) == 0 || open[0].ID != m.ToolCallID {
 				return nil, fmt.Errorf("message %d is the result of call %q, which is not the next call without a result", i, m.ToolCallID)
@@ -131,7 +135,7 @@ func (v *verdict) hear(want, got told) {
 	v.lost += max(0, users(want)-users(got))
 	for i, m := range got.messages[:min(len(got.messages), len(want.messages))] {
 		expected := want.messages[i]
-		if m.content == cutOff && strings.HasPrefix(m.answers, "pay ") {
+		if m.content == cutOff && atMostOnce(m.answers) {
 			expected.content = cutOff
 		}
 		if m.String() != expected.String() {
@@ -160,17 +164,17 @@ func users(t told) (n int) {
 // at-most-once call must not have taken effect twice. weigh ignores all other messages.
 func (v *verdict) weigh(m line) {
 	n := len(v.seen[m.key])
-	switch tool, _, _ := strings.Cut(m.answers, " "); {
-	case tool == "pay" && m.content == cutOff:
+	switch {
+	case atMostOnce(m.answers) && m.content == cutOff:
 		v.interrupted++
 		v.cut = append(v.cut, m.answers)
 		fallthrough
-	case tool == "pay":
+	case atMostOnce(m.answers):
 		v.duplicates += max(0, n-1)
 		if n > 1 {
 			v.problemf("%s: %s took effect %d times", v.owners[m.key], m.answers, n)
 		}
-	case tool == "read":
+	case strings.HasPrefix(m.answers, "read "):
 		v.repeatedReads += max(0, n-1)
 	default:
 		return
@@ -180,18 +184,28 @@ func (v *verdict) weigh(m line) {
 	}
 }
 
+// atMostOnce reports whether a call is one of an at-most-once tool. The parameter is the field answers of a [line].
+func atMostOnce(answers string) bool {
+	return strings.HasPrefix(answers, "pay ") || strings.HasPrefix(answers, "wire ")
+}
+
 // close makes the checks for all agents together. Call it after [verdict.hear] for each agent. It checks that each tool call in
-// the ledger belongs to an agent, and that each repeated model request is explained: see [ledger.repeats].
-func (v *verdict) close(l *ledger, spans map[string]span) {
+// the ledger belongs to an agent, that a person has approved each call of wire, and that each repeated model request is explained:
+// see [ledger.repeats].
+func (v *verdict) close(l *ledger, p *people, spans map[string]span) {
 	for key, all := range v.seen {
 		v.effects += len(all)
 		if v.owners[key] == "" {
 			v.problemf("%s %s took effect, and nobody asked for it: %s", all[0].Tool, all[0].Arguments, key)
 		}
+		if all[0].Tool == "wire" && !p.approved(key) {
+			v.problemf("%s: wire %s took effect, and nobody has approved it: %s", v.owners[key], all[0].Arguments, key)
+		}
 	}
 	var problems []string
 	v.requests, v.repeated, problems = l.repeats(v.owners, spans)
 	v.problems = append(v.problems, problems...)
+	p.judge(v)
 	v.kills = l.disturbances()[workerDied]
 	slices.Sort(v.problems)
 }
@@ -263,6 +277,9 @@ func earlier(a, b time.Time) time.Time {
 // tally holds the counts that a test prints as a table.
 type tally struct {
 	agents, kills, requests, repeated, effects, repeatedReads, interrupted, duplicates, lost int
+	// decisions are decisions that agents have accepted. redelivered are notifications that came again under the same key. background
+	// are calls whose sub-agents worked in the background; only [TestChaos] counts them.
+	decisions, notifications, redelivered, background int
 }
 
 func (t *tally) add(u tally) {
@@ -275,6 +292,9 @@ func (t *tally) add(u tally) {
 	t.interrupted += u.interrupted
 	t.duplicates += u.duplicates
 	t.lost += u.lost
+	t.decisions += u.decisions
+	t.notifications += u.notifications
+	t.redelivered += u.redelivered
 }
 
 func (t tally) String() string {
@@ -290,6 +310,9 @@ func (t tally) String() string {
 		{t.duplicates, "duplicate effects of at-most-once tools"},
 		{t.repeatedReads, "effects of read-only tools repeated, in flight"},
 		{t.interrupted, "at-most-once calls cut off, with the outcome \"unknown\""},
+		{t.decisions, "decisions of people"},
+		{t.notifications, "notifications"},
+		{t.redelivered, "notifications delivered again, with the same key"},
 		{t.requests, "model requests"},
 		{t.repeated, "model requests repeated, in flight"},
 	} {

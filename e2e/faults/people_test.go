@@ -1,0 +1,164 @@
+package faults_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/reagent-dev/reagent/agent"
+	reagent "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// people plays a hook, and the people whom the hook notifies: they approve calls, answer questions and give results from outside. A
+// person acts only on a call about which the hook was notified, and decides only once if the agent has accepted the decision. So an
+// agent never ends if it loses a notification or a decision.
+type people struct {
+	// url is the address of the hook.
+	url string
+
+	mu sync.Mutex
+	// notified has the keys of the notifications that the hook has got, by what they are about.
+	notified map[wait][]string
+	bodies   map[string]string // the notifications without their times, by key
+	ended    map[string]bool   // the agents that have notified the hook of their end, by agent ID
+	sent     map[wait]bool     // the decisions that were sent
+	accepted map[wait]bool     // the decisions that an agent has accepted
+	// deliveries counts the requests to the hook.
+	deliveries int
+	problems   []string
+}
+
+// wait is a call that waits for a person. A call may wait twice: for an approval, and then for its result.
+type wait struct {
+	call agent.Key
+	on   agent.WaitsFor
+}
+
+func newPeople(t testing.TB) *people {
+	p := &people{notified: map[wait][]string{}, bodies: map[string]string{}, ended: map[string]bool{}, sent: map[wait]bool{}, accepted: map[wait]bool{}}
+	hook := httptest.NewServer(http.HandlerFunc(p.notify))
+	t.Cleanup(hook.Close)
+	p.url = hook.URL
+	return p
+}
+
+// timestamp matches the time of a notification. After a reset, an agent makes the same notification again, at another time.
+var timestamp = regexp.MustCompile(`"timestamp":"[^"]*",`)
+
+// notify records a notification. It is the handler of the hook.
+func (p *people) notify(_ http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var n struct {
+		Type, Key string
+		Data      struct {
+			AgentID string `json:"agent_id"`
+			Calls   []struct {
+				Key      agent.Key
+				WaitsFor agent.WaitsFor `json:"waits_for"`
+			}
+		}
+	}
+	err := json.Unmarshal(body, &n)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deliveries++
+	text := timestamp.ReplaceAllString(string(body), "")
+	earlier, again := p.bodies[n.Key]
+	switch {
+	case err != nil || n.Key == "" || n.Key != r.Header.Get("Webhook-Id"):
+		p.problems = append(p.problems, fmt.Sprintf("not a notification: %v %v %s", err, r.Header, body))
+	case again && earlier != text:
+		p.problems = append(p.problems, fmt.Sprintf("two notifications have one key: %s and %s", earlier, text))
+	}
+	p.bodies[n.Key] = text
+	p.ended[n.Data.AgentID] = p.ended[n.Data.AgentID] || n.Type == "agent.ended"
+	for _, c := range n.Data.Calls {
+		if w := (wait{c.Key, c.WaitsFor}); !slices.Contains(p.notified[w], n.Key) {
+			p.notified[w] = append(p.notified[w], n.Key)
+		}
+	}
+}
+
+// decide lets a person decide on a call of the agent with the given ID. If the request fails, the person tries again with the next
+// look at the agent.
+func (p *people) decide(ctx context.Context, c *reagent.Client, id string, call agent.Call) {
+	w := wait{call.Key, call.WaitsFor()}
+	p.mu.Lock()
+	ready := len(p.notified[w]) > 0 && !p.accepted[w]
+	p.sent[w] = p.sent[w] || ready
+	p.mu.Unlock()
+	if !ready {
+		return
+	}
+	decision := agent.Decision{Approve: true}
+	if w.on != agent.WaitsForApproval {
+		decision = agent.Decision{Result: &agent.GivenResult{Content: "given for " + call.Name}}
+	}
+	if c.Decide(ctx, reagent.Waits{AgentID: id, Call: call}, decision) == nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.accepted[w] = true
+	}
+}
+
+// settle plays the people of the planner with the given ID until it has completed. They decide when the planner knows the answer of the
+// clerk, so that this answer always enters the transcript at the same place.
+func (p *people) settle(ctx context.Context, c *reagent.Client, id string) error {
+	return until(ctx, "people have settled its calls", func(ctx context.Context) (bool, error) {
+		snap, err := c.Read(ctx, id)
+		known := len(snap.Inbox) > 0 || slices.ContainsFunc(snap.Messages, func(m agent.Message) bool {
+			return m.Role == llm.User && m.Content == clerkAnswers
+		})
+		if err == nil && known {
+			for _, call := range snap.Pending {
+				if call.Waits() {
+					p.decide(ctx, c, id, call)
+				}
+			}
+		}
+		return snap.Status == reagent.Completed || snap.Status == reagent.Failed, err
+	})
+}
+
+// approved reports whether a person has approved the call with the given key.
+func (p *people) approved(key string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sent[wait{agent.Key(key), agent.WaitsForApproval}]
+}
+
+// knowsEnd reports whether the hook was notified of the end of the agent with the given ID.
+func (p *people) knowsEnd(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended[id]
+}
+
+// renotified returns the waits about which the hook was notified under several keys. If a run is reset to a task before its calls, and
+// some of the calls were decided before the reset, the others wait together: this is another notification.
+func (p *people) renotified() (all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for w, keys := range p.notified {
+		if len(keys) > 1 {
+			all = append(all, fmt.Sprintf("%s for %s: %v", w.call, w.on, keys))
+		}
+	}
+	return all
+}
+
+// judge adds the counts of decisions and notifications to v, and the problems of the hook.
+func (p *people) judge(v *verdict) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v.problems = append(v.problems, p.problems...)
+	v.decisions, v.notifications, v.redelivered = len(p.accepted), len(p.bodies), p.deliveries-len(p.bodies)
+}
