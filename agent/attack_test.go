@@ -163,3 +163,34 @@ func TestAttackDecisionsAreReplayed(t *testing.T) {
 	calls(t, s, "pay", `{"n":1}`)
 	require.Equal(t, agent.Asked, s.Pending()[0].Approval)
 }
+
+// A sub-agent gets the task that a person has read. Arguments with two tasks, whose names differ in upper and lower case, are refused.
+func TestAttackSubAgentWithTwoTasks(t *testing.T) {
+	t.Parallel()
+	for arguments, task := range map[string]string{
+		`{"task":"look"}`:                    "look",
+		`{"Task":"look"}`:                    "look",
+		`{"task":"look","TASK":"delete"}`:    "",
+		`{"TASK":"delete","task":"look"}`:    "",
+		`{"task":"look","taſk":"delete"}`:    "",
+		`{"task":"look","ta\u017fk":"rm"}`:   "",
+		`{"task":"a","instance":"b"}`:        "a",
+		`{"task":"a","Continue":"00000000"}`: "",
+	} {
+		s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
+		s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
+			Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Tools: []agent.Tool{{Name: "clerk", Agent: "clerk", Approval: true}},
+			Limits: agent.Limits{Depth: 1},
+		}})
+		s.Advance(0)
+		calls(t, s, "clerk", arguments)
+		require.Equal(t, arguments, s.Pending()[0].Arguments)
+		require.True(t, s.Apply(agent.Decided{Decision: agent.Decision{Key: s.Pending()[0].Key, Approve: true}}))
+		if task == "" {
+			require.Empty(t, s.Children, arguments)
+			require.Empty(t, s.Pending())
+			continue
+		}
+		require.Equal(t, task, s.Children[0].Task, arguments)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -160,6 +161,10 @@ func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 		refuse(textBadTask(tool.Name, "give them as {\"task\": …} with text values"))
 		return
 	}
+	if name := namedTwice(c.Arguments); name != "" {
+		refuse(textBadTask(tool.Name, fmt.Sprintf("%q is given twice, in upper and lower case", name)))
+		return
+	}
 	input := childInput{Agent: tool.Agent, Task: in.Task, Instance: in.Instance}
 	var known *Child
 	switch {
@@ -199,6 +204,25 @@ func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 	} else if tool.Background && in.Continue == "" {
 		s.background(c, now)
 	}
+}
+
+// namedTwice returns the name of an argument (see [childArguments]) for which an object has two members, whose names differ in upper and
+// lower case. It returns "" if there is none. Package encoding/json takes the last of them, but a person may have read the first.
+func namedTwice(object string) string {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(object), &members) // the caller has decoded the object
+	for _, name := range []string{"task", "instance", "continue"} {
+		count := 0
+		for member := range members {
+			if strings.EqualFold(member, name) {
+				count++
+			}
+		}
+		if count > 1 {
+			return name
+		}
+	}
+	return ""
 }
 
 func (s *State) depthLimit() int {
