@@ -89,6 +89,29 @@ func TestCallWaitsForAPerson(t *testing.T) {
 	w.NothingTwice()
 }
 
+// If a run before a resume is reset, a person is asked again for a decision that came after the resume. The call does not run again.
+func TestDecisionAfterAResumeIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	w, paid := payWorld(t, 1)
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "--id", id, "pay")
+	waits := func() { w.Eventually("the call waits", func() bool { return len(inboxOf(w, id)) == 1 }) }
+	waits()
+	run := w.RunID(id)
+	require.NoError(t, w.Temporal.TerminateWorkflow(t.Context(), id, "", "test"))
+	w.Must("resume", "--detach", id)
+	waits()
+	w.Must("approve", id)
+	want := w.Transcript(id, 4)
+	w.Reset(id, run, w.TaskCount(id, run))
+	waits()
+	w.Must("approve", id)
+	require.Equal(t, want, w.Transcript(id, 4))
+	require.Len(t, paid(), 1)
+	w.NothingTwice()
+}
+
 // A person may deny a call with a reason, or change its arguments, and the model is told. All calls of a reply can be decided one by
 // one or together.
 func TestCallsAreDeniedAndChanged(t *testing.T) {

@@ -263,6 +263,7 @@ func (c *chaos) resetNewest(ctx context.Context, id string) error {
 	err = c.resetRun(ctx, id, run)
 	if c.random.IntN(4) == 0 {
 		err = errors.Join(err, c.resetRun(ctx, id, run))
+		c.people.forget(id)
 	}
 	return err
 }
@@ -273,6 +274,7 @@ func (c *chaos) resetOlder(ctx context.Context, id string) error {
 	if err != nil || len(runs) < 2 {
 		return errors.Join(err, errNothing)
 	}
+	defer c.people.forget(id)
 	return c.resetRun(ctx, id, runs[1+c.random.IntN(len(runs)-1)])
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -30,7 +31,7 @@ type people struct {
 	bodies   map[string]string // the notifications without their times, by key
 	ended    map[string]bool   // the agents that have notified the hook of their end, by agent ID
 	sent     map[wait]bool     // the decisions that were sent
-	accepted map[wait]bool     // the decisions that an agent has accepted
+	accepted map[wait]string   // the IDs of the agents that have accepted the decisions
 	// deliveries counts the requests to the hook.
 	deliveries int
 	problems   []string
@@ -43,7 +44,7 @@ type wait struct {
 }
 
 func newPeople(t testing.TB) *people {
-	p := &people{notified: map[wait][]string{}, bodies: map[string]string{}, ended: map[string]bool{}, sent: map[wait]bool{}, accepted: map[wait]bool{}}
+	p := &people{notified: map[wait][]string{}, bodies: map[string]string{}, ended: map[string]bool{}, sent: map[wait]bool{}, accepted: map[wait]string{}}
 	hook := httptest.NewServer(http.HandlerFunc(p.notify))
 	t.Cleanup(hook.Close)
 	p.url = hook.URL
@@ -92,7 +93,7 @@ func (p *people) notify(_ http.ResponseWriter, r *http.Request) {
 func (p *people) decide(ctx context.Context, c *reagent.Client, id string, call agent.Call) {
 	w := wait{call.Key, call.WaitsFor()}
 	p.mu.Lock()
-	ready := len(p.notified[w]) > 0 && !p.accepted[w]
+	ready := len(p.notified[w]) > 0 && p.accepted[w] == ""
 	p.sent[w] = p.sent[w] || ready
 	p.mu.Unlock()
 	if !ready {
@@ -105,8 +106,16 @@ func (p *people) decide(ctx context.Context, c *reagent.Client, id string, call 
 	if c.Decide(ctx, reagent.Waits{AgentID: id, Call: call}, decision) == nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.accepted[w] = true
+		p.accepted[w] = id
 	}
+}
+
+// forget lets people decide again on the calls of an agent, because a run before its newest run was reset. After such a reset, Temporal
+// does not deliver the decisions of the runs that followed, and the agent does not search them for decisions. So it asks again.
+func (p *people) forget(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.accepted, func(_ wait, agent string) bool { return agent == id })
 }
 
 // settle plays the people of the planner with the given ID until it has completed. They decide when the planner knows the answer of the
