@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -488,7 +489,7 @@ func (f far) Call(ctx context.Context, _ json.RawMessage) (tool.Result, error) {
 		return tool.Result{}, errors.New("no logger")
 	}
 	info.Logger = nil
-	if info != (tool.Info{Key: here.ActivityID, CallID: "c1", AgentID: here.WorkflowExecution.ID, ResultBytes: protocol.DefaultResultBytes}) {
+	if !reflect.DeepEqual(info, tool.Info{Key: here.ActivityID, CallID: "c1", AgentID: here.WorkflowExecution.ID, ResultBytes: protocol.DefaultResultBytes}) {
 		return tool.Result{}, fmt.Errorf("info: %+v", info)
 	}
 	return f.do()

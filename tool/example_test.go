@@ -75,3 +75,27 @@ func ExampleRegistry() {
 	// 1 read <nil>
 	// unknown tool "wirte": did you mean "write"? (the known tools are read, write)
 }
+
+// A tool that takes long shows its output while it runs. People see it if somebody watches; the model gets the result only.
+func ExampleProgress() {
+	build := tool.MustFunc("build", "Builds the program.", tool.Idempotent,
+		func(ctx context.Context, _ struct{}) (string, error) {
+			for _, file := range []string{"main.go", "text.go"} {
+				tool.Progress(ctx, "compiling "+file+"\n")
+			}
+			return "built", nil
+		})
+	watched := tool.WithInfo(context.Background(), tool.Info{Progress: func(text string) { fmt.Print(text) }}) // a worker does this
+	for _, ctx := range []context.Context{watched, context.Background()} {
+		result, err := tool.Run(ctx, build, "{}")
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(result.Content)
+	}
+	// Output:
+	// compiling main.go
+	// compiling text.go
+	// built
+	// built
+}

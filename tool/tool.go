@@ -129,6 +129,19 @@ type Info struct {
 	ResultBytes int
 	// Logger gets messages about the call. Nil means [slog.Default]. The worker's logger hides the secrets that the worker knows.
 	Logger *slog.Logger
+	// Progress shows the output of the running tool to people: each call adds a piece of text. Nil means that nobody watches; use
+	// the function [Progress], which allows nil. The text is a preview of which only the end is kept, 2,000 bytes on a worker. It
+	// never enters the result. Pieces may have any size, and may end within a UTF-8 character. Progress returns at once. It is safe
+	// for concurrent use, and pieces after the end of the call are ignored.
+	Progress func(text string)
+}
+
+// Progress adds a piece of text to the output that people see while the tool runs: see [Info.Progress]. `ctx` is the context of the
+// call. If nobody watches, Progress does nothing. It is safe for concurrent use.
+func Progress(ctx context.Context, text string) {
+	if progress := InfoFrom(ctx).Progress; progress != nil {
+		progress(text)
+	}
 }
 
 // logger returns the logger for messages about the call that runs with this context.
