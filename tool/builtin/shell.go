@@ -114,7 +114,7 @@ func (s shell) run(ctx context.Context, in shellIn) (tool.Result, error) {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		_, _ = io.Copy(&text, out) // the error is that of out.Close
+		_, _ = io.Copy(watched(ctx, &text), out) // the error is that of out.Close
 	}()
 
 	limit := s.limit(in.Timeout)
@@ -136,6 +136,24 @@ func (s shell) run(ctx context.Context, in shellIn) (tool.Result, error) {
 	default:
 		return tool.Result{}, fmt.Errorf("%w: a process of the command is still there after SIGKILL", tool.ErrOutcomeUnknown)
 	}
+}
+
+// watched returns a writer that passes output on to `out`. If people watch the call with the context `ctx`, the writer also shows them
+// the output: see [tool.Info.Progress].
+func watched(ctx context.Context, out io.Writer) io.Writer {
+	if show := tool.InfoFrom(ctx).Progress; show != nil {
+		return io.MultiWriter(out, preview(show))
+	}
+	return out
+}
+
+// preview is an [io.Writer] that passes each piece of a text to a function. Its errors are nil.
+type preview func(text string)
+
+// Write implements [io.Writer].
+func (p preview) Write(piece []byte) (int, error) {
+	p(string(piece))
+	return len(piece), nil
 }
 
 // limit returns the time limit of a command. `seconds` is what the model asks for; 0 or less means that it asks for nothing.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -191,4 +192,31 @@ func TestLongOutputKeepsItsBeginningAndItsEnd(t *testing.T) {
 	require.True(t, strings.HasPrefix(out, "begin\nxxx"))
 	require.True(t, strings.HasSuffix(out, "xxx\nend\n[exit code 0]\n"))
 	require.Regexp(t, `xx\n\[737\d{3} bytes of the output are left out here\]\nxx`, out)
+}
+
+// People see what a command has written so far while it runs: stdout and stderr, as the model gets them at the end.
+func TestShellShowsItsOutputWhileTheCommandRuns(t *testing.T) {
+	k, folder := shellKit(t, builtin.Shell{})
+	var mu sync.Mutex
+	shown := ""
+	ctx := tool.WithInfo(t.Context(), tool.Info{Progress: func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		shown += text
+	}})
+	seen := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return shown
+	}
+	done := make(chan tool.Result, 1)
+	go func() {
+		result, _ := tool.Run(ctx, k.tools["shell"], `{"command":"echo one; printf two >&2; until [ -e go ]; do sleep 0.01; done; echo three"}`)
+		done <- result
+	}()
+	require.Eventually(t, func() bool { return seen() == "one\ntwo" }, 10*time.Second, time.Millisecond)
+	require.Empty(t, done)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go"), nil, 0o600))
+	require.Equal(t, tool.Result{Content: "one\ntwothree\n[exit code 0]\n"}, <-done)
+	require.Equal(t, "one\ntwothree\n", seen())
 }
