@@ -26,7 +26,8 @@ func (r *recorder) Connect(ctx context.Context) (sdk.Connection, error) {
 	}
 	// The SDK does not recognise its streamable HTTP connection inside the conn. This has two effects. The SDK does not pass
 	// the negotiated protocol version to the connection, so [roundTripper] sets the version header. And the SDK does not open a
-	// stream for messages that the server initiates. This package does not use such messages.
+	// stream for messages that the server initiates. This package does not use such messages. The notifications about the
+	// progress of a call come in the stream of the call's response.
 	r.conn = &conn{Connection: inner, negotiated: r.negotiated, pending: map[jsonrpc.ID]*delivery{}}
 	return r.conn, nil
 }

@@ -96,7 +96,18 @@ func newServer(record func(effect string), release <-chan struct{}) *sdk.Server 
 			return text(strings.Join(os.Environ(), "\n"))
 		})
 	add(&sdk.Tool{Name: "block"},
-		func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if token := req.Params.GetProgressToken(); token != nil {
+				record("token")
+				for _, p := range []sdk.ProgressNotificationParams{
+					{ProgressToken: map[string]any{}, Message: "of no call"}, {ProgressToken: "none", Message: "of no call"},
+					{ProgressToken: token, Progress: 1.5}, {ProgressToken: token, Progress: 2, Total: 3e6, Message: "reads"},
+				} {
+					if err := req.Session.NotifyProgress(ctx, &p); err != nil {
+						return nil, err
+					}
+				}
+			}
 			select {
 			case <-release:
 				return text("released")

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -35,11 +38,17 @@ type session struct {
 	base    *http.Transport // nil for a server with a command
 	ended   context.Context // done when the connection is lost or closed
 	end     context.CancelFunc
+
+	// watched has a function for each call in flight that people watch, by progress token: see [tool.Info.Progress]. tokens is the
+	// number of tokens so far.
+	watched sync.Map // string to func(text string)
+	tokens  atomic.Int64
 }
 
 // openSession connects to an MCP server. For a local server, openSession first starts the command. It then calls the function
 // `log` for each non-empty line of the command's stderr. If openSession returns an error, it has already stopped the command.
 func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
+	sess := new(session)
 	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
 		Logger: s.Logger,
 		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
@@ -47,6 +56,9 @@ func openSession(ctx context.Context, s Server, log func(line string)) (*session
 		}},
 		// If a server asked for input, the SDK would otherwise call the tool again.
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+		ProgressNotificationHandler: func(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
+			sess.showProgress(req.Params)
+		},
 	})
 	client.AddSendingMiddleware(withoutCapabilities)
 	var (
@@ -62,7 +74,7 @@ func openSession(ctx context.Context, s Server, log func(line string)) (*session
 		rec = &recorder{inner: stdio}
 	}
 	cs, err := client.Connect(ctx, rec, &sdk.ClientSessionOptions{ProtocolVersion: s.Protocol})
-	sess := &session{client: cs, conn: rec.conn, base: base}
+	sess.client, sess.conn, sess.base = cs, rec.conn, base
 	sess.ended, sess.end = context.WithCancel(context.Background())
 	if stdio != nil {
 		sess.process = stdio.process
@@ -146,10 +158,37 @@ func (s *session) call(ctx context.Context, name string, args json.RawMessage, r
 	if info := tool.InfoFrom(ctx); info.Key != "" {
 		params.Meta = sdk.Meta{metaKey: info.Key, metaCallID: info.CallID}
 	}
+	if show := tool.InfoFrom(ctx).Progress; show != nil {
+		token := fmt.Sprint(s.tokens.Add(1))
+		s.watched.Store(token, show)
+		defer s.watched.Delete(token)
+		params.SetProgressToken(token) // without a token, the server sends no progress
+	}
 	return s.follow(ctx, func(ctx context.Context) error {
 		_, err := s.client.CallTool(ctx, params)
 		return err
 	})
+}
+
+// showProgress shows a progress notification of the server to the people who watch the call: see [tool.Info.Progress]. It ignores
+// a notification whose token belongs to no call in flight.
+func (s *session) showProgress(p *sdk.ProgressNotificationParams) {
+	token, _ := p.ProgressToken.(string) // any JSON value is possible
+	if show, ok := s.watched.Load(token); ok {
+		show.(func(string))(progressText(p))
+	}
+}
+
+// progressText returns a progress notification as a line, such as "3 of 10: reading notes.md".
+func progressText(p *sdk.ProgressNotificationParams) string {
+	text := strconv.FormatFloat(p.Progress, 'f', -1, 64)
+	if p.Total != 0 {
+		text += " of " + strconv.FormatFloat(p.Total, 'f', -1, 64)
+	}
+	if p.Message != "" {
+		text += ": " + p.Message
+	}
+	return text + "\n"
 }
 
 // listed is one tool in a server's list of tools, with the server's description of the tool.
