@@ -91,8 +91,9 @@ type workflow struct {
 	head     llm.Request
 	messages []llm.Message
 	queries  int
-	page     int // the number of messages in a page
-	fail     int // the number of queries that fail before one succeeds
+	page     int           // the number of messages in a page
+	fail     int           // the number of queries that fail before one succeeds
+	slow     time.Duration // how long a query takes
 }
 
 func (w *workflow) origin() agent.ModelIdentity {
@@ -139,6 +140,7 @@ func (n *named) GetInfo(ctx context.Context) activity.Info {
 
 func (w *workflow) QueryWorkflow(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
 	w.queries++
+	time.Sleep(w.slow) // of the bubble's clock, if it is not zero
 	if w.fail > 0 {
 		w.fail--
 		return nil, errors.New("the workflow is busy")

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -21,7 +22,7 @@ import (
 )
 
 const (
-	// textInterval is the maximum time between two heartbeats of a model call that reports its partial text.
+	// textInterval is the minimum time between two heartbeats that report new text of a model call or a tool call.
 	textInterval = time.Second
 	// minHeartbeatWait is the minimum timeout of a heartbeat request. It equals the minimum in the SDK's own heartbeats.
 	minHeartbeatWait = time.Second
@@ -50,7 +51,7 @@ type heartbeat struct {
 	lease *lease
 	// calls counts the attempts on this worker that send heartbeats.
 	calls *atomic.Int64
-	// tells says that the heartbeats report the partial text of a model call.
+	// tells says that the heartbeats report the partial text of a model call, or the output of a running tool.
 	tells bool
 	// copied says that a reset copied the activity from another run.
 	copied bool
@@ -76,19 +77,22 @@ type heartbeat struct {
 	// contact is the start of the last request that Temporal has answered by saying that the attempt is alive. Before the first
 	// such request, it is the time at which the attempt started.
 	contact time.Time
+	// told is the size of the text in the last heartbeat that Temporal has accepted: the field `Said` of [protocol.Progress].
+	told int
 }
 
 // maxDoingBytes is the maximum size, in bytes, of the text that says what the activity does. The text is the field `Doing` of
 // [protocol.Progress].
 const maxDoingBytes = 200
 
-// maxProgressBytes is the maximum size, in bytes, of the partial text in a heartbeat. This is the end of the reply that is
-// arriving from the model: the field `Text` of [protocol.Progress].
+// maxProgressBytes is the maximum size, in bytes, of the text in a heartbeat. This is the end of the reply that is arriving from the
+// model, or of what a running tool has reported: the field `Text` of [protocol.Progress].
 const maxProgressBytes = 2000
 
-// startHeartbeat begins to send heartbeats for the activity attempt with the given context. If `tells` is true, the heartbeats
-// report the partial text of a model call, once a second. Otherwise, they only show that the attempt is alive, so there are two in
-// the heartbeat timeout, because Temporal Cloud bills each heartbeat. When the attempt ends, the caller must call [heartbeat.stop].
+// startHeartbeat begins to send heartbeats for the activity attempt with the given context. They show that the attempt is alive.
+// There are two in the heartbeat timeout and no more, because Temporal Cloud bills each heartbeat. If `tells` is true, there is also
+// a heartbeat each second in which the model call or the tool has reported new text. When the attempt ends, the caller must call
+// [heartbeat.stop].
 //
 // `effect` is the effect in the input of the activity; nil if the activity has none.
 func (a *Activities) startHeartbeat(ctx context.Context, tells bool, effect *protocol.Effect) *heartbeat {
@@ -98,6 +102,7 @@ func (a *Activities) startHeartbeat(ctx context.Context, tells bool, effect *pro
 	if activity.HasHeartbeatDetails(ctx) {
 		// Details that cannot be decoded come from another version of the worker. The counts then start from zero.
 		_ = activity.GetHeartbeatDetails(ctx, &h.tried)
+		h.tried.Text, h.tried.Said = "", 0 // the text of an earlier attempt is discarded
 	}
 	// The process may have been suspended after Temporal started the attempt, so the start counts as the last contact. If the
 	// clock of this machine is ahead of the server's, the contact seems older, and own sends an unnecessary heartbeat.
@@ -114,9 +119,10 @@ func (a *Activities) startHeartbeat(ctx context.Context, tells bool, effect *pro
 // beat sends heartbeats until the attempt ends or [heartbeat.stop] is called. Between two heartbeats it looks whether the attempt
 // has ended: see [heartbeat.look]. If the attempt's context ends, the attempt is marked as ended: see [heartbeat.finish].
 func (h *heartbeat) beat() {
-	interval := h.interval()
-	due := time.Now().Add(interval) // the time of the next heartbeat
-	timer := time.NewTimer(min(interval, h.lookInterval()))
+	interval := h.info.HeartbeatTimeout / 2
+	// due is the time of the next heartbeat, even if there is no new text. look is the time of the next look.
+	due, look := time.Now().Add(interval), time.Now().Add(h.lookInterval())
+	timer := time.NewTimer(h.untilNext(due, look))
 	defer timer.Stop()
 	if interval == 0 {
 		timer.Stop() // the activity has no heartbeat timeout
@@ -126,13 +132,19 @@ func (h *heartbeat) beat() {
 		case <-timer.C:
 			// If Temporal has ended the attempt, look and record call finish. After any other error the attempt continues.
 			ctx, cancel := context.WithTimeout(h.beating, max(h.info.HeartbeatTimeout/4, minBeatWait))
-			if now := time.Now(); now.Before(due) {
+			switch now := time.Now(); {
+			case !now.Before(due) || h.hasNews():
+				due = now.Add(interval)
+				if h.record(ctx) != nil {
+					due = now.Add(interval / 4) // the next heartbeat follows soon
+				}
+				look = time.Now().Add(h.lookInterval())
+			case !now.Before(look):
 				h.look(ctx)
-			} else if due = now.Add(interval); h.record(ctx) != nil {
-				due = now.Add(interval / 4) // the next heartbeat follows soon
+				look = time.Now().Add(h.lookInterval())
 			}
 			cancel()
-			timer.Reset(max(0, min(time.Until(due), h.lookInterval())))
+			timer.Reset(h.untilNext(due, look))
 		case <-h.over:
 			return
 		case <-h.beating.Done():
@@ -152,13 +164,25 @@ func (h *heartbeat) beat() {
 	}
 }
 
-// interval returns the time between two heartbeats. It is 0 if the activity has no heartbeat timeout.
-func (h *heartbeat) interval() time.Duration {
-	timeout := h.info.HeartbeatTimeout
+// untilNext returns how long [heartbeat.beat] waits. `due` is the time of the next heartbeat and `look` that of the next look. If the
+// heartbeats report text, beat checks each second whether there is new text.
+func (h *heartbeat) untilNext(due, look time.Time) time.Duration {
+	wait := min(time.Until(due), time.Until(look))
 	if h.tells {
-		return min(timeout/3, textInterval)
+		wait = min(wait, h.info.HeartbeatTimeout/3, textInterval)
 	}
-	return timeout / 2
+	return max(0, wait)
+}
+
+// hasNews reports whether the call has reported text since the last heartbeat that Temporal has accepted.
+func (h *heartbeat) hasNews() bool {
+	if !h.tells {
+		return false
+	}
+	said := h.progress().Said
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return said != h.told
 }
 
 // record sends a heartbeat and returns nil if Temporal has accepted the heartbeat. Temporal may answer that the activity is
@@ -173,7 +197,7 @@ func (h *heartbeat) record(ctx context.Context) error {
 	switch {
 	case err == nil:
 		h.mu.Lock()
-		h.contact = sent
+		h.contact, h.told = sent, progress.Said
 		h.mu.Unlock()
 	case temporal.IsCanceledError(err):
 		h.finish(attemptCancelled)
@@ -274,7 +298,7 @@ func (h *heartbeat) attempt() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried.Tried++
-	h.tried.Text, h.tried.Said = "", 0 // the text of an earlier attempt is discarded
+	h.tried.Text, h.tried.Said, h.told = "", 0, 0 // the text of an earlier try is discarded
 	h.tried.Attempt = h.info.Attempt
 	return h.tried.Tried
 }
@@ -308,20 +332,38 @@ func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
 	return h.tried.Empty
 }
 
-// addDelta appends a piece of a streamed reply to the partial text in the heartbeats. Only the last [maxProgressBytes] bytes
-// of the partial text are kept. If the heartbeats do not report the text, addDelta does nothing.
-func (h *heartbeat) addDelta(d llm.Delta) {
+// addText appends a piece of a streamed reply, or of the output of a running tool, to the text in the heartbeats. If the heartbeats
+// do not report text, addText does nothing.
+func (h *heartbeat) addText(text string) {
 	if !h.tells {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tried.Said += len(d.Text)
-	text := h.tried.Text + d.Text
-	if extra := len(text) - maxProgressBytes; extra > 0 {
-		text = strings.ToValidUTF8(text[extra:], "")
+	h.tried.Said += len(text)
+	// Keep more than a heartbeat reports. A secret at the limit is then still whole when it is redacted.
+	const most = 2 * maxProgressBytes
+	if text = h.tried.Text + text[max(0, len(text)-most):]; len(text) > most {
+		text = text[len(text)-most:]
 	}
 	h.tried.Text = text
+}
+
+// textEnd returns the end of a text, at most [maxProgressBytes] bytes. Bytes that are not UTF-8 become U+FFFD. But a character at
+// the beginning or the end of which only a part is in the text is left out.
+func textEnd(text string) string {
+	if extra := len(text) - maxProgressBytes; extra > 0 {
+		text = text[extra:]
+		for i := 0; i < utf8.UTFMax-1 && text != "" && !utf8.RuneStart(text[0]); i++ {
+			text = text[1:]
+		}
+	}
+	for i := max(0, len(text)-utf8.UTFMax); i < len(text); i++ {
+		if utf8.RuneStart(text[i]) && !utf8.FullRuneInString(text[i:]) {
+			text = text[:i]
+		}
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
 // follow sets whose progress the heartbeats of this attempt report. If this attempt only waits for a result, they report the
@@ -333,13 +375,13 @@ func (h *heartbeat) follow(running *heartbeat) {
 	h.follows = running
 }
 
-// progress returns the details for the next heartbeat. Secrets in the partial text of the reply are redacted.
+// progress returns the details for the next heartbeat. Secrets in the text are redacted.
 func (h *heartbeat) progress() protocol.Progress {
 	h.mu.Lock()
 	own, follows := h.tried, h.follows
 	h.mu.Unlock()
 	if follows == nil {
-		own.Text = h.redact(own.Text)
+		own.Text = textEnd(h.redact(own.Text))
 		return own
 	}
 	p := follows.progress()

@@ -133,7 +133,7 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 	}
 	hear := func(d llm.Delta) {
 		if !summary {
-			beat.addDelta(d)
+			beat.addText(d.Text)
 		}
 		tell(Chunk{Delta: d})
 	}

@@ -22,7 +22,7 @@ var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond,
 // attempt may run the tool or get its result, or if the call was cancelled. The result is also cached on this worker, because
 // the agent's next model call needs it.
 func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
-	beat := a.startHeartbeat(ctx, false, &in.Effect)
+	beat := a.startHeartbeat(ctx, in.PartialText, &in.Effect)
 	defer beat.stop()
 	beat.describe(in.Ref + " " + in.Arguments)
 	if err := beat.tooLate(); err != nil {
@@ -92,10 +92,14 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	}
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
 	defer cancel()
-	runCtx = tool.WithInfo(runCtx, tool.Info{
+	info := tool.Info{
 		Key: string(key), CallID: in.CallID, AgentID: id, Answer: answerOf(in.Elicitation),
 		ResultBytes: protocol.ShownBytes(in.ResultBytes), Logger: a.log,
-	})
+	}
+	if beat.tells {
+		info.Progress = beat.addText
+	}
+	runCtx = tool.WithInfo(runCtx, info)
 	result, err := tool.Run(runCtx, t, in.Arguments)
 	if err == nil && result.Asks != nil {
 		return a.elicitation(*result.Asks), nil

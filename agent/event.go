@@ -193,7 +193,7 @@ type (
 	// CancelRequested ends the agent at once. Its open calls are answered as interrupted: see [Result].
 	CancelRequested struct{ Time int64 }
 
-	// PartialTextAsked says that somebody wants to see the partial text of replies until the time Until. If Until is more than one
+	// PartialTextAsked says that somebody wants to see the partial text of calls until the time Until. If Until is more than one
 	// hour after Time, the agent reports it for one hour only. Both times are in Unix milliseconds.
 	PartialTextAsked struct{ Until, Time int64 }
 

@@ -26,8 +26,8 @@ type InboxMessage struct {
 	// Steer reports whether this is a steering message. A steering message enters the running turn before the next
 	// model call. Any other message begins a turn of its own.
 	Steer bool `json:"steer,omitempty"`
-	// PartialText asks for the partial text of the replies in the turn that takes the message. Each model call of this turn then
-	// reports once a second what the model has written so far.
+	// PartialText asks for the partial text of the replies, and for the output of the running tools, in the turn that takes the
+	// message. Each call of this turn then reports new text about once a second.
 	PartialText bool `json:"partial_text,omitempty"`
 	// After is the number of messages that the transcript must have before a steering message may enter the running
 	// turn. 0 means that there is no such condition. The sender sets it to the result of [State.Entry]. After a reset,

@@ -117,7 +117,7 @@ type State struct {
 	// a [ReloadAsked] event asked for count here.
 	ReloadFailure string `json:"reload_failure,omitempty"`
 
-	// PartialTextUntil is the time until which model calls report their partial text, whatever the message of the turn asks for.
+	// PartialTextUntil is the time until which calls report their partial text, whatever the message of the turn asks for.
 	// It is in Unix milliseconds: see [PartialTextAsked].
 	PartialTextUntil int64 `json:"partial_text_until,omitempty"`
 

@@ -287,7 +287,7 @@ func (s *State) partialTextAsked(e PartialTextAsked) bool {
 	return true
 }
 
-// ReportsText reports whether a model call that begins now reports its text while the text grows. `now` is in Unix
+// ReportsText reports whether a model call or a tool call that begins now reports its text while the text grows. `now` is in Unix
 // milliseconds.
 func (s *State) ReportsText(now int64) bool { return s.Turn.PartialText || now < s.PartialTextUntil }
 

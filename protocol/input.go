@@ -59,6 +59,8 @@ type CallToolInput struct {
 	Batch int `json:"batch,omitempty"`
 	// ShownBytes is the size in bytes to which the transcript cuts the result; 0 means ResultBytes.
 	ShownBytes int `json:"shown_bytes,omitempty"`
+	// PartialText says that the activity reports the output of the tool while the output grows.
+	PartialText bool `json:"partial_text,omitempty"`
 }
 
 // OmitDefaults makes the input of a tool call smaller for the history. It returns a copy without the numbers that follow from the

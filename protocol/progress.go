@@ -27,9 +27,10 @@ type Progress struct {
 	Refused []int `json:"refused,omitempty"`
 	// FirstError is the error of the first candidate. The error of another candidate must not hide it from people.
 	FirstError string `json:"first_error,omitempty"`
-	// Text is the end of what the model has written so far in this call. It is for people.
+	// Text is the end of what the model has written, or of what the tool has reported, so far in this call. It is for people. It is
+	// empty unless somebody has asked for it: see [CallModelInput] and [CallToolInput].
 	Text string `json:"text,omitempty"`
-	// Said is the size, in bytes, of all that the model has written so far in this call.
+	// Said is the size, in bytes, of all that the model has written, or that the tool has reported, so far in this call.
 	Said int `json:"said,omitempty"`
 	// Attempt is Temporal's number of the attempt to which Text belongs. A new attempt begins with the Progress of the
 	// previous attempt. Therefore Text is outdated if Attempt is not the number of the current attempt.

@@ -22,8 +22,8 @@ const (
 	// tool call has its result. The argument is an ID that the sender chooses. The agent ignores a second update with the same
 	// ID.
 	ReloadUpdate = "reload"
-	// PartialTextUpdate asks for the text of replies while it grows. Its argument is the duration, in milliseconds, at most one
-	// hour. The model calls that begin in this time report their text.
+	// PartialTextUpdate asks for the text of replies and the output of tools while they grow. Its argument is the duration, in
+	// milliseconds, at most one hour. The model calls and tool calls that begin in this time report their text.
 	PartialTextUpdate = "partial-text"
 	// DecideUpdate brings a decision on a call, or the result of an external call. Its argument is an [agent.Decision]. If the
 	// validator of the update refuses the decision, the history gets no event.

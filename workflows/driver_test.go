@@ -153,10 +153,18 @@ func TestChatWaitsForTheNextMessage(t *testing.T) {
 	require.Equal(t, []string{"user: first", "assistant: one", "user: second", "assistant: two"}, b.transcript(t))
 }
 
-// A model call reports its text while the text grows if the message of the turn asks for it, or if somebody has asked for it lately.
+// Model calls and tool calls report their text while the text grows if the message of the turn asks for it, or if somebody has asked for it lately.
 func TestPartialTextIsReportedWhereItIsWanted(t *testing.T) {
 	b := newBench(t)
-	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one"), 3: llmtest.Say("two"), 5: llmtest.Say("three"), 7: llmtest.Say("four")})
+	calls := func() llm.Reply { return llmtest.Call(llmtest.ToolCall("c", "pay", `{"n":1}`)) }
+	b.model = replies(map[int]llm.Reply{
+		1: calls(), 3: llmtest.Say("one"), 5: calls(), 7: llmtest.Say("two"), 9: calls(), 11: llmtest.Say("three"), 13: calls(), 15: llmtest.Say("four"),
+	})
+	var tools []bool
+	b.tool = func(_ context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
+		tools = append(tools, in.PartialText)
+		return protocol.ToolResult{Content: "3"}, nil
+	}
 	send := func(after time.Duration, update string, args ...any) {
 		b.RegisterDelayedCallback(func() {
 			b.UpdateWorkflowNoRejection(update, fmt.Sprint(update, after), t, args...)
@@ -169,7 +177,8 @@ func TestPartialTextIsReportedWhereItIsWanted(t *testing.T) {
 	send(3*time.Hour, protocol.CloseUpdate)
 	b.start(agent.Chat, "first")
 	require.NoError(t, b.GetWorkflowError())
-	require.Equal(t, []bool{false, true, true, false}, b.texts)
+	require.Equal(t, []bool{false, false, true, true, true, true, false, false}, b.texts)
+	require.Equal(t, []bool{false, true, true, false}, tools)
 }
 
 // Messages that come while the agent reads its state enter the inbox in the order in which they came.

@@ -171,6 +171,7 @@ func (d *driver) callTool(ctx workflow.Context, f *effect, call agent.Call) {
 		Effect: d.effect(call.Key), CallID: call.CallID,
 		Ref: t.Ref, ToolEffect: t.Effect, Arguments: call.Arguments,
 		ResultBytes: limit, ShownBytes: protocol.ShownBytes(limit), Batch: d.state.BatchSize(),
+		PartialText: d.state.ReportsText(d.now()),
 	}
 	if e := call.Elicitation; e != nil {
 		in.Elicitation = &agent.Elicitation{State: e.State, Answer: e.Answer}

@@ -29,7 +29,7 @@ func (d *driver) listen(ctx workflow.Context) error {
 		{protocol.ReloadUpdate, "lets the agent read its definition anew", func(ctx workflow.Context, id string) error {
 			return d.take(ctx, agent.ReloadAsked{ID: id})
 		}, nil},
-		{protocol.PartialTextUpdate, "lets the model calls report their text while it grows", func(ctx workflow.Context, duration int64) error {
+		{protocol.PartialTextUpdate, "lets the model calls and tool calls report their text while it grows", func(ctx workflow.Context, duration int64) error {
 			return d.take(ctx, agent.PartialTextAsked{Until: d.now() + duration, Time: d.now()})
 		}, nil},
 		{protocol.DecideUpdate, "a decision on a call, or the result of an external call", func(ctx workflow.Context, decision agent.Decision) error {

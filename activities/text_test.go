@@ -1,0 +1,58 @@
+package activities
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/internal/redact"
+)
+
+// In whatever pieces a text comes, a heartbeat has its end: at most [maxProgressBytes] bytes, valid UTF-8, and no part of a secret
+// that was written as a whole. A character of which only a part has come is left out.
+func TestHeartbeatHasTheEndOfTheText(t *testing.T) {
+	const secret = "correct-horse-battery-staple" // not random, so the redactor does not recognise its parts
+	letters := []string{"a", "é", "日", "👩", "\n"}
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		h := &heartbeat{tells: true, redact: redact.New(secret).Text}
+		var whole strings.Builder
+		for whole.Len() < 20+int(seed)*50 {
+			switch random.IntN(50) {
+			case 0:
+				whole.WriteString(secret + " ")
+			case 1:
+				whole.WriteString("\xff")
+			default:
+				whole.WriteString(letters[random.IntN(len(letters))])
+			}
+		}
+		text := whole.String()
+		for rest := text; rest != ""; {
+			n := min(len(rest), 1+random.IntN(1+random.IntN(5000)))
+			h.addText(rest[:n])
+			rest = rest[n:]
+			got := h.progress().Text
+			require.LessOrEqual(t, len(got), maxProgressBytes+2*strings.Count(got, "\uFFFD"), "seed %d", seed)
+			require.True(t, utf8.ValidString(got), "seed %d", seed)
+			require.NotContains(t, got, "staple", "seed %d", seed)
+		}
+		p := h.progress()
+		require.Equal(t, len(text), p.Said)
+		clean := strings.ToValidUTF8(redact.New(secret).Text(text), "\uFFFD")
+		require.True(t, strings.HasSuffix(clean, p.Text), "seed %d", seed)
+		require.Greater(t, len(p.Text), min(len(clean), maxProgressBytes)-utf8.UTFMax, "seed %d", seed)
+	}
+	h := &heartbeat{tells: true, redact: func(s string) string { return s }}
+	h.addText("日本"[:4])
+	require.Equal(t, "日", h.progress().Text)
+	h.addText("日本"[4:])
+	require.Equal(t, "日本", h.progress().Text)
+
+	unwatched := &heartbeat{redact: h.redact}
+	unwatched.addText("text")
+	require.Zero(t, unwatched.progress().Said)
+}
