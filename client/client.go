@@ -119,8 +119,9 @@ type StartOptions struct {
 	// or a data:image/ URL. All data: URLs together have at most [agent.MaxImageBytes] bytes. [agent.CheckMessage] checks
 	// these limits.
 	Images []string
-	// PartialText asks for the text of the replies to the message while it grows: see [Progress.PartialText]. Each model call then
-	// sends a heartbeat a second, which Temporal Cloud bills.
+	// PartialText asks for the text of the replies to the message, and for the output of the tools, while they grow: see
+	// [Progress.PartialText] and [Progress.ToolOutputs]. A model call or a tool call then sends a heartbeat in each second in which
+	// there is new text. Temporal Cloud bills each heartbeat.
 	PartialText bool
 	// OutputSchema is a JSON schema that the answers must fit. Empty means the schema of the definition. If the worker cannot
 	// use the schema, it does not call the model, and the turn fails.
@@ -278,7 +279,8 @@ type Message struct {
 	// Steer makes this a steering message: the agent takes it before its next model call. Without Steer, the agent takes the
 	// message when it has answered the earlier messages.
 	Steer bool
-	// PartialText asks for the text of the replies to the message while it grows: see [StartOptions].
+	// PartialText asks for the text of the replies to the message, and for the output of the tools, while they grow: see
+	// [StartOptions].
 	PartialText bool
 }
 
@@ -351,8 +353,8 @@ func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, protocol.CloseUpdate)
 }
 
-// AskPartialText asks an agent for the text of its replies while it grows: see [Progress.PartialText]. The model calls that begin
-// within the given time report their text; the time is at most one hour. Programs that start an agent or send it a message ask with
+// AskPartialText asks an agent for the text of its replies and the output of its tools while they grow: see [Progress.PartialText] and
+// [Progress.ToolOutputs]. The model calls and tool calls that begin within the given time report it; the time is at most one hour. Programs that start an agent or send it a message ask with
 // the options instead, which costs nothing more. AskPartialText needs a running worker.
 func (c *Client) AskPartialText(ctx context.Context, id string, d time.Duration) error {
 	return c.update(ctx, id, nil, protocol.PartialTextUpdate, d.Milliseconds())

@@ -37,6 +37,10 @@ type Progress struct {
 	// [StartOptions], [Message] and [Client.AskPartialText]. It is set only with the status [Running]. The text is a preview:
 	// discard it when the message with the same key comes, or when PartialText becomes nil.
 	PartialText *PartialText
+	// ToolOutputs has the output of the running tools so far, in the order in which the model asked for the calls. It has the tools
+	// that have reported output, 10 at most. It is empty if nobody has asked for the text of the turn: see PartialText. It is set only
+	// with the status [Running]. The output is a preview: discard it when the call is no longer in ToolOutputs.
+	ToolOutputs []ToolOutput
 	// Rewound says that the transcript has become shorter, because a reset took the agent back to an earlier point. Discard
 	// all messages that have the index `Index` or a higher one. The next message has the index `Index`.
 	Rewound bool

@@ -12,6 +12,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
 )
 
@@ -65,10 +66,12 @@ type watcher struct {
 	// status is the status after the events; empty while the agent has no state.
 	status   Status
 	waitsFor WaitsFor // with the status
-	// text says that the agent's model calls report their partial text.
-	text bool
-	// found is a description of the agent that is newer than the last message.
-	found description
+	// text says that the agent's model calls and tool calls report their partial text, and calls are the open calls after the events.
+	text  bool
+	calls []agent.Call
+	// found is a description of the agent that is newer than the last message. outputs is the output of its running tools.
+	found   description
+	outputs []ToolOutput
 	// pause is the time until the next description or health check, which is due at the time `next`.
 	pause time.Duration
 	next  time.Time
@@ -151,7 +154,7 @@ func (w *watcher) follow(ctx context.Context, found description) bool {
 		w.losses, w.seen = 0, 0
 	}
 	w.runID, w.queue, w.events, w.status, w.found = found.runID, found.queue, nil, "", description{}
-	w.unserved, w.text = false, false
+	w.unserved, w.text, w.calls, w.outputs = false, false, nil, nil
 	w.look(time.Now())
 	feed := follow(ctx, w.client.temporal, w.id, found)
 	changed := false         // since the last replay
@@ -325,18 +328,18 @@ func (w *watcher) show(run *history.Run, err error) bool {
 		return w.yield(Progress{Index: w.from}, nil)
 	}
 	if s.Count() < w.from {
-		w.from, w.found = s.Count(), description{}
+		w.from, w.found, w.outputs = s.Count(), description{}, nil
 		if !w.yield(Progress{Rewound: true, Index: w.from}, nil) {
 			return false
 		}
 	}
 	for w.from = max(w.from, s.Dropped); w.from < s.Count(); w.from++ {
-		w.found = description{}
+		w.found, w.outputs = description{}, nil
 		if !w.yield(Progress{Message: &s.Messages[w.from-s.Dropped], Index: w.from}, nil) {
 			return false
 		}
 	}
-	w.status, w.waitsFor, w.text = s.Status(), s.WaitsFor(), s.ReportsText(time.Now().UnixMilli())
+	w.status, w.waitsFor, w.text, w.calls = s.Status(), s.WaitsFor(), s.ReportsText(time.Now().UnixMilli()), s.Calls
 	if w.status.Ended() || w.waitsFor == WaitsForMessage && len(s.Inbox) > 0 {
 		w.status, w.waitsFor = Running, "" // the workflow has not ended yet, or takes a message next
 	}
@@ -354,7 +357,7 @@ func (w *watcher) report() bool {
 	default:
 		p.Status, p.WaitsFor = w.status, w.waitsFor
 		if w.status == Running {
-			p.Retry, p.PartialText = w.found.retry, w.found.words
+			p.Retry, p.PartialText, p.ToolOutputs = w.found.retry, w.found.words, w.outputs
 		}
 	}
 	return w.yield(p, nil)
@@ -377,7 +380,10 @@ func (w *watcher) refresh(ctx context.Context) {
 	} else if found, err := w.describe(ctx); err != nil {
 		w.down = errors.Is(err, ErrNoServer)
 	} else {
-		w.down, w.found = false, found
+		w.down, w.found, w.outputs = false, found, nil
+		if w.text {
+			w.outputs = w.client.toolOutputs(found.activities, w.calls)
+		}
 		if waits := w.waits(found); waits != w.unserved {
 			w.unserved, w.since = waits, time.Now()
 		}
