@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// preview shows the text of the running model call so far, in the last lines of a terminal. Below the text, one line says
+// preview shows the text of the running model call so far, or the output of the running tools, in the last lines of a terminal. Below the text, one line says
 // what the agent works on. The preview disappears when the complete message arrives. If the output is not a terminal, the
 // preview is nil, and [preview.update] and [preview.end] do nothing.
 type preview struct {
@@ -49,7 +49,7 @@ func redraws(stdout io.Writer) bool {
 	return ok && term.IsTerminal(file.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
-// update shows the text of the running model call. Below the text, it shows the line `work`, which says what the agent works
+// update shows the text of the running model call, or the output of the running tools. Below the text, it shows the line `work`, which says what the agent works
 // on. update must be called with every [client.Progress] that [client.Client.Watch] yields. It removes the preview if the
 // progress contains a message, or if a reset of the agent has discarded messages. The preview stays as it is while no worker
 // answers, or while Temporal does not answer.
@@ -59,8 +59,28 @@ func (p *preview) update(progress client.Progress, work string) {
 	case progress.Message != nil, progress.Rewound:
 		p.show(nil, "")
 	case progress.Status != "":
-		p.show(progress.PartialText, work)
+		p.show(shownText(progress), work)
 	}
+}
+
+// outputLines is the number of lines that the preview shows of the output of one tool.
+const outputLines = 6
+
+// shownText returns the text that the preview shows: the text of the running model call, or the last lines of the output of each
+// running tool. If there are several tools, a line with the name is above each output. The result is nil if there is no text.
+func shownText(p client.Progress) *client.PartialText {
+	if p.PartialText != nil || len(p.ToolOutputs) == 0 {
+		return p.PartialText
+	}
+	var text strings.Builder
+	for _, o := range p.ToolOutputs {
+		if len(p.ToolOutputs) > 1 {
+			fmt.Fprintf(&text, "%s:\n", printable.Name(o.Name))
+		}
+		text.WriteString(printable.LastLines(o.Text, outputLines))
+		text.WriteString("\n")
+	}
+	return &client.PartialText{Text: text.String(), Said: text.Len()}
 }
 
 // end removes the preview from the terminal.

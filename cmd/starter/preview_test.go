@@ -71,6 +71,23 @@ func TestPreviewShowsTheEndOfWhatDoesNotFit(t *testing.T) {
 	require.Equal(t, "…the end", s.text())
 }
 
+// While tools run, the preview shows the last lines of the output of each. Nothing of it stays.
+func TestPreviewShowsTheOutputOfRunningTools(t *testing.T) {
+	s := newTerminal(t, 40, 24)
+	see, p := watcher(s)
+	outputs := []client.ToolOutput{{CallID: "1", Name: "shell", Text: "1\n2\n3\n4\n5\n6\n10 %\r20 %\x1b[2J\n", Said: 3000, Attempt: 1}}
+	see(client.Progress{Status: client.Running, ToolOutputs: outputs})
+	require.Equal(t, "2\n3\n4\n5\n6\n20 %\\x1b[2J", s.text())
+	outputs = append(outputs, client.ToolOutput{CallID: "2", Name: "fetch\n", Text: "half", Said: 4, Attempt: 1})
+	see(client.Progress{Status: client.Running, ToolOutputs: outputs})
+	require.Equal(t, "shell:\n2\n3\n4\n5\n6\n20 %\\x1b[2J\nfetch:\nhalf", s.text())
+	see(client.Progress{Status: client.Running})
+	require.Empty(t, s.text(), "the tools have ended")
+	see(client.Progress{Status: client.Running, ToolOutputs: outputs})
+	p.end()
+	require.Empty(t, s.text())
+}
+
 // For random texts and sizes of the terminal, only the transcript is left on the terminal at the end. The terminal receives only
 // the transcript and the preview's own sequences.
 func TestPreviewLeavesNothingBehind(t *testing.T) {

@@ -66,10 +66,23 @@ func (c *conversation) see(p client.Progress) (changed bool) {
 		c.since = c.now
 	}
 	c.status, c.waitsFor, c.retry, c.partial = p.Status, p.WaitsFor, p.Retry, p.PartialText
+	c.report(p.ToolOutputs)
 	if c.rests() {
 		c.waits = nil
 	}
 	return changed
+}
+
+// report sets the output of the calls that run. A call that is not in `outputs` has none.
+func (c *conversation) report(outputs []client.ToolOutput) {
+	for _, call := range c.calls {
+		call.output = ""
+	}
+	for _, o := range outputs {
+		if call := c.calls[o.CallID]; call != nil {
+			call.output = o.Text
+		}
+	}
 }
 
 // rests reports whether the agent does not go on by itself: see [client.Progress.Rests].

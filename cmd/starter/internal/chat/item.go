@@ -47,6 +47,8 @@ type item struct {
 	asked                         int64
 	done                          bool
 	decider                       *agent.Decider
+	// output is the end of what the tool has reported so far. It is shown only until the call has ended.
+	output string
 
 	// drawn are the lines for the width and the form in drawnFor.
 	drawn    []string
@@ -58,6 +60,7 @@ type form struct {
 	width    int
 	expanded bool
 	done     bool
+	output   string
 }
 
 // finish gives a call its result.
@@ -70,7 +73,7 @@ func (it *item) finish(m agent.Message) {
 
 // lines returns the lines of an item. A call has one line, or its whole arguments and result if expanded is true.
 func (it *item) lines(md *markdown, width int, expanded bool) []string {
-	want := form{width, expanded, it.done}
+	want := form{width, expanded, it.done, it.output}
 	if it.drawnFor != want {
 		it.drawn, it.drawnFor = it.draw(md, width, expanded), want
 	}
@@ -93,9 +96,9 @@ func (it *item) draw(md *markdown, width int, expanded bool) []string {
 		return append(lines, md.render(it.text, width)...)
 	case callItem:
 		if expanded {
-			return it.unfolded(width)
+			return append(it.unfolded(width), it.running(width)...)
 		}
-		return []string{it.folded(width)}
+		return append([]string{it.folded(width)}, it.running(width)...)
 	}
 	return append([]string{""}, styled(indented("", it.text, width), faint)...)
 }
@@ -108,6 +111,21 @@ func (it *item) folded(width int) string {
 	}
 	// Half of the line is for the result, because long arguments would hide it.
 	return cut(cut(line, max(width/2, width-ansi.StringWidth(it.outcome())-3))+" → "+it.outcome(), width)
+}
+
+// outputLines is the number of lines that are shown of the output of a running tool.
+const outputLines = 5
+
+// running returns the last lines of the output of a call that has not ended.
+func (it *item) running(width int) []string {
+	if it.done || it.output == "" {
+		return nil
+	}
+	var lines []string
+	for line := range strings.SplitSeq(printable.LastLines(it.output, outputLines), "\n") {
+		lines = append(lines, faint.Render(cut("  "+line, width)))
+	}
+	return lines
 }
 
 // outcome returns the result of a call as one line.

@@ -241,6 +241,27 @@ func TestTextGrowsAndIsReplacedByTheMessage(t *testing.T) {
 	require.NotContains(t, s.screen(), "The **qui")
 }
 
+func TestOutputOfARunningCallIsShownUntilItsEnd(t *testing.T) {
+	s := newStage(t, true)
+	s.says(user("build"), reply("", llm.ToolCall{ID: "1", Name: "shell", Arguments: `{"command":"make"}`}, llm.ToolCall{ID: "2", Name: "fetch", Arguments: "{}"}))
+	s.report(client.Progress{Status: client.Running, ToolOutputs: []client.ToolOutput{
+		{CallID: "1", Name: "shell", Text: "a\nb\nc\nd\ne\nf \x1b[2J\n"}, {CallID: "gone", Name: "old", Text: "of no call"},
+	}})
+	s.shows("▸ shell {\"command\":\"make\"} …\n  b\n  c\n  d\n  e\n  f \\x1b[2J\n▸ fetch {} …")
+	require.NotContains(t, s.screen(), "of no call")
+	s.report(client.Progress{Status: client.Running, ToolOutputs: []client.ToolOutput{{CallID: "1", Name: "shell", Text: "g"}}})
+	s.shows("…\n  g\n▸ fetch")
+	s.keys("ctrl+o")
+	s.shows("      \"command\": \"make\"\n    }\n  g\n")
+	s.keys("ctrl+o")
+	s.report(client.Progress{Status: client.Running}) // the call has ended, but another call of the reply runs
+	s.shows("make\"} …\n▸ fetch")
+	s.report(client.Progress{Status: client.Running, ToolOutputs: []client.ToolOutput{{CallID: "1", Name: "shell", Text: "h"}}})
+	s.says(result("1", "made"), result("2", "got"))
+	s.shows("→ made")
+	require.NotContains(t, s.screen(), "\n  h\n")
+}
+
 func TestFirstMessageStartsTheAgentAndLaterOnesAreSent(t *testing.T) {
 	s := newStage(t, false)
 	s.shows("Your first message starts agent talk", "not started")
