@@ -53,7 +53,12 @@ type GivenResult struct {
 	Content string `json:"content"`
 	// IsError reports whether the result is an error.
 	IsError bool `json:"is_error,omitempty"`
+	// Hash is a hash of the two other fields. It replaces them in the state after the result was applied: see [State.ResultGiven].
+	Hash string `json:"hash,omitempty"`
 }
+
+// hash returns the value for the field Hash.
+func (r GivenResult) hash() string { return digest([]any{r.Content, r.IsError})[:32] }
 
 // Decider says who has decided on a call. It is stored with the result of the call, and the model does not see it.
 type Decider struct {
@@ -88,6 +93,8 @@ var (
 	ErrNotExternal = errors.New("the call does not wait for a result from outside")
 	// ErrDecided means that a person has decided before.
 	ErrDecided = errors.New("the call was decided before")
+	// ErrWaits means that the call still waits for its result from outside: see [State.ResultGiven].
+	ErrWaits = errors.New("the call waits for its result from outside")
 )
 
 const (
@@ -166,13 +173,43 @@ func (s *State) applyEarlier(c *Call, result bool, now int64) {
 	}
 }
 
+// ResultGiven says what has become of the result in the decision d. It returns nil if the agent has got exactly this result for the
+// call from outside, also if the call takes it only later. Otherwise, it returns an error:
+//   - [ErrDecided] if the call has another result. The other result may be from outside, or say that a time limit or a person has ended
+//     the wait.
+//   - [ErrWaits] if the call waits for its result.
+//   - [ErrNotExternal] if the call is open and does not wait for a result from outside, for example because it waits for an approval first.
+//   - [ErrNoCall] if the state has no call with this key.
+func (s *State) ResultGiven(d Decision) error {
+	if i := slices.IndexFunc(s.Decisions, d.decides); i >= 0 {
+		given := *s.Decisions[i].Result
+		if s.Decisions[i].Used && given.Hash == d.Result.hash() || !s.Decisions[i].Used && given.hash() == d.Result.hash() {
+			return nil
+		}
+		return ErrDecided
+	}
+	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == d.Key }); i >= 0 {
+		switch c := &s.Calls[i]; {
+		case c.Result != nil:
+			return ErrDecided
+		case c.external():
+			return ErrWaits
+		}
+		return ErrNotExternal
+	}
+	if slices.ContainsFunc(s.Messages, func(m Message) bool { return m.Key == d.Key }) {
+		return ErrDecided
+	}
+	return ErrNoCall
+}
+
 // use marks the decision with the given index as applied, and returns it. The transcript gets a result from outside, so the copy in
-// the state only says that the call has its result.
+// the state has only a hash of it.
 func (s *State) use(i int) Decision {
 	d := s.Decisions[i]
 	s.Decisions[i].Used = true
 	if d.Result != nil {
-		s.Decisions[i].Result = &GivenResult{}
+		s.Decisions[i].Result = &GivenResult{Hash: d.Result.hash()}
 	}
 	return d
 }

@@ -25,8 +25,9 @@ const (
 	// PartialTextUpdate asks for the text of replies and the output of tools while they grow. Its argument is the duration, in
 	// milliseconds, at most one hour. The model calls and tool calls that begin in this time report their text.
 	PartialTextUpdate = "partial-text"
-	// DecideUpdate brings a decision on a call, or the result of an external call. Its argument is an [agent.Decision]. If the
-	// validator of the update refuses the decision, the history gets no event.
+	// DecideUpdate brings a decision on a call, or the result of an external call. Its argument is an [agent.Decision]. If the agent
+	// refuses the decision, the error has the type [Refused]. The validator of the update refuses without an event in the history. While
+	// the run reads its state and after a reset, the handler refuses instead.
 	DecideUpdate = "decide"
 	// RevokeUpdate removes a permission: see [agent.Permission]. Its argument is the key of the permission.
 	RevokeUpdate = "revoke"

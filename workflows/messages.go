@@ -32,9 +32,7 @@ func (d *driver) listen(ctx workflow.Context) error {
 		{protocol.PartialTextUpdate, "lets the model calls and tool calls report their text while it grows", func(ctx workflow.Context, duration int64) error {
 			return d.take(ctx, agent.PartialTextAsked{Until: d.now() + duration, Time: d.now()})
 		}, nil},
-		{protocol.DecideUpdate, "a decision on a call, or the result of an external call", func(ctx workflow.Context, decision agent.Decision) error {
-			return d.take(ctx, agent.Decided{Decision: decision})
-		}, func(decision agent.Decision) error { return refusal(d.acceptsDecision(decision)) }},
+		{protocol.DecideUpdate, "a decision on a call, or the result of an external call", d.decided, func(decision agent.Decision) error { return refusal(d.acceptsDecision(decision)) }},
 		{protocol.RevokeUpdate, "removes a permission", func(ctx workflow.Context, key agent.Key) error {
 			return d.take(ctx, agent.PermissionRevoked{Key: key})
 		}, nil},
@@ -107,11 +105,22 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 		m.Time = d.now()
 		e = m
 	}
-	if decided, ok := e.(agent.Decided); ok {
-		decided.Time = d.now()
-		e = decided
-	}
 	return d.apply(e), nil
+}
+
+// decided carries out a [protocol.DecideUpdate]. The validator checks the decision, too. But it cannot do so while the driver has no
+// state, and the state may have changed since. If the decision comes too late, its sender gets an error.
+func (d *driver) decided(ctx workflow.Context, decision agent.Decision) error {
+	if err := d.await(ctx); err != nil {
+		return err
+	}
+	if err := d.acceptsDecision(decision); err != nil {
+		return refusal(err)
+	}
+	if !d.apply(agent.Decided{Decision: decision, Time: d.now()}) {
+		return refusal(agent.ErrDecided) // after a reset, acceptsDecision accepts every valid decision
+	}
+	return nil
 }
 
 // acceptsDecision checks whether the agent accepts a person's decision. If not, the returned error says why. After a reset
