@@ -185,15 +185,17 @@ func (c *Client) Deny(ctx context.Context, id, call string, o DecideOptions) (Wa
 type CompleteOptions struct {
 	// IsError says that the result describes a failure.
 	IsError bool
-	// By names the person or program that gives the result. Defaults to the user of this process.
+	// By names the person or program that gives the result. Defaults to the user of this process. At most 200 bytes.
 	By string
+	// From names the machine from which the result comes. Defaults to this machine. At most 200 bytes.
+	From string
 }
 
 // Complete gives a call its result from outside: the answer to a question of the tool "ask_user", or the result of a tool with the
 // effect [tool.External]. The model reads the result, of at most [agent.MaxGivenBytes] bytes. See [Client.Approve] for the other
 // parameters and the errors.
 func (c *Client) Complete(ctx context.Context, id, call, result string, o CompleteOptions) (Waits, error) {
-	return c.decide(ctx, id, call, agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By})
+	return c.decide(ctx, id, call, agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By, From: o.From})
 }
 
 // decide sends a decision on the call with the given name. It looks only at the calls that wait for this kind of decision.

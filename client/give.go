@@ -1,0 +1,90 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/reagent-dev/reagent/agent"
+)
+
+// The errors of [Client.GiveResult]. Compare with [errors.Is], because other errors wrap these errors.
+var (
+	// ErrSettled says that an external call takes no result any more. It has another result, or its agent has ended without one.
+	ErrSettled = errors.New("the call is settled otherwise")
+	// ErrNotReady says that an external call takes no result now, and may take one later.
+	ErrNotReady = errors.New("the call does not wait for a result now")
+)
+
+// GiveResult gives an external call its result, as [Client.Complete] does. It is for programs that repeat a result until they know that
+// the agent has it:
+//   - `call` is the key of the call, so the result is for one call of one agent. GiveResult does not look at sub-agents.
+//   - If the call has exactly this result from outside already, GiveResult returns nil and changes nothing. This also holds if the agent
+//     has ended. The agent remembers its last 1,000 decisions.
+//
+// The error wraps [ErrNotFound] if there is no such agent, and is a [*NoCallError] if the agent has no such call. It wraps [ErrSettled]
+// if the call has another result, and [ErrNotReady] if it does not wait for its result yet: the agent was reset to a point before the
+// call, or a person has to approve the call first. It wraps [ErrNoWorker] or [ErrNoServer] if there is no answer until ctx ends, and
+// [ErrRefused] if the result is not valid: see [agent.MaxGivenBytes]. After any other error, the agent may or may not have the result;
+// call GiveResult again.
+func (c *Client) GiveResult(ctx context.Context, id string, call agent.Key, result string, o CompleteOptions) error {
+	d := agent.Decision{Key: call, Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By, From: o.From}
+	err := d.Check()
+	if err == nil && !utf8.ValidString(result) {
+		err = errors.New("the result is not UTF-8")
+	}
+	if err != nil {
+		return &agentError{fmt.Sprintf("agent %q: %v", id, err), []error{ErrRefused}}
+	}
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		err := c.Decide(ctx, Waits{AgentID: id, Call: agent.Call{Key: call}}, d)
+		if !errors.Is(err, ErrRefused) && !errors.Is(err, ErrClosed) {
+			return err
+		}
+		again, err := c.given(ctx, id, d)
+		if !again {
+			return err
+		}
+		if !sleep(ctx, pause) {
+			return &agentError{fmt.Sprintf("the call %s of agent %q does not wait for its result now: the agent reads its state", call.Handle(), id), []error{ErrNotReady}}
+		}
+	}
+}
+
+// given returns what [Client.GiveResult] returns for a result that the agent has refused. It reads the history of the newest run. If the
+// call waits for its result by now, or if the newest run has no state yet, `again` is true, and the caller can send the result again.
+func (c *Client) given(ctx context.Context, id string, d agent.Decision) (again bool, err error) {
+	found, err := c.describe(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
+	if err != nil {
+		return false, err
+	}
+	if run.State == nil {
+		if found.status.Ended() {
+			return false, &NoCallError{ID: id, Call: d.Key.Handle(), For: "a result from outside"}
+		}
+		return true, nil
+	}
+	refused := func(cause error, why string) error {
+		return &agentError{fmt.Sprintf("the call %s of agent %q %s", d.Key.Handle(), id, why), []error{cause}}
+	}
+	switch err := run.State.ResultGiven(d); {
+	case err == nil:
+		return false, nil
+	case errors.Is(err, agent.ErrDecided):
+		return false, refused(ErrSettled, "has another result already, and takes no second one")
+	case found.status.Ended() && !errors.Is(err, agent.ErrNoCall):
+		return false, refused(ErrSettled, "has no result, and its agent has ended; resume the agent first")
+	case errors.Is(err, agent.ErrWaits):
+		return true, nil
+	case errors.Is(err, agent.ErrNotExternal):
+		return false, refused(ErrNotReady, "does not wait for its result now: a person has to approve the call first")
+	case !found.status.Ended() && run.State.CopiedStatus() == agent.Running:
+		return false, refused(ErrNotReady, "does not exist now: the agent was reset, and may make the call again")
+	}
+	return false, &NoCallError{ID: id, Call: d.Key.Handle(), For: "a result from outside"}
+}

@@ -1,0 +1,108 @@
+// Package token makes and checks the tokens in the URLs of callbacks. A token lets its holder give one external call its result, and
+// nothing else.
+//
+// A token consists of the key of the call, "/" and the agent ID, in base64 for URLs, and of their HMAC-SHA256 in hexadecimal. A dot
+// separates the two parts. A token does not expire: it is of no use when the call has its result.
+package token
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/webhook"
+)
+
+// purpose begins each text that is signed. So no other signature with the same secret is the signature of a token. In the texts that
+// package webhook signs, the ID of a message stands there.
+const purpose = "reagent callback 1\n"
+
+// encoding refuses texts that have spare bits.
+var encoding = base64.RawURLEncoding.Strict()
+
+// Call names an external call.
+type Call struct {
+	// AgentID is the ID of the agent that made the call.
+	AgentID string
+	// Key is the key of the call.
+	Key agent.Key
+}
+
+// Signer makes and checks tokens. It is safe for concurrent use.
+type Signer struct{ keys [][]byte }
+
+// NewSigner returns a Signer that signs with the secret, and accepts tokens that were signed with the secret or with one of the old
+// secrets. A secret needs [webhook.MinSecretBytes] bytes: see [webhook.Key]. The error never contains a secret.
+func NewSigner(secret string, old ...string) (*Signer, error) {
+	s := &Signer{}
+	for i, text := range append([]string{secret}, old...) {
+		key, err := webhook.Key(text)
+		if err != nil && i > 0 {
+			return nil, fmt.Errorf("old secret %d: %w", i, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.keys = append(s.keys, key)
+	}
+	return s, nil
+}
+
+// Sign returns the token of a call.
+func (s *Signer) Sign(c Call) string {
+	payload := string(c.Key) + "/" + c.AgentID
+	return encoding.EncodeToString([]byte(payload)) + "." + hex.EncodeToString(sign(s.keys[0], payload))
+}
+
+// Verify returns the call of a token. It returns false if [Signer.Sign] has not made the token, with any of the secrets of s. The time
+// that the comparison takes does not depend on where a signature differs.
+func (s *Signer) Verify(text string) (Call, bool) {
+	encoded, signature, _ := strings.Cut(text, ".")
+	payload, err := encoding.DecodeString(encoded)
+	if err != nil || encoding.EncodeToString(payload) != encoded { // the decoder ignores line breaks
+		return Call{}, false
+	}
+	genuine := false
+	for _, key := range s.keys {
+		// Compared as text, so that there is one token for a call and not another one in upper case.
+		if hmac.Equal([]byte(hex.EncodeToString(sign(key, string(payload)))), []byte(signature)) {
+			genuine = true
+		}
+	}
+	key, id, ok := strings.Cut(string(payload), "/")
+	if !genuine || !ok {
+		return Call{}, false
+	}
+	return Call{AgentID: id, Key: agent.Key(key)}, true
+}
+
+func sign(key []byte, payload string) []byte {
+	sum := hmac.New(sha256.New, key)
+	sum.Write([]byte(purpose + payload))
+	return sum.Sum(nil)
+}
+
+// Signature returns the secret part of a token or of a URL that ends with a token. A text without this part is no token any more.
+func Signature(text string) string { return text[strings.LastIndex(text, ".")+1:] }
+
+// URL returns the URL that ends with the token. `base` is valid: see [CheckURL].
+func URL(base, token string) string { return strings.TrimRight(base, "/") + "/" + token }
+
+// CheckURL returns an error if a text cannot be the beginning of the URLs of callbacks: an http:// or https:// URL with a host, and
+// without a query, a fragment, a user and the characters "{", "}" and "%" in its path. The error does not contain the text.
+func CheckURL(base string) error {
+	u, err := url.Parse(base)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("is not a URL such as https://agents.example.com/callbacks")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil || strings.ContainsAny(u.EscapedPath(), "{}%"):
+		return errors.New("may have a host and a plain path only, because the token is added to the path: for example https://agents.example.com/callbacks")
+	}
+	return nil
+}
