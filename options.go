@@ -56,7 +56,7 @@ func (o Options) models() (map[string]activities.Model, error) {
 
 // secrets returns the texts that the worker hides in payloads. All texts of [Options.Secrets] are among them. The others are
 // values from the models, MCP servers and hooks of the options: keys, headers, environment variables, values in URL queries, and the
-// parts of the URLs of hooks. The signing secrets of hooks are hidden whatever they look like.
+// parts of the URLs of hooks. The signing secrets of hooks and callbacks are hidden whatever they look like.
 // secrets returns such a value only if the value looks random: see [redact.OnlyRandom]. If a value has several words, such as
 // "Bearer KEY", secrets also tests each word.
 func (o Options) secrets() []string {
@@ -84,6 +84,11 @@ func (o Options) secrets() []string {
 		signing = append(signing, h.Secret, strings.TrimPrefix(h.Secret, "whsec_"))
 		found = append(found, redact.URLParts(h.URL)...)
 		found = slices.AppendSeq(slices.AppendSeq(found, maps.Values(h.Env)), maps.Values(h.Headers))
+	}
+	if o.Callbacks != nil {
+		for _, secret := range append([]string{o.Callbacks.Secret}, o.Callbacks.OldSecrets...) {
+			signing = append(signing, secret, strings.TrimPrefix(secret, "whsec_"))
+		}
 	}
 	for _, secret := range slices.Clone(found) {
 		found = append(found, strings.Fields(secret)...)

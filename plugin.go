@@ -117,7 +117,7 @@ func (p *Plugin) build(ctx context.Context) error {
 		lease = &activities.LeaseOptions{TaskQueue: o.TaskQueue, Recovery: cmp.Or(o.Recovery, workflows.DefaultRecovery)}
 	}
 	p.activities, err = activities.New(activities.Options{
-		Lease: lease, Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry, Notify: o.Notify,
+		Lease: lease, Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry, Notify: o.Notify, Callbacks: o.Callbacks,
 		ToolTimeout: o.ToolTimeout, KeepDir: o.KeepDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
 		Redact: p.hide.Text,
 	})

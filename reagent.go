@@ -42,11 +42,14 @@ type Options struct {
 	// Notify are the hooks that are notified when an agent waits for a person, is held, or ends. Temporal Cloud bills each
 	// notification as one action.
 	Notify []Hook
+	// Callbacks adds to the notifications the URLs to which the far side sends the results of external calls. Package
+	// [github.com/reagent-dev/reagent/callback] has the handler for the requests. Nil means that there are no such URLs.
+	Callbacks *Callbacks
 
 	// Secrets are texts that must not enter a payload, the log or the error of [New]. An example is the API key of a tool.
 	// Texts of fewer than 4 bytes are ignored. Some values need no entry here: the keys and headers of [Options.Models], the
-	// environment, headers and URL queries of [Options.MCPServers], and the secrets, headers, environment and parts of the URLs of
-	// [Options.Notify]. The plugin hides such a value itself if it has at
+	// environment, headers and URL queries of [Options.MCPServers], the secrets, headers, environment and parts of the URLs of
+	// [Options.Notify], and the secrets of [Options.Callbacks]. The plugin hides such a value itself if it has at
 	// least 16 bytes with letters and digits.
 	Secrets []string
 	// KeepDir is a folder for model replies and tool results that Temporal does not have yet. After a restart, the worker
@@ -93,6 +96,9 @@ const (
 
 // Hook receives notifications of agents: see [activities.Hook].
 type Hook = activities.Hook
+
+// Callbacks lets the results of external calls come by HTTP: see [activities.Callbacks].
+type Callbacks = activities.Callbacks
 
 // These are the occasions of notifications, for [Hook].On.
 const (

@@ -109,6 +109,8 @@ type Options struct {
 	Tools *tool.Registry
 	// Notify holds the hooks to which the agents of this worker send notifications.
 	Notify []Hook
+	// Callbacks adds the URLs for the results of external calls to the notifications. Nil means that there are no such URLs.
+	Callbacks *Callbacks
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
 	// RolloutTimeout limits how long [Activities.LoadAgent] is retried for an agent that this worker does not serve. During
@@ -154,6 +156,7 @@ type Activities struct {
 	lister      *lister
 	agents      map[string]Agent
 	hooks       map[string]hook
+	callbacks   *callbacks // nil if there are none
 	models      map[string]Model
 	tools       *tool.Registry
 	toolTimeout time.Duration
@@ -270,6 +273,9 @@ func New(o Options) (*Activities, error) {
 	}
 	a.pace(o.Models)
 	var problems []error
+	if a.callbacks, err = newCallbacks(o.Callbacks); err != nil {
+		problems = append(problems, err)
+	}
 	agents := slices.Clone(o.Agents)
 	for i, def := range agents {
 		if _, twice := a.agents[def.Name]; twice {

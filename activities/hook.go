@@ -172,11 +172,11 @@ func (w *head) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// notDelivered returns the error of the activity for a failed attempt.
-func (a *Activities) notDelivered(h hook, err error) error {
+// notDelivered returns the error of the activity for a failed attempt to deliver the message.
+func (a *Activities) notDelivered(h hook, m hookMessage, err error) error {
 	options := temporal.ApplicationErrorOptions{}
 	if refused, ok := errors.AsType[*webhook.Error](err); ok {
 		options.NonRetryable, options.NextRetryDelay = !refused.Retry, refused.After
 	}
-	return temporal.NewApplicationErrorWithOptions(a.redact(fmt.Sprintf("hook %s: %v", h.Name, err)), protocol.NotDelivered, options)
+	return temporal.NewApplicationErrorWithOptions(hideCallbacks(m, a.redact(fmt.Sprintf("hook %s: %v", h.Name, err))), protocol.NotDelivered, options)
 }

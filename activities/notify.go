@@ -25,12 +25,13 @@ func (a *Activities) Notify(ctx context.Context, in protocol.NotifyInput) error 
 			in.Hook, strings.Join(slices.Sorted(maps.Keys(a.hooks)), ", ")), protocol.Missing)
 	}
 	id, key := names(ctx)
-	body, err := json.Marshal(newHookMessage(id, in))
+	message := a.newHookMessage(id, in)
+	body, err := json.Marshal(message)
 	if err != nil {
 		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.NotDelivered, nil)
 	}
 	if err := h.deliver(ctx, key, body); err != nil {
-		return a.notDelivered(h, err)
+		return a.notDelivered(h, message, err)
 	}
 	return nil
 }
@@ -72,11 +73,13 @@ type hookCall struct {
 	Question  string         `json:"question,omitempty"`
 	WaitsFor  agent.WaitsFor `json:"waits_for"`
 	Until     *time.Time     `json:"until,omitempty"`
-	Commands  []string       `json:"commands"`
+	// Callback is the URL to which the result of an external call can be sent: see [Callbacks]. It is a secret.
+	Callback string   `json:"callback,omitempty"`
+	Commands []string `json:"commands"`
 }
 
 // newHookMessage returns the message about a notification of the agent with the given ID.
-func newHookMessage(id string, in protocol.NotifyInput) hookMessage {
+func (a *Activities) newHookMessage(id string, in protocol.NotifyInput) hookMessage {
 	data := hookData{
 		AgentID: id, Agent: in.Agent, Parent: in.Parent, Status: in.Status, WaitsFor: in.WaitsFor, CallsOmitted: in.CallsOmitted,
 		Class: in.Class, Message: in.Message, Stopped: in.Stopped, Answer: in.Answer,
@@ -98,6 +101,7 @@ func newHookMessage(id string, in protocol.NotifyInput) hookMessage {
 			call.Commands = []string{"starter answer " + given}
 		default:
 			call.Commands = []string{"starter complete " + given}
+			call.Callback = a.callbacks.url(id, c.Key)
 		}
 		if c.Until != 0 {
 			until := time.UnixMilli(c.Until).UTC()

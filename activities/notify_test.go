@@ -1,8 +1,10 @@
 package activities_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/token"
 	"github.com/reagent-dev/reagent/internal/webhook"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -26,11 +29,16 @@ import (
 
 // notifyStage returns a stage whose worker has the given hooks. It hides the texts in `secrets`.
 func notifyStage(t *testing.T, secrets []string, hooks ...activities.Hook) *stage {
+	return callbackStage(t, nil, secrets, hooks...)
+}
+
+// callbackStage is notifyStage for a worker with the given callbacks.
+func callbackStage(t *testing.T, callbacks *activities.Callbacks, secrets []string, hooks ...activities.Hook) *stage {
 	as := &named{key: "notify-1"}
 	s := &stage{model: llmtest.Script(), named: as, workflow: &workflow{contact: &contact{named: as}, head: llm.Request{}, page: 2}}
 	var err error
 	s.doing, err = activities.New(activities.Options{
-		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: s.model, Model: "m"}}, Notify: hooks,
+		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: s.model, Model: "m"}}, Notify: hooks, Callbacks: callbacks,
 		Agents: []activities.Agent{{Name: "x"}},
 		Redact: func(text string) string {
 			for _, secret := range secrets {
@@ -127,6 +135,65 @@ func TestRefusedNotificationIsNotRetried(t *testing.T) {
 	require.Equal(t, protocol.Missing, failed.Type())
 	require.False(t, failed.NonRetryable(), "another worker may have the hook")
 	require.Contains(t, failed.Message(), `no hook "mail" on this worker; it has pager`)
+}
+
+// The notification of an external call has the URL for its result, and no other call has one. The token of the URL does not enter the
+// history, also if the receiver repeats it.
+func TestNotificationHasTheURLForTheResult(t *testing.T) {
+	var body []byte
+	status, before := http.StatusOK, 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		w.WriteHeader(status)
+		_, _ = w.Write(body[bytes.LastIndex(body, []byte(`","commands"`))-before:])
+	}))
+	defer server.Close()
+	callbacks := &activities.Callbacks{URL: "https://agents.example.com/callbacks/", Secret: "a-secret-of-at-least-24-bytes"}
+	s := callbackStage(t, callbacks, nil, activities.Hook{Name: "pager", URL: server.URL})
+	in := notification()
+	for i, waitsFor := range []agent.WaitsFor{agent.WaitsForAnswer, agent.WaitsForResult, agent.WaitsForResult} {
+		in.Calls = append(in.Calls, agent.NotifiedCall{Key: agent.Key(fmt.Sprintf("tool-%032d", i)), Tool: "deploy", Arguments: "{}", WaitsFor: waitsFor})
+	}
+	require.Nil(t, s.notify(in))
+	var got struct {
+		Data struct {
+			Calls []struct{ Key, Callback string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(body, &got))
+	require.Len(t, got.Data.Calls, 4)
+	signer, err := token.NewSigner(callbacks.Secret)
+	require.NoError(t, err)
+	for i, c := range got.Data.Calls {
+		if i < 2 {
+			require.Empty(t, c.Callback)
+			continue
+		}
+		text, ok := strings.CutPrefix(c.Callback, "https://agents.example.com/callbacks/")
+		require.True(t, ok, c.Callback)
+		call, ok := signer.Verify(text)
+		require.True(t, ok)
+		require.Equal(t, token.Call{AgentID: "default-test-workflow-id", Key: agent.Key(c.Key)}, call)
+	}
+
+	status = http.StatusBadRequest
+	signature := token.Signature(got.Data.Calls[3].Callback)
+	for _, before = range []int{40, 120, 220} { // the end of the token, the whole signature, and the token up to its last bytes
+		failed := s.notify(in)
+		require.Contains(t, failed.Message(), "[hidden]")
+		for i := range len(signature) - 12 {
+			require.NotContains(t, failed.Message(), signature[i:i+12])
+		}
+	}
+
+	for problem, wrong := range map[string]activities.Callbacks{
+		"callbacks: Callbacks.URL is not a URL":                              {Secret: callbacks.Secret},
+		"callbacks: the secret has 0 bytes; it needs at least 24":            {URL: callbacks.URL},
+		"callbacks: old secret 1: the secret has 5 bytes; it needs at least": {URL: callbacks.URL, Secret: callbacks.Secret, OldSecrets: []string{"short"}},
+	} {
+		_, err := activities.New(activities.Options{Temporal: s.workflow, Callbacks: &wrong})
+		require.ErrorContains(t, err, problem)
+	}
 }
 
 // A command gets the notification on stdin and none of the worker's keys. It is killed at its time limit with all that it has started.

@@ -1,0 +1,67 @@
+package activities
+
+import (
+	"fmt"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/redact"
+	"github.com/reagent-dev/reagent/internal/token"
+)
+
+// Callbacks lets the results of external calls come by HTTP. Each notification about external calls that wait then has, for each call,
+// the URL to which the far side sends the result. Package [github.com/reagent-dev/reagent/callback] has the handler for these requests.
+//
+// Whoever has such a URL can give this one call its result, and can do nothing else. The URL ends with a token that is signed with the
+// secret. The worker makes it when it delivers the notification, so the URL is in no history.
+type Callbacks struct {
+	// URL is the URL under which the far side reaches the handler, such as "https://agents.example.com/callbacks". It has no query. Each
+	// token is added to it as a further segment of the path. Required.
+	URL string
+	// Secret signs the tokens. It needs 24 bytes. A secret that begins with "whsec_" is base64; otherwise its bytes are the key. All
+	// workers and all handlers need the same secret. Required.
+	Secret string
+	// OldSecrets are secrets whose tokens are still accepted. To replace a secret, move it here, and remove it when no call waits any
+	// more whose URL was made with it.
+	OldSecrets []string
+}
+
+// callbacks makes the URLs of [Callbacks].
+type callbacks struct {
+	base   string
+	signer *token.Signer
+}
+
+// newCallbacks returns nil if c is nil.
+func newCallbacks(c *Callbacks) (*callbacks, error) {
+	if c == nil {
+		return nil, nil
+	}
+	if err := token.CheckURL(c.URL); err != nil {
+		return nil, fmt.Errorf("callbacks: Callbacks.URL %w", err)
+	}
+	signer, err := token.NewSigner(c.Secret, c.OldSecrets...)
+	if err != nil {
+		return nil, fmt.Errorf("callbacks: %w", err)
+	}
+	return &callbacks{c.URL, signer}, nil
+}
+
+// url returns the URL for the result of a call. It returns "" if there are no callbacks.
+func (c *callbacks) url(agentID string, call agent.Key) string {
+	if c == nil {
+		return ""
+	}
+	return token.URL(c.base, c.signer.Sign(token.Call{AgentID: agentID, Key: call}))
+}
+
+// hideCallbacks returns a text without the tokens of the message. A receiver may repeat the message in its answer, which becomes a part
+// of an error in the history.
+func hideCallbacks(m hookMessage, text string) string {
+	var signatures []string
+	for _, c := range m.Data.Calls {
+		if c.Callback != "" {
+			signatures = append(signatures, token.Signature(c.Callback))
+		}
+	}
+	return redact.New(signatures...).Text(text)
+}
