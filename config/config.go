@@ -57,6 +57,8 @@ type Config struct {
 	External map[string]External
 	// Notify has the hooks by name. All agents send notifications to them.
 	Notify map[string]Hook
+	// Callbacks lets the results of external calls come by HTTP. Nil means that they cannot.
+	Callbacks *Callbacks
 	// Tools configures the built-in tools. In the file, this field is `builtin`.
 	Tools Tools
 

@@ -176,8 +176,8 @@ func (m Model) APIKey() (string, error) {
 }
 
 // CheckEnvironment checks the environment variables and files to which the models, the MCP servers and the tool `shell` of agents
-// refer, and those of the hooks. If a variable is not set, if a file cannot be read or is empty, if an API key is empty, or if the
-// secret of a hook is too short, CheckEnvironment returns an [*Error]. This error has all such problems. A worker calls
+// refer, and those of the hooks and callbacks. If a variable is not set, if a file cannot be read or is empty, if an API key is empty, or if the
+// secret of a hook or of callbacks is too short, CheckEnvironment returns an [*Error]. This error has all such problems. A worker calls
 // CheckEnvironment before it starts.
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem
@@ -238,6 +238,9 @@ func (c *Config) CheckEnvironment() error {
 		}
 		resolve(h.Headers, unset(path+".headers"))
 		resolve(h.Env, unset(path+".env"))
+	}
+	if c.Callbacks != nil {
+		c.Callbacks.secrets(unset("callbacks"))
 	}
 	return newError(problems)
 }

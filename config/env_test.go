@@ -156,3 +156,40 @@ agents: {a: {model: m}}
 	require.NotContains(t, err.Error(), "no url")
 	require.Contains(t, cfg.SecretFiles(), "none")
 }
+
+// The secrets of callbacks are checked before a worker starts, and hidden as others are. A file with one is out of reach of the tools.
+func TestCallbacksAreCheckedWithTheEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "old"), []byte("an-old-secret-of-24-bytes\n"), 0o600))
+	t.Setenv("SHORT", "short-secret")
+	t.Setenv("CALLBACK_SECRET", "the-secret-of-at-least-24-bytes")
+	parse := func(callbacks string) *Config {
+		cfg, err := Parse(filepath.Join(dir, "agents.yaml"), []byte(`
+models: {m: {model: x, base_url: "http://127.0.0.1:1/v1"}}
+callbacks:
+  url: https://agents.example.com/callbacks
+  listen: 127.0.0.1:8090
+`+callbacks+"agents: {a: {model: m, tools: [read_file]}}\n"))
+		require.NoError(t, err)
+		return cfg
+	}
+	err := parse("  secret: ${SHORT}\n  old_secrets: [\"${UNSET_SECRET}\", \"${file:none}\"]\n").CheckEnvironment()
+	for _, problem := range []string{
+		"agents.yaml:6: callbacks.secret: the secret has 12 bytes; it needs at least 24",
+		"agents.yaml:7: callbacks.old_secrets[0]: the environment variable UNSET_SECRET is not set",
+		"agents.yaml:7: callbacks.old_secrets[1]: open ",
+	} {
+		require.ErrorContains(t, err, problem)
+	}
+	require.NotContains(t, err.Error(), "short-secret")
+
+	cfg := parse("  secret: ${CALLBACK_SECRET}\n  old_secrets: [\"${file:old}\"]\n")
+	require.NoError(t, cfg.CheckEnvironment())
+	secret, old, err := cfg.Callbacks.ResolveSecrets()
+	require.NoError(t, err)
+	require.Equal(t, []string{"the-secret-of-at-least-24-bytes", "an-old-secret-of-24-bytes"}, append([]string{secret}, old...))
+	require.Contains(t, cfg.Secrets(), secret)
+	require.Contains(t, cfg.Secrets(), old[0])
+	require.Contains(t, cfg.SecretFiles(), filepath.Join(dir, "old"))
+	require.ErrorContains(t, cfg.CheckFiles(), "callbacks: "+filepath.Join(dir, "old")+" is below builtin.files_root")
+}

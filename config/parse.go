@@ -85,6 +85,7 @@ func (r *reader) config(p place) *Config {
 		"notify": func(p place) {
 			r.entries(p, func(name string, p place) { cfg.Notify[name] = r.hook(p) })
 		},
+		"callbacks": func(p place) { cfg.Callbacks = r.callbacks(p) },
 		"builtin": func(p place) {
 			r.object(p, keys{
 				"files_root":         r.text(&cfg.Tools.Root),

@@ -16,7 +16,7 @@ import (
 
 // Secrets returns values that may be secret. A worker hides these values in texts from endpoints and tools. They are the API
 // keys, headers and URL queries of models; the environment variables, headers and URL queries of MCP servers; the secrets, headers,
-// environment variables and parts of the URLs of hooks; the environment variables in [Shell.Env]; and the keys for Temporal and its
+// environment variables and parts of the URLs of hooks; the secrets of callbacks; the environment variables in [Shell.Env]; and the keys for Temporal and its
 // codec server, which are in the environment. Secrets omits values that cannot be read;
 // [Config.CheckEnvironment] reports them.
 func (c *Config) Secrets() []string {
@@ -70,11 +70,16 @@ func (c *Config) Secrets() []string {
 			}
 		}
 	}
+	if c.Callbacks != nil {
+		for _, secret := range c.Callbacks.secrets(ignore) {
+			add(secret)
+		}
+	}
 	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }
 
 // SecretFiles returns the paths of files that may contain secrets. A worker keeps its file tools from reading these files. They
-// are the key files of models; the secret files of hooks; the files to which headers, URLs, URL queries and environment variables refer; the configuration file
+// are the key files of models; the secret files of hooks; the files to which callbacks, headers, URLs, URL queries and environment variables refer; the configuration file
 // of Temporal's clients; and the private key of the TLS client. The files need not exist.
 func (c *Config) SecretFiles() []string {
 	var files []string
@@ -89,6 +94,7 @@ func (c *Config) SecretFiles() []string {
 	for _, name := range sorted(c.Notify) {
 		files = append(files, c.Notify[name].files()...)
 	}
+	files = append(files, c.Callbacks.files()...)
 	temporal := os.Getenv("TEMPORAL_CONFIG_FILE")
 	if dir, err := os.UserConfigDir(); err == nil {
 		temporal = cmp.Or(temporal, filepath.Join(dir, "temporalio", "temporal.toml"))
@@ -144,7 +150,7 @@ func (c *Config) userOf(tools ...string) string {
 }
 
 // CheckFiles returns an [*Error] if the file tools of an agent could read a file with a secret. Such a file is the key file of a
-// model, the secret file of a hook, or a file to which a header, a URL query or an environment variable refers. CheckFiles follows symbolic links. The error
+// model, the secret file of a hook, or a file to which a callback's secret, a header, a URL query or an environment variable refers. CheckFiles follows symbolic links. The error
 // names each such file that is below `files_root`. A link below `files_root` to a file elsewhere is allowed, because the file tools
 // do not follow the link. If an agent has the tool `shell`, the error also names each such file below the working folder of its
 // commands, although commands can read all other files of the worker's user, too. If no agent has such a tool, CheckFiles returns
@@ -190,6 +196,9 @@ func (c *Config) CheckFiles() error {
 		for _, file := range c.Notify[name].files() {
 			check("notify."+name, file)
 		}
+	}
+	for _, file := range c.Callbacks.files() {
+		check("callbacks", file)
 	}
 	return newError(problems)
 }

@@ -1,0 +1,137 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/reagent-dev/reagent/internal/token"
+	"github.com/reagent-dev/reagent/internal/webhook"
+)
+
+// Callbacks lets the results of external calls come by HTTP: see package [github.com/reagent-dev/reagent/callback].
+type Callbacks struct {
+	// URL is the URL under which the far side reaches the handler. Each token is added to it as a further segment of the path.
+	URL string
+	// Listen is the address, as host:port, at which a worker accepts the results. Empty means that the worker does not accept any.
+	Listen string
+	// Secret is a reference to the secret that signs the tokens: ${NAME} for an environment variable, or ${file:PATH} for a file. See
+	// [Callbacks.ResolveSecrets].
+	Secret string
+	// OldSecrets are references to secrets whose tokens are still accepted. In the file, this field is `old_secrets`.
+	OldSecrets []string
+}
+
+// ResolveSecrets returns the secret and the old secrets. It reads the environment variables and the files. It returns an error if one
+// of them is missing, or if a secret is too short or not base64 after "whsec_". The error never contains a secret.
+func (c Callbacks) ResolveSecrets() (secret string, old []string, err error) {
+	values := c.secrets(func(field, problem string) {
+		if err == nil {
+			err = fmt.Errorf("%s: %s", field, problem)
+		}
+	})
+	return values[0], values[1:], err
+}
+
+// secrets returns the secret and after it the old secrets. It calls `report` with the field and a text for each problem.
+func (c Callbacks) secrets(report func(field, problem string)) []string {
+	var values []string
+	for i, ref := range append([]string{c.Secret}, c.OldSecrets...) {
+		field := "secret"
+		if i > 0 {
+			field = fmt.Sprintf("old_secrets[%d]", i-1)
+		}
+		missing := false
+		value := resolve(map[string]string{"": ref}, func(_, problem string) {
+			missing = true
+			report(field, problem)
+		})[""]
+		if value = strings.TrimSpace(value); !missing {
+			if _, err := webhook.Key(value); err != nil {
+				report(field, err.Error())
+			}
+		}
+		values = append(values, value)
+	}
+	return values
+}
+
+// files returns the paths of the files that contain secrets of the callbacks; nil if c is nil.
+func (c *Callbacks) files() []string {
+	if c == nil {
+		return nil
+	}
+	var files []string
+	for _, ref := range append([]string{c.Secret}, c.OldSecrets...) {
+		files = append(files, filesIn(map[string]string{"": ref})...)
+	}
+	return files
+}
+
+// callbacks reads the field `callbacks`.
+func (r *reader) callbacks(p place) *Callbacks {
+	c := &Callbacks{}
+	r.object(p, keys{
+		"url": func(p place) {
+			if r.text(&c.URL)(p); !r.hasProblem(p.path) {
+				if err := token.CheckURL(c.URL); err != nil {
+					r.problemf(p.path, "%v", err)
+				}
+			}
+		},
+		"listen": func(p place) {
+			if r.text(&c.Listen)(p); !r.hasProblem(p.path) && !isAddress(c.Listen) {
+				r.problemf(p.path, "must be host:port, such as 127.0.0.1:8090")
+			}
+		},
+		"secret": func(p place) { c.Secret = r.secretReference(p) },
+		"old_secrets": func(p place) {
+			r.list(p, func(item place) { c.OldSecrets = append(c.OldSecrets, r.secretReference(item)) })
+		},
+	})
+	return c
+}
+
+// isAddress reports whether a text has the form host:port. The host may be empty, which means all addresses of the machine.
+func isAddress(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return false
+	}
+	n, err := strconv.Atoi(port)
+	return err == nil && n > 0 && n <= 65535
+}
+
+// secretReference reads a text that is one reference to a secret. The error text never quotes the text in the file, which may be the
+// secret itself.
+func (r *reader) secretReference(p place) string {
+	text := r.verbatim(p)
+	if r.hasProblem(p.path) {
+		return ""
+	}
+	_, isFile := fileOf(text)
+	if reference.FindString(text) != text || !isFile && !envName.MatchString(variable(text)) {
+		r.problemf(p.path, "must be ${NAME} for an environment variable or ${file:PATH} for a file that has the secret, and never the secret itself")
+		return ""
+	}
+	return r.withReferences(p)
+}
+
+func (r *reader) checkCallbacks(c *Callbacks) {
+	const path = "callbacks"
+	if c == nil {
+		if r.present(path) {
+			r.problemf(path, "is empty; write url and secret, or remove it")
+		}
+		return
+	}
+	for _, f := range []struct{ name, value, help string }{
+		{"url", c.URL, "write the URL under which the far side reaches the callbacks, such as https://agents.example.com/callbacks"},
+		{"secret", c.Secret, "write ${NAME} for an environment variable that has a secret of at least 24 bytes"},
+	} {
+		if f.value == "" && !r.hasProblem(path) && !r.hasProblem(path+"."+f.name) {
+			r.problemf(path+"."+f.name, "missing; %s", f.help)
+		}
+	}
+}
