@@ -60,6 +60,7 @@ func newCommand() *cobra.Command {
 	f.StringVar(&o.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+config.DefaultAddress+")")
 	f.StringVar(&o.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
 	f.StringVar(&o.Stateful, "stateful", "all", "which stateful MCP `servers` to run: all, none, or names separated by commas")
+	f.StringVar(&o.Listen, "listen", "", "`host:port` at which to accept the results of external calls, or none (default: callbacks.listen of the configuration)")
 	f.StringVar(&o.Deployment, "deployment", "", "`name` of the worker deployment; needs --build-id")
 	f.StringVar(&o.BuildID, "build-id", "", "build `ID` of this version of the deployment; needs --deployment")
 	f.BoolVar(&o.Pinned, "pinned", false, "keep agents on the version on which their run began; needs --deployment")

@@ -73,6 +73,13 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 		}
 		options.Notify = append(options.Notify, h)
 	}
+	if c := cfg.Callbacks; c != nil {
+		secret, old, err := c.ResolveSecrets()
+		if err != nil {
+			return options, fmt.Errorf("callbacks: %w", err)
+		}
+		options.Callbacks = &reagent.Callbacks{URL: c.URL, Secret: secret, OldSecrets: old}
+	}
 	here, err := statefulHere(cfg, o.Stateful)
 	if err != nil {
 		return options, err

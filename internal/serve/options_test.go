@@ -14,7 +14,7 @@ import (
 
 // The configuration in this test sets every setting. The test fails if a setting does not reach the options of the plugin.
 func TestEverySettingReachesTheAgent(t *testing.T) {
-	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KEY", "HEADER", "HOOK_PATH", "HOOK_SECRET_OF_24_BYTES", "TEMPORAL_CONFIG_FILE"} {
+	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KEY", "HEADER", "HOOK_PATH", "HOOK_SECRET_OF_24_BYTES", "CALLBACK_SECRET", "OLD_CALLBACK_SECRET", "TEMPORAL_CONFIG_FILE"} {
 		t.Setenv(name, "value-of-"+name)
 	}
 	cfg, err := config.Parse("agents.yaml", []byte(`
@@ -43,6 +43,7 @@ mcp_servers:
 notify:
   mail: {command: [mail], env: {A: "${HEADER}"}, on: [held]}
   pager: {url: "https://example.com/${HOOK_PATH}", secret_env: HOOK_SECRET_OF_24_BYTES, headers: {A: "${HEADER}"}, timeout: 5s}
+callbacks: {url: "https://example.com/callbacks", secret: "${CALLBACK_SECRET}", old_secrets: ["${OLD_CALLBACK_SECRET}"]}
 agents:
   a:
     description: d
@@ -85,6 +86,9 @@ agents:
 		Name: "pager", URL: "https://example.com/value-of-HOOK_PATH", Secret: "value-of-HOOK_SECRET_OF_24_BYTES",
 		Headers: map[string]string{"A": "value-of-HEADER"}, On: []agent.Occasion{reagent.OnWaits, reagent.OnHeld, reagent.OnEnded}, Timeout: 5 * time.Second,
 	}, options.Notify[1])
+	require.Equal(t, reagent.Callbacks{
+		URL: "https://example.com/callbacks", Secret: "value-of-CALLBACK_SECRET", OldSecrets: []string{"value-of-OLD_CALLBACK_SECRET"},
+	}, *options.Callbacks)
 }
 
 // A worker without an agent that runs commands has no shell.

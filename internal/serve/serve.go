@@ -32,6 +32,9 @@ type Options struct {
 	// Stateful says which stateful MCP servers run here: "all", "none", or their names with commas between. Required, even
 	// without a stateful server.
 	Stateful string
+	// Listen is the address, as host:port, at which the worker accepts the results of external calls. "none" means that it accepts none.
+	// Defaults to callbacks.listen of the configuration.
+	Listen string
 	// Deployment is the name of the worker deployment. It is empty for a worker without a version.
 	Deployment string
 	// BuildID names the version within the worker deployment. It is empty for a worker without a version.
@@ -109,8 +112,8 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer w.close()
-	if err := w.worker.Start(); err != nil {
-		return fmt.Errorf("start the Temporal worker: %w", err)
+	if err := w.start(); err != nil {
+		return err
 	}
 	close(served)
 	fmt.Fprint(stdout, w.greeting())
@@ -125,7 +128,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		w.worker.Stop()
+		w.stop()
 	}()
 	select {
 	case <-stopped:

@@ -45,6 +45,7 @@ type agentWorker struct {
 	version   deployment
 	agents    *reagent.Plugin
 	worker    worker.Worker
+	callbacks *callbackServer // nil if this worker accepts no results by HTTP
 	// failed receives an error after which the worker cannot go on. It has room for one error.
 	failed chan error
 }
@@ -73,11 +74,20 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	if w.version, err = newDeployment(o); err != nil {
 		return err
 	}
+	listen, err := listenAddress(w.cfg.Callbacks, o.Listen)
+	if err != nil {
+		return err
+	}
 	if err := w.connect(ctx, o, log); err != nil {
 		return err
 	}
 	if err := w.version.look(ctx, w.temporal); err != nil {
 		return err
+	}
+	if listen != "" {
+		if w.callbacks, err = newCallbackServer(ctx, listen, *w.cfg.Callbacks, w.temporal, w.converter, log); err != nil {
+			return err
+		}
 	}
 	options, err := agentOptions(w.cfg, o)
 	if err != nil {
@@ -141,8 +151,26 @@ func (w *agentWorker) fail(err error) {
 	}
 }
 
-// close releases the MCP servers and the connection to Temporal. It does not stop the worker.
+// start starts the worker, and then accepts the results of external calls.
+func (w *agentWorker) start() error {
+	if err := w.worker.Start(); err != nil {
+		return fmt.Errorf("start the Temporal worker: %w", err)
+	}
+	if w.callbacks != nil {
+		w.callbacks.start(w.fail)
+	}
+	return nil
+}
+
+// stop stops the worker. Before that, it lets the results that are being given arrive, because they may need this worker.
+func (w *agentWorker) stop() {
+	w.callbacks.stop()
+	w.worker.Stop()
+}
+
+// close releases the address for callbacks, the MCP servers and the connection to Temporal. It does not stop the worker.
 func (w *agentWorker) close() {
+	w.callbacks.stop()
 	if w.agents != nil {
 		w.agents.Close()
 	}
@@ -170,6 +198,7 @@ func (w *agentWorker) greeting() string {
 	for _, source := range w.agents.Tools() {
 		fmt.Fprintf(&b, "Tools       %s\n", toolsText(source))
 	}
+	b.WriteString(callbacksText(w.cfg.Callbacks, w.callbacks))
 	for _, name := range slices.Sorted(maps.Keys(w.cfg.Agents)) {
 		fmt.Fprintf(&b, "Agent       %s\n", name)
 	}

@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/reagent-dev/reagent/callback"
+	agents "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/config"
+)
+
+const (
+	// callbackStop limits how long the end of the worker waits for results that are being given.
+	callbackStop = 5 * time.Second
+	// callbackHeaders, callbackRead, callbackWrite and callbackIdle are the time limits of the parts of a request.
+	callbackHeaders = 5 * time.Second
+	callbackRead    = 30 * time.Second
+	callbackWrite   = callbackRead + 2*callback.DefaultWait
+	callbackIdle    = time.Minute
+	// callbackHeaderBytes limits the headers of a request.
+	callbackHeaderBytes = 16 << 10
+)
+
+// listenAddress returns the address at which this worker accepts the results of external calls, and "" if it accepts none. `flag` is the
+// value of the flag --listen.
+func listenAddress(c *config.Callbacks, flag string) (string, error) {
+	switch {
+	case c == nil && flag != "" && flag != "none":
+		return "", errors.New("--listen needs callbacks with a url and a secret in the configuration")
+	case c == nil || flag == "none":
+		return "", nil
+	}
+	return cmp.Or(flag, c.Listen), nil
+}
+
+// callbackServer accepts the results of external calls by HTTP.
+type callbackServer struct {
+	listener net.Listener
+	server   *http.Server
+	path     string
+}
+
+// newCallbackServer listens at an address. Requests wait until [callbackServer.start]. The caller must call [callbackServer.stop].
+func newCallbackServer(
+	ctx context.Context, address string, c config.Callbacks, temporal client.Client, dc converter.DataConverter, log *slog.Logger,
+) (*callbackServer, error) {
+	secret, old, err := c.ResolveSecrets()
+	if err != nil {
+		return nil, fmt.Errorf("callbacks: %w", err)
+	}
+	handler, err := callback.New(agents.New(temporal, "").WithConverter(dc), callback.Options{Secret: secret, OldSecrets: old, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return nil, errors.New("callbacks.url is not a URL")
+	}
+	s := &callbackServer{path: strings.TrimRight(u.Path, "/")}
+	mux := http.NewServeMux()
+	mux.Handle(s.path+"/{token}", handler)
+	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
+		return nil, fmt.Errorf("accept the results of external calls at %s: %w: stop the other program, or choose another address with callbacks.listen or --listen (none: accept no results here)",
+			address, err)
+	}
+	s.server = &http.Server{
+		Handler: mux, ReadHeaderTimeout: callbackHeaders, ReadTimeout: callbackRead, WriteTimeout: callbackWrite, IdleTimeout: callbackIdle,
+		MaxHeaderBytes: callbackHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	return s, nil
+}
+
+// start begins to answer requests. It calls `fail` if that ends with an error.
+func (s *callbackServer) start(fail func(error)) {
+	go func() {
+		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			fail(fmt.Errorf("accept the results of external calls: %w", err))
+		}
+	}()
+}
+
+// stop accepts no further requests, and waits for those that are being answered, for a limited time. A second call has no effect. `s`
+// may be nil.
+func (s *callbackServer) stop() {
+	if s == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callbackStop)
+	defer cancel()
+	if s.server.Shutdown(ctx) != nil {
+		s.server.Close()
+	}
+	s.listener.Close() // Shutdown does not know it before start
+}
+
+// callbacksText returns the line of the greeting about callbacks; "" if there are none.
+func callbacksText(c *config.Callbacks, s *callbackServer) string {
+	switch {
+	case c == nil:
+		return ""
+	case s == nil:
+		return fmt.Sprintf("Callbacks   %s; this worker does not accept them\n", c.URL)
+	}
+	return fmt.Sprintf("Callbacks   %s, accepted here at http://%s%s\n", c.URL, s.listener.Addr(), s.path)
+}
