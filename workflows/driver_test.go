@@ -502,6 +502,57 @@ func TestDecisionIsTakenOnce(t *testing.T) {
 	}, b.transcript(t))
 }
 
+// While a run reads its state, it accepts every result. The first one for a call counts. The senders of all others get an error.
+func TestResultsBeforeTheStateAreCheckedLater(t *testing.T) {
+	b := newBench(t)
+	b.def.Tools = []agent.Tool{{Name: "deploy", Effect: agent.EffectExternal}}
+	b.model = replies(map[int]llm.Reply{3: llmtest.Say("done")})
+	s := agent.New("default-test-workflow-id", agent.Start{
+		Agent: "x", Mode: agent.Task, KeyVersion: agent.KeyVersion, Incarnation: "l", Message: &agent.InboxMessage{ID: "m", Text: "go"},
+	}, 0)
+	require.True(t, s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: b.def}))
+	s.Advance(0)
+	require.True(t, s.Apply(agent.ModelReplied{Key: s.Next().(agent.CallModel).Key, Reply: llmtest.Call(llmtest.ToolCall("1", "deploy", "{}"))}))
+	call := s.Pending()[0].Key
+	packed, err := protocol.Pack(s)
+	require.NoError(t, err)
+	sent := make(chan struct{})
+	b.RegisterActivityWithOptions(func(context.Context, protocol.ReadAgentInput) (protocol.Page, error) {
+		<-sent
+		return protocol.Page{Data: packed, Pages: 1}, nil
+	}, activity.RegisterOptions{Name: protocol.ReadAgent})
+	outcomes := make([]error, 3)
+	for i, d := range []agent.Decision{
+		{Key: "tool-0", Result: &agent.GivenResult{Content: "for no call"}},
+		{Key: call, Result: &agent.GivenResult{Content: "deployed"}},
+		{Key: call, Result: &agent.GivenResult{Content: "deployed twice"}},
+	} {
+		b.RegisterDelayedCallback(func() {
+			b.UpdateWorkflow(protocol.DecideUpdate, fmt.Sprint(i), &testsuite.TestUpdateCallback{
+				OnAccept:   func() {},
+				OnReject:   func(err error) { t.Errorf("%d: rejected: %v", i, err) },
+				OnComplete: func(_ any, err error) { outcomes[i] = err },
+			}, d)
+			if i == 2 {
+				close(sent)
+			}
+		}, time.Duration(i)*time.Millisecond)
+	}
+	b.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{
+		Agent: "x", Mode: agent.Task, KeyVersion: agent.KeyVersion, Incarnation: "l", From: &agent.RunRef{ID: "default-test-workflow-id", RunID: "earlier", Resume: true},
+	})
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, "tool: deployed", b.transcript(t)[2])
+	require.ErrorContains(t, outcomes[0], "no open call has this key")
+	require.NoError(t, outcomes[1])
+	require.ErrorContains(t, outcomes[2], "decided before")
+	for _, i := range []int{0, 2} {
+		var refused *temporal.ApplicationError
+		require.ErrorAs(t, outcomes[i], &refused)
+		require.Equal(t, protocol.Refused, refused.Type())
+	}
+}
+
 // open returns the calls that have no result.
 func (b *bench) open(t *testing.T) (calls []agent.Call) {
 	value, err := b.QueryWorkflow(protocol.PendingQuery)
