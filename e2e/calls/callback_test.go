@@ -207,5 +207,15 @@ func TestCallbackHoldsInEveryRun(t *testing.T) {
 		w.Finished(id, "done")
 		require.Equal(t, "tool: deployed", w.Show(id).Lines()[2])
 	}
+
+	// A fork makes the call again, as a call of its own.
+	fork := id + "-fork"
+	w.Must("fork", "--detach", id, "--at", "1", "--id", fork)
+	forkURL := far.url(fork)
+	require.NotEqual(t, url, forkURL)
+	far.postUntil(http.StatusOK, url, "deployed")
+	require.Len(t, inboxOf(w, fork), 1)
+	far.postUntil(http.StatusOK, forkURL, "deployed again")
+	w.Finished(fork, "done")
 	w.NothingTwice()
 }
