@@ -98,6 +98,10 @@ func TestEveryFieldIsRead(t *testing.T) {
 				Timeout: DefaultMCPTimeout,
 			},
 		},
+		Callbacks: &Callbacks{
+			URL: "https://agents.example.com/callbacks", Listen: "127.0.0.1:8090", Secret: "${CALLBACK_SECRET}",
+			OldSecrets: []string{"${file:testdata/valid/keys/callback}"},
+		},
 		Agents: map[string]Agent{
 			"assistant": {
 				Description:     "answers questions about the files",
