@@ -71,7 +71,7 @@ func newCallbackServer(
 	mux := http.NewServeMux()
 	mux.Handle(s.path+"/{token}", handler)
 	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
-		return nil, fmt.Errorf("accept the results of external calls at %s: %w: stop the other program, or choose another address with callbacks.listen or --listen (none: accept no results here)",
+		return nil, fmt.Errorf("callbacks: listen at %s: %w; choose another address with callbacks.listen or --listen, or accept no results here with --listen none",
 			address, err)
 	}
 	s.server = &http.Server{

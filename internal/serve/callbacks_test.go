@@ -38,8 +38,8 @@ func TestCallbacksAreServed(t *testing.T) {
 	require.Equal(t, "Callbacks   https://agents.example.com/callbacks/; this worker does not accept them\n", callbacksText(&c, nil))
 	require.Empty(t, callbacksText(nil, nil))
 	_, err = newCallbackServer(t.Context(), address, c, nil, nil, slog.Default())
-	require.ErrorContains(t, err, "accept the results of external calls at "+address)
-	require.ErrorContains(t, err, "address already in use: stop the other program, or choose another address")
+	require.ErrorContains(t, err, "callbacks: listen at "+address+": ")
+	require.ErrorContains(t, err, "address already in use; choose another address with callbacks.listen or --listen, or")
 	s.start(func(err error) { t.Errorf("failed: %v", err) })
 	for path, status := range map[string]int{"/callbacks/x": http.StatusUnauthorized, "/callbacks/": http.StatusNotFound, "/callbacks/x/y": http.StatusNotFound, "/": http.StatusNotFound} {
 		response, err := http.Post("http://"+address+path, "text/plain", strings.NewReader("done"))
