@@ -2,6 +2,7 @@ package agent
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -240,15 +241,24 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	return false
 }
 
+// latePrefix is the beginning of all IDs that lateID returns.
+const latePrefix = "late "
+
 // lateID returns the ID of the message with a late result (see [LateResult]) of the call with the given key. One call
 // may have two such messages. The first brings the failure of its sub-agent, the second the answer of the resumed
 // sub-agent. If `again` is true, lateID returns the ID of the second message. Both IDs contain a space. Therefore
 // they never equal the ID of a client's message.
 func lateID(call Key, again bool) string {
 	if again {
-		return "late " + string(call) + " resumed"
+		return latePrefix + string(call) + " resumed"
 	}
-	return "late " + string(call)
+	return latePrefix + string(call)
+}
+
+// BringsLateResult reports whether the message brings the late result of a call: see [LateResult]. Such a message has the role of a
+// user, but no user has written it.
+func (m Message) BringsLateResult() bool {
+	return m.Role == llm.User && strings.HasPrefix(string(m.Key), latePrefix)
 }
 
 // late returns the message with r, a late result of the call c: see [LateResult]. The message may enter the running

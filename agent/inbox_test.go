@@ -8,6 +8,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/payload"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // The limit applies to the size that Temporal stores, of text and images together.
@@ -61,4 +62,31 @@ func TestIDsOfClientsAndOfTheCoreNeverMeet(t *testing.T) {
 	for _, id := range []string{"", "late tool-1", "resume 1", "a\nb", "a\x00b", "a\u00a0b", strings.Repeat("a", agent.MaxIDBytes+1)} {
 		require.ErrorIs(t, agent.CheckMessage(agent.InboxMessage{ID: id, Text: "go"}), agent.ErrMessage, id)
 	}
+}
+
+// A message with a late result has the role of a user. A program that shows messages must not show it as the text of a person.
+func TestLateResultIsNoMessageOfAUser(t *testing.T) {
+	s := tree(agent.Limits{})
+	say(s, wanting("a task"))
+	key := s.Pending()[0].Child
+	s.Apply(agent.ChildInterrupted{Key: key, Why: "the wait was interrupted"})
+	s.Advance(0)
+	say(s, llm.Reply{Message: llm.Message{Content: "I wait."}})
+	s.Apply(agent.ChildFinished{Key: key, Result: agent.ChildAnswered("done", 0)})
+	s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "late-mail", Text: "go on"}})
+	s.Advance(0)
+	say(s, llm.Reply{Message: llm.Message{Content: "I have it."}})
+	s.Advance(0)
+	var users, late []string
+	for _, m := range s.Messages {
+		switch {
+		case m.BringsLateResult():
+			late = append(late, m.Content)
+		case m.Role == llm.User:
+			users = append(users, m.Content)
+		}
+	}
+	require.Equal(t, []string{"go", "go on"}, users)
+	require.Len(t, late, 1)
+	require.Contains(t, late[0], "done")
 }
