@@ -115,6 +115,9 @@ type StartOptions struct {
 	Mode agent.Mode
 	// Message is the first message to the agent. The mode [agent.Task] requires a message or images.
 	Message string
+	// MessageID is the ID of this message: see [Message]. Empty means a new ID. After an error of [Client.Start], it is not known
+	// whether the agent was started. A program that then sends the message with the same ID sends it once in any case.
+	MessageID string
 	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL,
 	// or a data:image/ URL. All data: URLs together have at most [agent.MaxImageBytes] bytes. [agent.CheckMessage] checks
 	// these limits.
@@ -206,7 +209,7 @@ func (o StartOptions) start() (agent.Start, error) {
 		return in, nil
 	}
 	var err error
-	in.Message, err = newMessage(agent.InboxMessage{Text: o.Message, Images: o.Images, PartialText: o.PartialText})
+	in.Message, err = newMessage(agent.InboxMessage{ID: o.MessageID, Text: o.Message, Images: o.Images, PartialText: o.PartialText})
 	return in, err
 }
 
@@ -244,9 +247,10 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	return s.Messages[0].Content == o.Message && slices.Equal(images, o.Images), nil
 }
 
-// newMessage returns a copy of a message with a new ID. It returns an error if [agent.CheckMessage] finds the copy invalid.
+// newMessage returns a copy of a message. If the message has no ID, the copy has a new one. newMessage returns an error if
+// [agent.CheckMessage] finds the copy invalid.
 func newMessage(m agent.InboxMessage) (*agent.InboxMessage, error) {
-	m.ID = uuid.NewString()
+	m.ID = cmp.Or(m.ID, uuid.NewString())
 	return &m, agent.CheckMessage(m)
 }
 
