@@ -25,17 +25,20 @@ func newChat(g *globals) *cobra.Command {
 starts a new agent. With the ID of an agent, chat shows what was said and goes on. With
 -a and an ID that no agent has, the new agent gets this ID.
 
-The text of a reply is shown while it grows. Calls are folded to a line each; Ctrl-O
-shows them in full. Calls that wait for an approval are shown with their arguments: y
-approves, n denies with a reason, a approves all later calls of the tool by this agent,
-too. The next message answers a question of the agent. Esc interrupts. /help shows all
-keys and commands.
+The text of a reply is shown while it grows. Calls are folded to a line each. Tab selects
+a call, and Enter shows it in full; Ctrl-O shows all of them. Calls that wait for an
+approval are shown with their arguments: y approves, n denies with a reason, a approves
+all later calls of the tool by this agent, too; /approve and /deny take the options of
+"starter approve" and "starter deny". The next message answers a question of the agent.
+/ask asks the agent aside, while it works. Esc interrupts. Ctrl-Z suspends the chat.
+/help shows all keys and commands.
 
 The agent runs on Temporal and on the workers. Ctrl-C twice detaches, and the agent goes
 on; chat with its ID comes back to it.
 
-If standard input or output is no terminal, or TERM is dumb, chat reads a message from
-each line and prints the answer, without control sequences. NO_COLOR turns off colours.`,
+If standard input or output is no terminal, or TERM is dumb, chat reads a message or a
+command from each line and prints the answer, without control sequences. A line that
+begins with two slashes is a message with one. NO_COLOR turns off colours.`,
 		Example: `  starter chat -a assistant
   starter chat talk
   starter chat -a assistant talk

@@ -19,6 +19,9 @@ type Agents interface {
 	Tree(ctx context.Context, id string) ([]client.Entry, error)
 	Pending(ctx context.Context, id string) ([]client.Waits, error)
 	Decide(ctx context.Context, w client.Waits, d agent.Decision) error
+	Permissions(ctx context.Context, id string) ([]agent.Permission, error)
+	Revoke(ctx context.Context, id string, key agent.Key) error
+	Aside(ctx context.Context, id, question string) (string, error)
 	Interrupt(ctx context.Context, id string) error
 	Fork(ctx context.Context, id string, o client.ForkOptions) (client.Started, error)
 	AskPartialText(ctx context.Context, id string, d time.Duration) error

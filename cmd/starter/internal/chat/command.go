@@ -2,114 +2,136 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-const helpText = `Enter sends, Ctrl-J begins a new line. A message to an agent that works steers it; a message to an agent that asks is the answer.
+// keysText lists the keys of the chat on a terminal.
+const keysText = `Enter sends; Ctrl-J, Alt-Enter or Shift-Enter begins a new line. A message to an agent that works steers it; a message to an agent that asks is the answer.
 Esc      interrupts the agent
-Ctrl-O   shows calls, results, sub-agents and reasoning in full, and hides them again
+Tab      selects a call, from the newest to older ones; Shift-Tab goes back. Enter shows the selected call in full, and folds it again
+Ctrl-O   shows all calls, results, sub-agents and reasoning in full, and hides them again
 PgUp/PgDn scroll; Up brings back earlier messages; Ctrl-L draws the screen again
-Ctrl-C   twice detaches: the agent goes on
+Ctrl-C   twice detaches: the agent goes on. Ctrl-Z suspends this program; fg of the shell brings it back
 y n a    approve a call, deny it with a reason, or approve it and all later calls of this tool by this agent
-/approve approves everything that waits for an approval
-/fork N  goes on in a new agent that keeps the first N messages; without N it keeps all (Ctrl-O shows the numbers)
-/model   the model in use       /cost  tokens and cost       /help  this text
+`
+
+// commandsText lists the commands of a chat.
+const commandsText = `/ask QUESTION   asks the agent aside, while it works. Question and answer are not part of the conversation; their tokens and cost count
+/approve [CALL] approves the call that waits. CALL is its name, if several wait; --all approves them all. --for-agent approves all later calls of this tool by this agent, --for-agent-call those with the same arguments, and --arguments JSON replaces the arguments
+/deny [CALL] [REASON] denies the call that waits, or with --all all of them. The model reads the reason
+/permissions    lists what --for-agent has approved; /revoke [NAME...] revokes it, without a name all of it
+/interrupt      interrupts the agent
+/fork [N]       goes on in a new agent that keeps the first N messages; without N it keeps all
+/model          the model in use
+/cost           tokens and cost
+/quit           detaches: the agent goes on
+/help           this text
 A message that begins with two slashes is sent with one.`
 
-// commandOf returns the fields of a command such as "/fork 3". The second result is false if the text is a message.
-func commandOf(text string) ([]string, bool) {
-	if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") || strings.Contains(text, "\n") {
-		return nil, false
-	}
-	return strings.Fields(text), true
+// command is what a person types instead of a message, such as "/deny 3f2a91c4 too expensive".
+type command struct {
+	// name is the first word, such as "/deny".
+	name string
+	// rest is the text after it, without white space at its ends.
+	rest string
 }
 
-// command carries out a command of the person.
-func (m *model) command(words []string) tea.Cmd {
-	m.up = 0
-	switch words[0] {
-	case "/help":
-		m.note(helpText)
-	case "/model":
-		m.note(m.modelText())
-	case "/cost":
-		m.note(m.costText())
-	case "/approve":
-		return m.approveAll()
-	case "/fork":
-		at := 0
-		if len(words) > 1 {
-			var err error
-			if at, err = strconv.Atoi(words[1]); err != nil || at < 1 || len(words) > 2 {
-				m.note("/fork takes the number of messages that the fork keeps, such as /fork 4.")
-				return nil
-			}
-		}
-		if !m.started {
-			m.note("There is nothing to fork yet.")
-			return nil
-		}
-		return m.fork(at)
-	default:
-		m.note("There is no command " + printable.Name(words[0]) + "; /help lists them. To send this as a message, begin it with two slashes.")
+// commandOf returns the command in a text. The second result is false if the text is a message. A text of several lines is a message,
+// unless the command takes a text.
+func commandOf(text string) (command, bool) {
+	if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") {
+		return command{}, false
 	}
-	return nil
+	name, _, _ := strings.Cut(strings.ReplaceAll(strings.TrimSpace(text), "\n", " "), " ")
+	c := command{name, strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(text), name))}
+	takesText := slices.Contains([]string{"/ask", "/approve", "/deny"}, c.name)
+	return c, takesText || !strings.Contains(strings.TrimSpace(text), "\n")
 }
 
-// approveAll approves all calls on the screen that wait for an approval.
-func (m *model) approveAll() tea.Cmd {
-	var all []tea.Cmd
-	for _, w := range m.waits {
-		if w.Call.WaitsFor() == client.WaitsForApproval {
-			all = append(all, m.approve(w, false))
-		}
-	}
-	if len(all) == 0 {
-		m.note("Nothing waits for an approval.")
-	}
-	return tea.Batch(all...)
-}
-
-// modelText names the models of the agent.
-func (m *model) modelText() string {
-	if len(m.snap.Models) == 0 {
-		return "The model is not known yet."
-	}
-	first := m.snap.Models[0]
-	text := fmt.Sprintf("The model is %s (%s)", printable.Name(first.Name), printable.Name(first.Model))
-	for i, spare := range m.snap.Models[1:] {
-		text += ", then "
-		if i == 0 {
-			text = strings.TrimSuffix(text, ", then ") + "; if it does not reply, "
-		}
-		text += fmt.Sprintf("%s (%s)", printable.Name(spare.Name), printable.Name(spare.Model))
-	}
-	return text + fmt.Sprintf(". To change it, change the configuration, restart the worker, and run `starter reload %s`.", printable.Name(m.id))
-}
-
-// costText says what the agent has used.
-func (m *model) costText() string {
-	u := m.snap.Usage
-	all := u.Spent()
-	text := fmt.Sprintf("%d model calls, %d tool calls; with sub-agents that have ended %s tokens in (%s of them from a cache) and %s out",
-		u.ModelCalls, u.ToolCalls, grouped(all.InputTokens), grouped(all.CachedTokens), grouped(all.OutputTokens))
-	if all.Cost != 0 {
-		return text + "; cost " + all.Cost.String() + "."
-	}
-	return text + "; the cost is unknown, because the models have no prices in the configuration."
-}
-
-// grouped writes a number with commas between groups of three digits.
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
+// messageOf returns the message for a text that is no command. Two slashes begin a message that begins with one.
+func messageOf(text string) string {
+	if strings.HasPrefix(text, "//") {
+		return text[1:]
 	}
 	return text
+}
+
+// unknownText says that there is no such command.
+func (c command) unknownText() string {
+	return "There is no command " + printable.Name(c.name) + "; /help lists them. To send this as a message, begin it with two slashes."
+}
+
+// forkPoint returns the number of messages that a fork keeps; 0 means all.
+func (c command) forkPoint() (int, error) {
+	if c.rest == "" {
+		return 0, nil
+	}
+	at, err := strconv.Atoi(c.rest)
+	if err != nil || at < 1 {
+		return 0, fmt.Errorf("/fork takes the number of messages that the fork keeps, such as /fork 4")
+	}
+	return at, nil
+}
+
+// command carries out a command of the person. If it cannot be carried out as it was typed, it returns an error, and the person can
+// correct it.
+func (m *model) command(c command) (tea.Cmd, error) {
+	m.up = 0
+	switch c.name {
+	case "/help":
+		m.note(keysText + commandsText)
+		return nil, nil
+	case "/model":
+		m.note(modelText(m.id, m.snap))
+		return nil, nil
+	case "/quit":
+		return tea.Quit, nil
+	}
+	if !c.needsAgent() {
+		return nil, fmt.Errorf("%s", c.unknownText())
+	}
+	if !m.started {
+		return nil, fmt.Errorf("there is no agent yet: the first message starts it")
+	}
+	switch c.name {
+	case "/approve", "/deny":
+		all, err := verdictsOf(c, m.waits)
+		if err != nil {
+			return nil, err
+		}
+		var decide []tea.Cmd
+		for _, v := range all {
+			decide = append(decide, m.decide(v))
+		}
+		return tea.Batch(decide...), nil
+	case "/ask":
+		if c.rest == "" {
+			return nil, fmt.Errorf("/ask takes a question, such as /ask What are you doing?")
+		}
+		return m.ask(c.rest), nil
+	case "/cost":
+		return m.cost(), nil
+	case "/permissions":
+		return m.permissions(), nil
+	case "/revoke":
+		return m.revoke(strings.Fields(c.rest)), nil
+	case "/interrupt":
+		return m.interrupt(), nil
+	}
+	at, err := c.forkPoint()
+	if err != nil {
+		return nil, err
+	}
+	return m.fork(at), nil
+}
+
+// needsAgent reports whether the command is one for an agent that exists.
+func (c command) needsAgent() bool {
+	return slices.Contains([]string{"/ask", "/approve", "/deny", "/cost", "/permissions", "/revoke", "/interrupt", "/fork"}, c.name)
 }

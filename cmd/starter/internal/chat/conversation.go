@@ -111,7 +111,7 @@ func (c *conversation) add(m agent.Message, index int) {
 	ids := m.ToolCalls
 	for _, it := range itemsOf(m, index) {
 		c.items = append(c.items, it)
-		if it.kind == callItem {
+		if it.kind == callItem && len(ids) > 0 {
 			c.calls[ids[0].ID] = it
 			ids = ids[1:]
 		}
@@ -134,6 +134,11 @@ func (c *conversation) rewind(index int) {
 // note adds a text of this program.
 func (c *conversation) note(text string) {
 	c.items = append(c.items, &item{kind: noteItem, index: -1, text: text})
+}
+
+// trouble adds a text of this program, and the error that it is about.
+func (c *conversation) trouble(text string, err error) {
+	c.items = append(c.items, &item{kind: noteItem, index: -1, text: text, result: err.Error()})
 }
 
 // refreshed takes the result of a [model.refresh].
@@ -178,6 +183,17 @@ func (c *conversation) question() *client.Waits {
 		return w
 	}
 	return nil
+}
+
+// severalApprovals reports whether several calls wait for an approval, so that a command must name one.
+func (c *conversation) severalApprovals() bool {
+	n := 0
+	for i := range c.waits {
+		if c.waits[i].Call.WaitsFor() == client.WaitsForApproval {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // decided removes a call on which somebody has decided.

@@ -25,18 +25,18 @@ const (
 	batch = 500
 )
 
-// follow watches the agent. The events come one after the other: each has the command for the next one.
-func (m *model) follow() tea.Cmd {
-	ctx, stop := context.WithCancel(m.ctx)
-	m.stop = stop
-	type report struct {
-		p   client.Progress
-		err error
-	}
-	reports, agents, id, attached := make(chan report, batch), m.o.Agents, m.id, m.attached
+// report is what the watch of an agent yields.
+type report struct {
+	p   client.Progress
+	err error
+}
+
+// watch watches an agent from a message on. The channel is closed when the watch has ended. It ends with ctx.
+func watch(ctx context.Context, agents Agents, id string, from int) <-chan report {
+	reports := make(chan report, batch)
 	go func() {
 		defer close(reports)
-		for p, err := range agents.Watch(ctx, id, 0) {
+		for p, err := range agents.Watch(ctx, id, from) {
 			select {
 			case reports <- report{p, err}:
 			case <-ctx.Done():
@@ -44,6 +44,14 @@ func (m *model) follow() tea.Cmd {
 			}
 		}
 	}()
+	return reports
+}
+
+// follow watches the agent. The events come one after the other: each has the command for the next one.
+func (m *model) follow() tea.Cmd {
+	ctx, stop := context.WithCancel(m.ctx)
+	m.stop = stop
+	reports, attached := watch(ctx, m.o.Agents, m.id, 0), m.attached
 	var next func() tea.Msg
 	next = func() tea.Msg {
 		msg := progressMsg{attached: attached, more: next}
@@ -64,7 +72,8 @@ func (m *model) follow() tea.Cmd {
 }
 
 // send sends the first message of the outbox that the agent does not have yet. It sends one at a time, so that the order stays. The
-// first message starts the agent if it does not exist.
+// first message starts the agent if it does not exist. If it is not known whether a start has arrived, the next one finds the agent, and
+// the message is sent with the same ID, so that the agent takes it once.
 func (m *model) send() tea.Cmd {
 	var out *outgoing
 	for _, o := range m.outbox {
@@ -80,7 +89,7 @@ func (m *model) send() tea.Cmd {
 	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
 	if !m.started {
 		o := *m.o.Start
-		o.ID, o.Message, o.PartialText = id, out.text, true
+		o.ID, o.Message, o.MessageID, o.PartialText = id, out.text, out.id, true
 		return func() tea.Msg {
 			started, err := agents.Start(ctx, o)
 			return startedMsg{out, started, err}
@@ -157,16 +166,20 @@ func (m *model) poll() tea.Cmd {
 }
 
 // decide sends a decision on a call.
-func (m *model) decide(w client.Waits, d agent.Decision, done string) tea.Cmd {
+func (m *model) decide(v verdict) tea.Cmd {
 	ctx, agents, attached := m.ctx, m.o.Agents, m.attached
 	m.ready, m.nextReady = "", "" // if the decision fails, the person can decide again
 	return func() tea.Msg {
-		err := reach(ctx, agents, w.AgentID)
-		if err == nil {
-			err = agents.Decide(ctx, w, d)
-		}
-		return decidedMsg{attached, w.Call.Key, done, err}
+		return decidedMsg{attached, v, v.deliver(ctx, agents)}
 	}
+}
+
+// deliver sends the decision.
+func (v verdict) deliver(ctx context.Context, agents Agents) error {
+	if err := reach(ctx, agents, v.on.AgentID); err != nil {
+		return err
+	}
+	return agents.Decide(ctx, v.on, v.decision)
 }
 
 // interrupt stops the running turn.

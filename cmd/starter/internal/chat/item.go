@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,10 +28,13 @@ var (
 type itemKind int
 
 const (
-	userItem  itemKind = iota // a message of the person
-	replyItem                 // the text of a reply of the model
-	callItem                  // a call of a tool or sub-agent, with its result
-	noteItem                  // a text of this program or of the agent itself
+	userItem   itemKind = iota // a message of the person
+	replyItem                  // the text of a reply of the model
+	callItem                   // a call of a tool or sub-agent, with its result
+	noticeItem                 // a text that the agent has put into the transcript itself
+	asideItem                  // a question aside, with its answer
+	noteItem                   // a text of this program
+	anyItem                    // no kind; it stands for all of them
 )
 
 // item is one part of the conversation on the screen.
@@ -42,13 +46,18 @@ type item struct {
 	// reasoning is the reasoning of a reply.
 	reasoning string
 
+	// result is the result of a call, the answer to a question aside, or the error that a text of this program is about. failed
+	// says that a question aside has no answer.
+	result, failed string
 	// The other fields are those of a call. took is empty if the duration is not known.
-	name, arguments, result, took string
-	asked                         int64
-	done                          bool
-	decider                       *agent.Decider
+	name, arguments, took string
+	asked                 int64
+	done                  bool
+	decider               *agent.Decider
 	// output is the end of what the tool has reported so far. It is shown only until the call has ended.
 	output string
+	// flipped shows the call in full if the others are folded, and folds it if they are not.
+	flipped bool
 
 	// drawn are the lines for the width and the form in drawnFor.
 	drawn    []string
@@ -59,6 +68,7 @@ type item struct {
 type form struct {
 	width    int
 	expanded bool
+	selected bool
 	done     bool
 	output   string
 }
@@ -71,46 +81,67 @@ func (it *item) finish(m agent.Message) {
 	}
 }
 
-// lines returns the lines of an item. A call has one line, or its whole arguments and result if expanded is true.
-func (it *item) lines(md *markdown, width int, expanded bool) []string {
-	want := form{width, expanded, it.done, it.output}
+// lines returns the lines of an item. A call has one line, or its whole arguments and result if it is expanded.
+func (it *item) lines(md *markdown, width int, expanded, selected bool) []string {
+	want := form{width, expanded != it.flipped, selected, it.done, it.output}
 	if it.drawnFor != want {
-		it.drawn, it.drawnFor = it.draw(md, width, expanded), want
+		it.drawn, it.drawnFor = it.draw(md, want), want
 	}
 	return it.drawn
 }
 
-func (it *item) draw(md *markdown, width int, expanded bool) []string {
+// draw returns the lines of an item. Only texts of this program and of the person begin in the first column. So no text of a model or
+// a tool looks like a question of this program, or like a message of the person.
+func (it *item) draw(md *markdown, f form) []string {
 	switch it.kind {
 	case userItem:
 		lines := []string{""}
-		if expanded && it.index > 0 {
-			lines = append(lines, faint.Render(fmt.Sprintf("/fork %d goes back to here", it.index)))
+		if f.expanded && it.index > 0 {
+			lines = append(lines, faint.Render(cut(fmt.Sprintf("/fork %d goes back to here", it.index), f.width)))
 		}
-		return append(lines, styled(indented("> ", it.text, width), bold)...)
+		return append(lines, styled(marked("> ", it.text, f.width), bold)...)
 	case replyItem:
 		lines := []string{""}
-		if expanded && it.reasoning != "" {
-			lines = append(lines, styled(indented("  ", it.reasoning, width), faint)...)
+		if f.expanded && it.reasoning != "" {
+			lines = append(lines, styled(indented("  ", it.reasoning, f.width), faint)...)
 		}
-		return append(lines, md.render(it.text, width)...)
+		return append(lines, foreign(md, it.text, f.width)...)
 	case callItem:
-		if expanded {
-			return append(it.unfolded(width), it.running(width)...)
+		if f.expanded {
+			return append(it.unfolded(f), it.running(f.width)...)
 		}
-		return append([]string{it.folded(width)}, it.running(width)...)
+		return append([]string{it.folded(f)}, it.running(f.width)...)
+	case noticeItem:
+		return append([]string{""}, styled(indented("  ", it.text, f.width), faint)...)
+	case asideItem:
+		return it.drawAside(md, f.width)
 	}
-	return append([]string{""}, styled(indented("", it.text, width), faint)...)
+	lines := append([]string{""}, styled(hanging(it.text, f.width), faint)...)
+	if it.result != "" {
+		lines = append(lines, styled(indented("  ", it.result, f.width), faint)...)
+	}
+	return lines
 }
 
 // folded returns a call as one line.
-func (it *item) folded(width int) string {
-	line := "▸ " + accent.Render(printable.Line(it.name, 100)) + " " + printable.Line(it.arguments, 400)
+func (it *item) folded(f form) string {
+	line := f.mark("▸ ") + accent.Render(printable.Line(it.name, 100))
+	if it.arguments != "" {
+		line += " " + printable.Line(it.arguments, 400)
+	}
 	if !it.done {
-		return cut(line+" …", width)
+		return cut(line+" …", f.width)
 	}
 	// Half of the line is for the result, because long arguments would hide it.
-	return cut(cut(line, max(width/2, width-ansi.StringWidth(it.outcome())-3))+" → "+it.outcome(), width)
+	return cut(cut(line, max(f.width/2, f.width-ansi.StringWidth(it.outcome())-3))+" → "+it.outcome(), f.width)
+}
+
+// mark returns the mark before a call.
+func (f form) mark(mark string) string {
+	if f.selected {
+		return urgent.Render("» ")
+	}
+	return mark
 }
 
 // outputLines is the number of lines that are shown of the output of a running tool.
@@ -131,19 +162,35 @@ func (it *item) running(width int) []string {
 // outcome returns the result of a call as one line.
 func (it *item) outcome() string { return printable.Line(it.result, 400) + it.took }
 
+// maxResult is the number of bytes at the beginning and at the end of a result that are shown. Breaking a result of a megabyte into
+// lines would stop the chat for seconds.
+const maxResult = 30_000
+
 // unfolded returns a call with its whole arguments and result.
-func (it *item) unfolded(width int) []string {
-	lines := []string{cut("▾ "+accent.Render(printable.Line(it.name, 100))+it.took, width)}
-	lines = append(lines, exactly(it.arguments, width)...)
+func (it *item) unfolded(f form) []string {
+	lines := []string{cut(f.mark("▾ ")+accent.Render(printable.Line(it.name, 100))+it.took, f.width)}
+	if it.arguments != "" {
+		lines = append(lines, exactly(it.arguments, f.width)...)
+	}
 	if d := it.decider; d != nil {
 		verb := "approved"
 		if d.Denied {
 			verb = "denied"
 		}
-		lines = append(lines, faint.Render(cut("  "+verb+" by "+printable.Name(d.By), width)))
+		lines = append(lines, faint.Render(cut("  "+verb+" by "+printable.Name(d.By), f.width)))
 	}
-	if it.done {
-		lines = append(lines, indented("  → ", it.result, width)...)
+	if !it.done {
+		return lines
+	}
+	begin, end := it.result, ""
+	if len(it.result) > 2*maxResult {
+		begin, end = strings.ToValidUTF8(it.result[:maxResult], ""), strings.ToValidUTF8(it.result[len(it.result)-maxResult:], "")
+	}
+	lines = append(lines, indented("  → ", begin, f.width)...)
+	if end != "" {
+		left := fmt.Sprintf("%s bytes are left out here; `starter show --json` prints them.", grouped(len(it.result)-len(begin)-len(end)))
+		lines = append(lines, styled(indented("  ", left, f.width), faint)...)
+		lines = append(lines, indented("    ", end, f.width)...)
 	}
 	return lines
 }
@@ -160,20 +207,51 @@ func pretty(arguments string) string {
 // indented returns the lines of a text of unknown origin. The first line begins with a prefix, and the others with spaces.
 func indented(prefix, text string, width int) []string {
 	room := max(1, width-ansi.StringWidth(prefix))
-	return prefixed(prefix, wrap(strings.TrimRight(printable.Text(text), "\n"), room))
+	return prefixed(prefix, wrap(strings.TrimRight(printable.Text(text), "\n"), room), strings.Repeat(" ", ansi.StringWidth(prefix)))
+}
+
+// foreign returns the lines of a Markdown text of a model. They are indented: see [item.draw].
+func foreign(md *markdown, text string, width int) []string {
+	return within("  ", width, func(room int) []string { return md.render(text, room) })
+}
+
+// within returns lines that are drawn for the room after an indentation.
+func within(indent string, width int, draw func(room int) []string) []string {
+	lines := slices.Clone(draw(max(1, width-len(indent))))
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = indent + line
+		}
+	}
+	return lines
+}
+
+// marked returns the lines of a text, each with the same mark before it.
+func marked(mark, text string, width int) []string {
+	lines := wrap(strings.TrimRight(printable.Text(text), "\n"), max(1, width-len(mark)))
+	for i, line := range lines {
+		lines[i] = mark + line
+	}
+	return lines
+}
+
+// hanging returns the lines of a text. All lines except for the first one are indented, so that no name in the text begins a line.
+func hanging(text string, width int) []string {
+	const indent = "  "
+	return prefixed("", wrap(strings.TrimRight(printable.Text(text), "\n"), max(1, width-len(indent))), indent)
 }
 
 // exactly returns the lines of arguments, on which a person decides. Every character is shown.
 func exactly(arguments string, width int) []string {
 	const prefix = "    "
-	return prefixed(prefix, hardWrap(printable.Text(pretty(arguments)), width-len(prefix)))
+	return prefixed(prefix, hardWrap(printable.Text(pretty(arguments)), width-len(prefix)), prefix)
 }
 
-// prefixed puts a prefix before the first line, and as many spaces before the others.
-func prefixed(prefix string, lines []string) []string {
+// prefixed puts a prefix before the first line, and an indentation before the others.
+func prefixed(prefix string, lines []string, indent string) []string {
 	for i, line := range lines {
 		if i > 0 {
-			prefix = strings.Repeat(" ", ansi.StringWidth(prefix))
+			prefix = indent
 		}
 		lines[i] = prefix + line
 	}
@@ -195,7 +273,9 @@ func cut(line string, width int) string { return ansi.Truncate(line, max(1, widt
 func itemsOf(m agent.Message, index int) []*item {
 	switch {
 	case m.Notice:
-		return []*item{{kind: noteItem, index: index, text: m.Content}}
+		return []*item{{kind: noticeItem, index: index, text: m.Content}}
+	case m.BringsLateResult():
+		return []*item{{kind: callItem, index: index, name: "late result", result: m.Content, done: true}}
 	case m.Role == llm.User:
 		return []*item{{kind: userItem, index: index, text: m.Content + imagesText(len(m.Parts))}}
 	}

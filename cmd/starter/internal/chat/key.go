@@ -7,7 +7,6 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 // key takes a key of the person.
@@ -25,7 +24,13 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 	case "enter":
 		return m.enter()
 	case "ctrl+o":
-		m.expanded = !m.expanded
+		m.expandAll()
+	case "ctrl+z":
+		return tea.Suspend
+	case "tab", "alt+up", "shift+tab", "alt+down":
+		if m.input.Value() == "" {
+			m.choose(name == "tab" || name == "alt+up")
+		}
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "pgup":
@@ -51,11 +56,15 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 func (m *model) write(msg tea.Msg) tea.Cmd {
 	var cmd tea.Cmd
 	m.input, cmd = m.input.Update(msg)
+	if m.input.Value() != "" {
+		m.selected = nil // Enter sends the text
+	}
 	return cmd
 }
 
-// escape leaves the denial, or interrupts the agent.
+// escape leaves the denial, or interrupts the agent. It also ends the selection of a call.
 func (m *model) escape() tea.Cmd {
+	m.selected = nil
 	switch {
 	case m.denying != nil:
 		m.denying = nil
@@ -68,26 +77,32 @@ func (m *model) escape() tea.Cmd {
 
 // enter sends what the person has typed.
 func (m *model) enter() tea.Cmd {
-	text := m.input.Value()
+	text := m.typed()
 	if w := m.denying; w != nil {
 		m.denying = nil
 		m.input.Reset()
-		return m.decide(*w, agent.Decision{Reason: strings.TrimSpace(text)}, "Denied "+printable.Name(w.Call.Name)+".")
+		return m.decide(verdict{*w, agent.Decision{Reason: strings.TrimSpace(text)}})
 	}
 	if strings.TrimSpace(text) == "" {
+		m.flip()
 		return nil
 	}
 	m.recalled = 0
 	m.input.Reset()
-	if command, ok := commandOf(text); ok {
-		return m.command(command)
+	if c, ok := commandOf(text); ok {
+		cmd, err := m.command(c)
+		if err != nil {
+			m.input.SetValue(m.pasted(text))
+			m.note("Not done: " + err.Error() + ".")
+		}
+		return cmd
 	}
 	if m.status.Ended() {
-		m.input.SetValue(text)
+		m.input.SetValue(m.pasted(text))
 		m.note(m.endText())
 		return nil
 	}
-	m.say(strings.TrimPrefix(text, "/")) // two slashes begin a message that begins with one
+	m.say(messageOf(text))
 	return nil
 }
 
@@ -100,17 +115,11 @@ func (m *model) decideByKey(w client.Waits, name string) tea.Cmd {
 		m.denying = &w
 		return nil
 	}
-	return m.approve(w, name == "a")
-}
-
-// approve lets a call run, and if all is true also the later calls of the same tool by the same agent.
-func (m *model) approve(w client.Waits, all bool) tea.Cmd {
-	d, done := agent.Decision{Approve: true}, "Approved "+printable.Name(w.Call.Name)+"."
-	if all {
+	d := agent.Decision{Approve: true}
+	if name == "a" {
 		d.Remember = agent.RememberTool
-		done = "Approved " + printable.Name(w.Call.Name) + " and its later calls by agent " + printable.Name(w.AgentID) + "; `starter permissions` revokes that."
 	}
-	return m.decide(w, d, done)
+	return m.decide(verdict{w, d})
 }
 
 // recall puts an earlier message of the person into the input. It does so only if the input is empty or has an earlier message, so
@@ -127,12 +136,12 @@ func (m *model) recall(name string) bool {
 	m.recalled = n
 	m.input.Reset()
 	if n > 0 {
-		m.input.SetValue(texts[len(texts)-n])
+		m.input.SetValue(m.pasted(texts[len(texts)-n]))
 	}
 	return true
 }
 
 // scroll moves the screen up by a number of lines, or down if it is negative.
 func (m *model) scroll(lines int) {
-	m.up = max(0, min(m.up+lines, len(m.body(1<<30))-m.room()))
+	m.up = max(0, min(m.up+lines, m.total()-m.room()))
 }

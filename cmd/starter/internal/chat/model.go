@@ -31,13 +31,18 @@ type model struct {
 	stop context.CancelFunc
 	conversation
 
-	md            markdown
+	md markdown
+	// growing has the lines of the reply that the model writes now, and arguments those of the calls that wait for an approval.
+	growing       memo
+	arguments     map[agent.Key]*memo
 	input         textarea.Model
 	width, height int
 	// up is the number of lines by which the user has scrolled up. At 0, the screen shows the newest lines.
 	up int
 	// expanded shows calls, sub-agents and reasoning in full.
 	expanded bool
+	// selected is the call that Enter shows in full or folds; nil if there is none.
+	selected *item
 	// leaving says that the last key was Ctrl-C.
 	leaving bool
 	// denying is the call for whose denial the person types the reason; nil if there is none.
@@ -46,6 +51,8 @@ type model struct {
 	ready, nextReady agent.Key
 	// recalled is the number of the earlier message that is in the input, counted from the newest; 0 means none.
 	recalled int
+	// pastes are the long texts that were pasted: see [model.pasted].
+	pastes []string
 	// failed is a message that was not delivered. If the person sends the same text again, it has the same ID, so that the agent
 	// takes it only once.
 	failed outgoing
@@ -91,7 +98,8 @@ func (m *model) attach(id string, started bool) {
 	m.id, m.started, m.stop = id, started, func() {}
 	m.attached++
 	m.conversation = conversation{calls: map[string]*item{}, now: m.now}
-	m.up, m.denying, m.ready, m.nextReady = 0, nil, "", ""
+	m.growing, m.arguments = memo{}, map[agent.Key]*memo{}
+	m.up, m.selected, m.denying, m.ready, m.nextReady = 0, nil, nil, "", ""
 	m.sending, m.refreshing, m.stale, m.own, m.asked = false, false, false, false, time.Time{}
 }
 
@@ -141,8 +149,7 @@ type (
 	// decidedMsg says that a decision was delivered.
 	decidedMsg struct {
 		attached int
-		key      agent.Key
-		done     string
+		verdict  verdict
 		err      error
 	}
 	// readyMsg lets the keys decide on a call.
@@ -154,6 +161,8 @@ type (
 		started client.Started
 		err     error
 	}
+	// startAgainMsg asks for another start of the agent.
+	startAgainMsg struct{}
 	// tickMsg comes each second while the agent works.
 	tickMsg time.Time
 )
@@ -162,7 +171,7 @@ type (
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	before := m.scrolledLines()
 	cmd := m.update(msg)
-	if before > 0 {
+	if _, key := msg.(tea.KeyPressMsg); before > 0 && !key {
 		m.up = max(0, m.up+m.scrolledLines()-before) // what the person reads stays where it is
 	}
 	return m, tea.Batch(cmd, m.send(), m.refresh(), m.makeReady(), m.tick())
@@ -177,7 +186,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:
-		m.leaving = false
+		m.leaving, m.recalled = false, 0
+		msg.Content = m.pasted(msg.Content)
 		return m.write(msg)
 	case progressMsg:
 		return m.progress(msg)
@@ -215,6 +225,18 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.report(msg.err)
 	case forkedMsg:
 		return m.forked(msg)
+	case askedMsg:
+		m.answered(msg)
+	case toldMsg:
+		switch {
+		case msg.attached != m.attached:
+		case msg.err != nil:
+			m.report(msg.err)
+		default:
+			m.note(msg.text)
+		}
+	case startAgainMsg:
+		m.sending = false
 	case tickMsg:
 		m.ticking, m.now = false, time.Time(msg)
 	}
@@ -225,11 +247,19 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 func (m *model) report(err error) {
 	switch {
 	case err == nil || m.ctx.Err() != nil:
-	case errors.Is(err, client.ErrNoWorker):
-		m.note("Nothing was changed: " + m.o.NoWorker + ".")
+	case unanswered(err):
+		m.note("Nothing was changed: " + m.unansweredText(err) + ".")
 	default:
-		m.note(printable.Text(err.Error()))
+		m.trouble("Nothing was changed:", err)
 	}
+}
+
+// unansweredText says who does not answer.
+func (m *model) unansweredText(err error) string {
+	if errors.Is(err, client.ErrNoServer) {
+		return "Temporal does not answer"
+	}
+	return m.o.NoWorker
 }
 
 // progress takes reports of the agent.
@@ -267,6 +297,9 @@ func (m *model) endText() string {
 
 // begun takes the result of the start of the agent.
 func (m *model) begun(msg startedMsg) tea.Cmd {
+	if m.noServer = unanswered(msg.err); m.noServer {
+		return m.later(refreshPause, startAgainMsg{}) // with the same ID of the message
+	}
 	m.sending = false
 	if msg.err != nil {
 		m.giveBack(msg.out, msg.err)
@@ -307,13 +340,13 @@ func (m *model) giveBack(out *outgoing, err error) {
 	m.sent(out.id)
 	m.failed = *out
 	if m.input.Value() == "" {
-		m.input.SetValue(out.text)
+		m.input.SetValue(m.pasted(out.text))
 	}
 	if _, closed := errors.AsType[*client.ClosedError](err); closed {
 		m.note("The message was not sent. " + m.endText())
 		return
 	}
-	m.note("The message was not sent: " + printable.Text(err.Error()))
+	m.trouble("The message was not sent:", err)
 }
 
 // settled takes the result of a decision.
@@ -323,8 +356,8 @@ func (m *model) settled(msg decidedMsg) {
 		m.report(msg.err)
 		return
 	}
-	m.decided(msg.key)
-	m.note(msg.done)
+	m.decided(msg.verdict.on.Call.Key)
+	m.note(msg.verdict.done())
 }
 
 // forked changes to the fork.

@@ -23,21 +23,40 @@ import (
 type recorder struct {
 	asked   []string
 	reports []client.Progress
-	fail    error
+	// fail is the error of each request. fails are those of the next requests.
+	fail  error
+	fails []error
 	// unreachable is the number of times for which no worker answers.
 	unreachable int
+	// ids are the IDs of the messages. found says that an agent with the ID exists when it is started.
+	ids         []string
+	found       bool
+	permissions []agent.Permission
+	snap        client.Snapshot
+	// answer is the answer to questions aside.
+	answer string
 }
 
 func (r *recorder) note(format string, args ...any) error {
 	r.asked = append(r.asked, fmt.Sprintf(format, args...))
+	if len(r.fails) > 0 {
+		next := r.fails[0]
+		r.fails = r.fails[1:]
+		return next
+	}
 	return r.fail
 }
 
 func (r *recorder) Start(_ context.Context, o client.StartOptions) (client.Started, error) {
-	return client.Started{ID: o.ID, MessageID: "first"}, r.note("start %s: %s", o.ID, o.Message)
+	r.ids = append(r.ids, o.MessageID)
+	if r.found {
+		return client.Started{ID: o.ID, Found: true}, r.note("start %s: %s", o.ID, o.Message)
+	}
+	return client.Started{ID: o.ID, MessageID: o.MessageID}, r.note("start %s: %s", o.ID, o.Message)
 }
 
 func (r *recorder) Send(_ context.Context, id string, m client.Message) (client.Sent, error) {
+	r.ids = append(r.ids, m.ID)
 	return client.Sent{MessageID: m.ID}, r.note("send %s steer=%t: %s", id, m.Steer, m.Text)
 }
 
@@ -60,7 +79,7 @@ func (r *recorder) Watch(context.Context, string, int) iter.Seq2[client.Progress
 }
 
 func (r *recorder) Read(context.Context, string) (client.Snapshot, error) {
-	return client.Snapshot{}, nil
+	return r.snap, nil
 }
 
 func (r *recorder) Tree(context.Context, string) ([]client.Entry, error) { return nil, nil }
@@ -72,7 +91,23 @@ func (r *recorder) Decide(_ context.Context, w client.Waits, d agent.Decision) e
 	if d.Result != nil {
 		result = d.Result.Content
 	}
-	return r.note("decide %s %s approve=%t remember=%s reason=%s result=%s", w.AgentID, w.Call.Key, d.Approve, d.Remember, d.Reason, result)
+	arguments := ""
+	if d.Arguments != "" {
+		arguments = " arguments=" + d.Arguments
+	}
+	return r.note("decide %s %s approve=%t remember=%s reason=%s result=%s%s", w.AgentID, w.Call.Key, d.Approve, d.Remember, d.Reason, result, arguments)
+}
+
+func (r *recorder) Permissions(context.Context, string) ([]agent.Permission, error) {
+	return r.permissions, nil
+}
+
+func (r *recorder) Revoke(_ context.Context, id string, key agent.Key) error {
+	return r.note("revoke %s %s", id, key)
+}
+
+func (r *recorder) Aside(_ context.Context, id, question string) (string, error) {
+	return r.answer, r.note("aside %s: %s", id, question)
 }
 
 func (r *recorder) Interrupt(_ context.Context, id string) error { return r.note("interrupt %s", id) }
@@ -148,7 +183,8 @@ func (s *stage) says(messages ...agent.Message) {
 func (s *stage) keys(names ...string) {
 	special := map[string]tea.Key{
 		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown},
-		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "ctrl+o": {Code: 'o', Mod: tea.ModCtrl},
+		"tab": {Code: tea.KeyTab}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift}, "alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt}, "shift+enter": {Code: tea.KeyEnter, Mod: tea.ModShift}, "ctrl+z": {Code: 'z', Mod: tea.ModCtrl},
+		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+o": {Code: 'o', Mod: tea.ModCtrl},
 	}
 	for _, name := range names {
 		if k, ok := special[name]; ok {
@@ -203,10 +239,11 @@ var (
 
 func TestConversationIsShown(t *testing.T) {
 	s := newStage(t, true)
-	s.m.refreshed(client.Snapshot{
+	s.snap = client.Snapshot{
 		Usage:         agent.Usage{ModelCalls: 2, ToolCalls: 1, Usage: llm.Usage{InputTokens: 12345, OutputTokens: 67}, Cost: agent.Dollar / 4},
 		ContextTokens: 5432, ContextLimit: 100000, Models: []llm.Candidate{{Name: "main", Model: "gpt"}},
-	}, nil, nil)
+	}
+	s.m.refreshed(s.snap, nil, nil)
 	s.says(user("read it"), reply("I **look**.", llm.ToolCall{ID: "1", Name: "read_file", Arguments: `{"path":"notes.md"}`}))
 	s.report(working)
 	s.shows(`▸ read_file {"path":"notes.md"} …`, "Esc interrupts")
@@ -214,11 +251,11 @@ func TestConversationIsShown(t *testing.T) {
 	s.report(idle)
 	require.Equal(t, `> read it
 
-I look.
+  I look.
 ▸ read_file {"path":"notes.md"} → line one line two  (2.5s)
 
-• a
-• b
+  • a
+  • b
 talk · waits for you · $0.2500 · context 5,432 of 100,000 · 12,412 tokens · gpt
 > Type a message
 Enter sends · Ctrl-J new line · Ctrl-O expands · Ctrl-C twice detaches · /help`, s.screen())
@@ -236,6 +273,11 @@ func TestTextGrowsAndIsReplacedByTheMessage(t *testing.T) {
 	s.shows("The **qui", "works 0 s")
 	s.event(tickMsg(time.Unix(107, 0)))
 	s.shows("works 7 s")
+	retry := &client.Retry{Attempt: 2, Message: "the worker was lost"}
+	s.report(client.Progress{Status: client.Running, Retry: retry})
+	s.shows("attempt 2: the worker was lost")
+	s.report(client.Progress{Status: client.Running, Retry: retry, PartialText: &client.PartialText{Text: "The **qu", Said: 8, Attempt: 2}})
+	s.shows("The **qu", "works 0 s, attempt 2")
 	s.says(reply("The **quick** fox"))
 	s.shows("The quick fox")
 	require.NotContains(t, s.screen(), "The **qui")
@@ -267,8 +309,8 @@ func TestFirstMessageStartsTheAgentAndLaterOnesAreSent(t *testing.T) {
 	s.shows("Your first message starts agent talk", "not started")
 	s.keys("enter", "hello", "ctrl+j", "you", "enter")
 	require.Equal(t, []string{"start talk: hello\nyou"}, s.asked)
-	s.shows("> hello\n  you (the agent reads it next)")
-	s.says(agent.Message{Message: llm.Message{Role: llm.User, Content: "hello\nyou"}, Key: "first"})
+	s.shows("> hello\n> you (the agent reads it next)")
+	s.says(agent.Message{Message: llm.Message{Role: llm.User, Content: "hello\nyou"}, Key: agent.Key(s.ids[0])})
 	require.NotContains(t, s.screen(), "reads it next")
 	s.report(working)
 	s.keys("faster", "enter")
@@ -277,12 +319,33 @@ func TestFirstMessageStartsTheAgentAndLaterOnesAreSent(t *testing.T) {
 	require.Equal(t, []string{"send talk steer=true: faster", "send talk steer=false: thanks"}, s.asked[1:])
 }
 
+// If the reply to a start is lost, the agent may have the message. The chat then sends the message with the same ID.
+func TestFirstMessageIsSentOnceAlthoughAReplyWasLost(t *testing.T) {
+	s := newStage(t, false)
+	s.fail = client.ErrNoServer
+	s.keys("hello", "enter")
+	s.shows("Temporal does not answer", "> hello (being sent)")
+	s.fail, s.found = nil, true
+	s.event(startAgainMsg{})
+	require.Equal(t, []string{"start talk: hello", "start talk: hello", "send talk steer=true: hello"}, s.asked)
+	require.NotEmpty(t, s.ids[0])
+	require.Equal(t, []string{s.ids[0], s.ids[0]}, s.ids[1:])
+
+	s = newStage(t, false)
+	s.fail = errors.New("the reply was lost")
+	s.keys("hello", "enter")
+	s.fail, s.found = nil, true
+	s.keys("enter") // the person sends the text that came back
+	require.Len(t, s.ids, 3)
+	require.Equal(t, []string{s.ids[0], s.ids[0]}, s.ids[1:])
+}
+
 func TestMessageThatWasNotSentComesBack(t *testing.T) {
 	s := newStage(t, true)
 	s.report(idle)
 	s.fail = errors.New("refused \x1b[2J")
 	s.keys("hello", "enter")
-	s.shows(`The message was not sent: refused \x1b[2J`, "> hello")
+	s.shows("The message was not sent:\n  refused \\x1b[2J", "> hello")
 	first := s.m.failed.id
 	s.fail = nil
 	s.keys("enter")
@@ -322,28 +385,38 @@ func waitsFor(key, name, arguments string, external bool) client.Waits {
 func TestCallIsDecidedInPlace(t *testing.T) {
 	s := newStage(t, true)
 	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
-	waits := []client.Waits{waitsFor("k1", "pay", `{"amount":10,"to":"a\u001b[2J"}`, false), waitsFor("k2", "post", "{}", false), waitsFor("k3", "post", "{}", false)}
+	waits := []client.Waits{waitsFor("k-00000001", "pay", `{"amount":10,"to":"a\u001b[2J"}`, false), waitsFor("k-00000002", "post", "{}", false), waitsFor("k-00000003", "post", "{}", false)}
 	s.m.refreshed(client.Snapshot{}, nil, waits)
-	s.shows("? May pay run with these arguments?\n    {\n      \"amount\": 10,\n      \"to\": \"a\\u001b[2J\"\n    }", "waits for an approval")
+	s.shows("? May pay run with these arguments? (call 00000001)\n    {\n      \"amount\": 10,\n      \"to\": \"a\\u001b[2J\"\n    }", "waits for an approval")
 	s.keys("y")
 	require.Empty(t, s.asked, "a key that was typed when the call appeared decides nothing")
-	s.event(readyMsg{"k1"})
+	s.event(readyMsg{"k-00000001"})
 	s.shows("y approve · n deny · a approve all later calls of pay")
 	s.keys("y")
-	require.Equal(t, []string{"decide talk k1 approve=true remember= reason= result="}, s.asked)
+	require.Equal(t, []string{"decide talk k-00000001 approve=true remember= reason= result="}, s.asked)
 	s.shows("Approved pay.", "? May post run")
-	s.event(readyMsg{"k2"})
+	s.event(readyMsg{"k-00000002"})
 	s.keys("n", "too dear", "enter")
-	require.Equal(t, "decide talk k2 approve=false remember= reason=too dear result=", s.asked[1])
-	s.event(readyMsg{"k3"})
+	require.Equal(t, "decide talk k-00000002 approve=false remember= reason=too dear result=", s.asked[1])
+	s.event(readyMsg{"k-00000003"})
 	s.keys("n", "esc", "a")
-	require.Equal(t, "decide talk k3 approve=true remember=tool reason= result=", s.asked[2])
+	require.Equal(t, "decide talk k-00000003 approve=true remember=tool reason= result=", s.asked[2])
 	s.m.refreshed(client.Snapshot{}, nil, waits)
-	s.event(readyMsg{"k1"})
+	s.event(readyMsg{"k-00000001"})
 	s.event(tea.WindowSizeMsg{Width: 80, Height: 8})
 	s.shows("PgUp shows all · y approve")
+	s.event(tea.WindowSizeMsg{Width: 80, Height: 24})
+	s.asked = nil
 	s.keys("/approve", "enter")
-	require.Len(t, s.asked, 6, "all that is on the screen")
+	require.Empty(t, s.asked)
+	s.shows("Not done: 3 calls wait: 00000001 (pay), 00000002 (post), 00000003 (post).", "> /approve\n")
+	s.keys(" 00000002 --for-agent-call", "enter")
+	require.Equal(t, []string{"decide talk k-00000002 approve=true remember=call reason= result="}, s.asked)
+	s.keys("/deny 00000003 far too dear", "enter", "/approve --arguments {\"amount\": 1}", "enter")
+	require.Equal(t, []string{
+		"decide talk k-00000003 approve=false remember= reason=far too dear result=", `decide talk k-00000001 approve=true remember= reason= result= arguments={"amount": 1}`,
+	}, s.asked[1:])
+	s.shows("Denied post.", "Approved pay with other arguments.")
 }
 
 func TestQuestionIsAnsweredInPlace(t *testing.T) {
@@ -400,7 +473,7 @@ func TestForkGoesOnInANewAgent(t *testing.T) {
 	s.keys("ctrl+o")
 	s.shows("/fork 2 goes back to here\n> three")
 	s.reports = []client.Progress{{Message: &agent.Message{Message: llm.Message{Role: llm.User, Content: "one"}}}, idle}
-	s.keys("/fork x", "enter", "/fork 2", "enter")
+	s.keys("/fork x", "enter", "ctrl+u", "/fork 2", "enter")
 	require.Equal(t, []string{"fork talk at 2 mode chat"}, s.asked)
 	s.shows("This is fork, a fork of talk.", "> one", "fork · waits for you")
 	require.NotContains(t, s.screen(), "three")

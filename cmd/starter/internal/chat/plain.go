@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -20,42 +21,90 @@ import (
 type plainChat struct {
 	o           Options
 	out, notice io.Writer
+	// lines are those of the input. ended says that there is no further one, and failure why the input could not be read.
+	lines   <-chan inputLine
+	ended   bool
+	failure error
+	// held are lines that were read while the agent worked. They wait for the end of the turn.
+	held []string
 	// next is the index of the next message of the transcript.
 	next int
+	// told are the calls that the person knows to wait for an approval. looked is the time at which the chat last looked for calls of
+	// sub-agents.
+	told   map[agent.Key]bool
+	looked time.Time
 	// said is the last notice. A notice is written once, although its reason is reported again and again.
 	said   string
 	result Result
 }
 
-// RunPlain reads messages from in, one in each line, and writes the answers to out. It waits for each answer before it reads the next
-// line. A line after a question of the agent is the answer. Notices, such as a call that waits for an approval, go to notice. It
-// returns at the end of in, or when the agent has ended. It writes no control sequences.
+// errQuit says that the person has left the chat.
+var errQuit = errors.New("quit")
+
+// RunPlain reads messages and commands from in, one in each line, and writes the answers to out. It waits for each answer before it
+// takes the next message. A line after a question of the agent is the answer. Notices, such as a call that waits for an approval, go to
+// notice. It returns at the end of in, or when the agent has ended. It writes no control sequences.
 func RunPlain(ctx context.Context, o Options, in io.Reader, out, notice io.Writer) (Result, error) {
-	p := &plainChat{o: o, out: out, notice: notice, result: Result{ID: o.ID, Started: o.Start == nil}}
+	p := &plainChat{o: o, out: out, notice: notice, told: map[agent.Key]bool{}, result: Result{ID: o.ID, Started: o.Start == nil}}
 	if p.result.Started {
 		if err := p.skip(ctx); err != nil || p.result.Status.Ended() {
 			return p.result, err
 		}
 	}
-	lines := readLines(ctx, in)
+	p.lines = readLines(ctx, in)
 	for {
-		select {
-		case <-ctx.Done():
-			return p.result, context.Cause(ctx)
-		case line := <-lines:
-			if strings.TrimSpace(line.text) != "" {
-				if err := p.say(ctx, line.text); err != nil || p.result.Status.Ended() {
-					return p.result, err
-				}
-			}
-			switch {
-			case errors.Is(line.err, io.EOF):
-				return p.result, nil
-			case line.err != nil:
-				return p.result, fmt.Errorf("read standard input: %w", line.err)
-			}
+		text, more, err := p.line(ctx)
+		if err == nil && strings.TrimSpace(text) != "" {
+			err = p.take(ctx, text)
+		}
+		switch {
+		case errors.Is(err, errQuit):
+			return p.result, nil
+		case err != nil || p.result.Status.Ended():
+			return p.result, err
+		case !more:
+			return p.result, p.failure
 		}
 	}
+}
+
+// line returns the next line of the input. more is false if it is the last one.
+func (p *plainChat) line(ctx context.Context) (text string, more bool, err error) {
+	if len(p.held) == 0 && !p.ended {
+		select {
+		case <-ctx.Done():
+			return "", false, context.Cause(ctx)
+		case line := <-p.lines:
+			p.read(line)
+		}
+	}
+	if len(p.held) > 0 {
+		text, p.held = p.held[0], p.held[1:]
+	}
+	return text, len(p.held) > 0 || !p.ended, nil
+}
+
+// read holds a line of the input.
+func (p *plainChat) read(line inputLine) {
+	if strings.TrimSpace(line.text) != "" {
+		p.held = append(p.held, line.text)
+	}
+	p.ended = line.err != nil
+	if p.ended && !errors.Is(line.err, io.EOF) {
+		p.failure = fmt.Errorf("read standard input: %w", line.err)
+	}
+}
+
+// take carries out a command, or sends a message and writes the replies.
+func (p *plainChat) take(ctx context.Context, text string) error {
+	c, ok := commandOf(text)
+	if !ok {
+		return p.say(ctx, messageOf(text))
+	}
+	if err := p.command(ctx, c); err != nil || !c.decides() || !p.result.Started {
+		return err
+	}
+	return p.follow(ctx, "") // the agent may go on
 }
 
 // inputLine is a line of the input without its end. err is set with the last line.
@@ -103,20 +152,18 @@ func (p *plainChat) skip(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// say sends a message and writes the replies, until the agent rests or asks a question.
+// say sends a message and writes the replies, until the agent rests or asks a question. The first message starts the agent.
 func (p *plainChat) say(ctx context.Context, text string) error {
-	id, key := p.o.ID, ""
+	message, key := outgoing{id: uuid.NewString(), text: text, steer: p.result.Status != client.Waiting}, ""
 	if !p.result.Started {
-		o := *p.o.Start
-		o.ID, o.Message = id, text
-		started, err := p.o.Agents.Start(ctx, o)
+		started, err := p.start(ctx, message)
 		if err != nil {
 			return err
 		}
 		p.result.Started, key = true, started.MessageID
 	}
 	if key == "" { // the agent existed already
-		sent, err := p.deliver(ctx, outgoing{id: uuid.NewString(), text: text, steer: p.result.Status != client.Waiting})
+		sent, err := p.deliver(ctx, message)
 		if err != nil {
 			return err
 		}
@@ -124,30 +171,106 @@ func (p *plainChat) say(ctx context.Context, text string) error {
 			key = string(sent.Answered)
 		}
 	}
-	taken := false
-	for r, err := range p.o.Agents.Watch(ctx, id, p.next) {
-		if err != nil {
-			return err
+	return p.follow(ctx, key)
+}
+
+// follow writes the replies of the agent until it rests or asks a question. A key is that of a message that the agent takes first.
+func (p *plainChat) follow(ctx context.Context, key string) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	reports, taken := watch(ctx, p.o.Agents, p.o.ID, p.next), key == ""
+	waits := false // a call waits for a decision, perhaps one of a sub-agent
+	for {
+		// One line is read while the agent works, because it may be a command for an agent that works. While a call waits for a decision,
+		// all lines are read, because one of them may be the decision.
+		lines := p.lines
+		if p.ended || len(p.held) >= maxHeld || len(p.held) > 0 && !waits {
+			lines = nil
 		}
-		switch m := r.Message; {
-		case m != nil:
-			p.next = r.Index + 1
-			taken = taken || string(m.Key) == key
-			if m.Role == llm.Assistant && m.Content != "" {
-				fmt.Fprintln(p.out, printable.Text(m.Content))
+		select {
+		case line := <-lines:
+			p.read(line)
+		case r, open := <-reports:
+			switch {
+			case !open:
+				return context.Cause(ctx)
+			case r.err != nil:
+				return r.err
 			}
-		case r.NoServer:
-			p.tell("Temporal does not answer.")
-		case r.NoWorker:
-			p.tell(p.o.NoWorker)
-		case r.Status != "":
-			p.result.Status = r.Status
-			if (taken || r.WaitsFor != client.WaitsForMessage) && r.Rests() || p.question(ctx, r) {
+			if m := r.p.Message; m != nil {
+				taken = taken || string(m.Key) == key
+			}
+			if r.p.Status != "" {
+				waits = r.p.WaitsFor == client.WaitsForApproval || r.p.WaitsFor == client.WaitsForSubAgents
+			}
+			if p.see(ctx, r.p, taken) {
 				return nil
 			}
 		}
+		if err := p.now(ctx, taken, waits); err != nil {
+			return err
+		}
 	}
-	return context.Cause(ctx)
+}
+
+// maxHeld is the largest number of lines that are read while a call waits for a decision.
+const maxHeld = 1000
+
+// now carries out the commands among the held lines that need not wait for the end of the turn.
+func (p *plainChat) now(ctx context.Context, taken, waits bool) error {
+	var later []string
+	for i, text := range p.held {
+		c, ok := commandOf(text)
+		if !ok || c.name == "/fork" || !waits && !(taken && c.forWork()) {
+			later = append(later, text)
+			continue
+		}
+		if err := p.command(ctx, c); err != nil {
+			p.held = append(later, p.held[i+1:]...)
+			return err
+		}
+	}
+	p.held = later
+	return nil
+}
+
+// see takes a report of the agent. It returns true if the next line of the input is to be read.
+func (p *plainChat) see(ctx context.Context, r client.Progress, taken bool) bool {
+	switch m := r.Message; {
+	case m != nil:
+		p.next = r.Index + 1
+		if m.Role == llm.Assistant && m.Content != "" {
+			fmt.Fprintln(p.out, printable.Text(m.Content))
+		}
+	case r.Rewound:
+		p.next = min(p.next, r.Index)
+	case r.NoServer:
+		p.tell("Temporal does not answer.")
+	case r.NoWorker:
+		p.tell(p.o.NoWorker)
+	case r.Status != "":
+		p.result.Status = r.Status
+		return (taken || r.WaitsFor != client.WaitsForMessage) && r.Rests() || p.question(ctx, r)
+	}
+	return false
+}
+
+// start starts the agent with the first message. If Temporal does not answer, it tries again with the same ID of the message.
+func (p *plainChat) start(ctx context.Context, out outgoing) (client.Started, error) {
+	o := *p.o.Start
+	o.ID, o.Message, o.MessageID = p.o.ID, out.text, out.id
+	for {
+		started, err := p.o.Agents.Start(ctx, o)
+		if ctx.Err() != nil || !unanswered(err) {
+			return started, err
+		}
+		p.tell("Temporal does not answer.")
+		select {
+		case <-ctx.Done():
+			return started, context.Cause(ctx)
+		case <-time.After(refreshPause):
+		}
+	}
 }
 
 // deliver sends a message. It waits for a worker without a limit, and tells the person so.
@@ -167,22 +290,22 @@ func (p *plainChat) deliver(ctx context.Context, out outgoing) (client.Sent, err
 
 // question tells the person for what the agent waits. It returns true if the next line is the answer to a question.
 func (p *plainChat) question(ctx context.Context, r client.Progress) bool {
-	if !client.CallWaits(r.WaitsFor) {
+	if r.WaitsFor == client.WaitsForSubAgents && time.Since(p.looked) < restingPause || !client.CallWaits(r.WaitsFor) && r.WaitsFor != client.WaitsForSubAgents {
 		return false
 	}
-	if r.WaitsFor != client.WaitsForAnswer {
-		p.tell(fmt.Sprintf("A call waits: see `starter inbox`, and decide with `starter approve %s` or `starter deny %s`.", p.o.ID, p.o.ID))
-		return false
-	}
+	p.looked = time.Now()
 	waits, err := p.o.Agents.Pending(ctx, p.o.ID)
 	if err != nil {
 		return false // the next report asks again
 	}
 	for _, w := range waits {
+		p.tellCall(w)
+	}
+	for _, w := range waits {
 		q, asks := w.Call.Question()
-		if asks && w.AgentID == p.o.ID && w.Call.WaitsFor() == agent.WaitsForAnswer {
+		if asks && w.AgentID == p.o.ID && w.Call.WaitsFor() == client.WaitsForAnswer {
 			p.said = ""
-			p.tell("Question: " + q.Question)
+			p.tell("Question: " + indentedText(q.Question))
 			for i, choice := range q.Choices {
 				fmt.Fprintf(p.notice, "  %d  %s\n", i+1, printable.Line(choice, 500))
 			}
@@ -190,6 +313,36 @@ func (p *plainChat) question(ctx context.Context, r client.Progress) bool {
 		}
 	}
 	return false
+}
+
+// tellCall tells the person once that a call waits. A question of this agent is told as often as the agent waits for the answer, because
+// the next line is the answer.
+func (p *plainChat) tellCall(w client.Waits) {
+	who := ""
+	if w.AgentID != p.o.ID {
+		who = " of sub-agent " + printable.Name(w.AgentID)
+	}
+	waitsFor := w.Call.WaitsFor()
+	if p.told[w.Call.Key] || waitsFor == client.WaitsForAnswer && who == "" {
+		return
+	}
+	p.told[w.Call.Key] = true
+	name := printable.Name(w.Call.Name)
+	switch waitsFor {
+	case client.WaitsForApproval:
+		fmt.Fprintf(p.notice, "May %s%s run with these arguments? (call %s)\n    %s\n/approve lets it run, /deny REASON refuses it.\n",
+			name, who, w.Handle(), strings.ReplaceAll(printable.Text(pretty(w.Call.Arguments)), "\n", "\n    "))
+	case client.WaitsForAnswer:
+		q, _ := w.Call.Question()
+		fmt.Fprintf(p.notice, "Question%s: %s\nstarter answer %s --call %s TEXT\n", who, indentedText(printable.Text(q.Question)), w.AgentID, w.Handle())
+	case client.WaitsForResult:
+		fmt.Fprintf(p.notice, "%s%s waits for its result: starter complete %s --call %s RESULT\n", name, who, w.AgentID, w.Handle())
+	}
+}
+
+// indentedText returns a text whose lines are indented, except for the first one.
+func indentedText(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 }
 
 // tell writes a notice, unless it was the last one.

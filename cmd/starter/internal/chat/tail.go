@@ -17,7 +17,7 @@ func (m *model) tail() []string {
 		if p.Said > len(p.Text) {
 			text = "…" + text
 		}
-		lines = append(append(lines, ""), m.md.render(text, m.width)...)
+		lines = append(append(lines, ""), m.growing.lines(text, m.width, func() []string { return foreign(&m.md, text, m.width) })...)
 	}
 	lines = append(lines, m.subAgents()...)
 	for _, o := range m.outbox {
@@ -26,7 +26,7 @@ func (m *model) tail() []string {
 			state = "(the agent reads it next)"
 		}
 		lines = append(lines, "")
-		lines = append(lines, styled(indented("> ", o.text+" "+state, m.width), faint)...)
+		lines = append(lines, styled(marked("> ", o.text+" "+state, m.width), faint)...)
 	}
 	active := m.active()
 	for i := range m.waits {
@@ -41,15 +41,23 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 	if w.AgentID != m.id {
 		who = " of sub-agent " + printable.Name(w.AgentID)
 	}
-	name, mark := printable.Line(w.Call.Name, 100), "  "
+	name, mark, call := printable.Line(w.Call.Name, 100), "  ", ""
 	if active {
 		mark = "? "
 	}
 	lines := []string{""}
 	switch w.Call.WaitsFor() {
 	case client.WaitsForApproval:
-		lines = append(lines, styled(indented(mark, "May "+name+who+" run with these arguments?", m.width), urgent)...)
-		return append(lines, exactly(w.Call.Arguments, m.width)...)
+		if m.severalApprovals() {
+			call = " (call " + w.Handle() + ")"
+		}
+		lines = append(lines, styled(indented(mark, "May "+name+who+" run with these arguments?"+call, m.width), urgent)...)
+		drawn := m.arguments[w.Call.Key]
+		if drawn == nil {
+			drawn = &memo{}
+			m.arguments[w.Call.Key] = drawn
+		}
+		return append(lines, drawn.lines(w.Call.Arguments, m.width, func() []string { return exactly(w.Call.Arguments, m.width) })...)
 	case client.WaitsForAnswer:
 		q, _ := w.Call.Question()
 		lines = append(lines, styled(indented(mark, "Question"+who+": "+q.Question, m.width), urgent)...)

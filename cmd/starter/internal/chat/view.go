@@ -45,7 +45,7 @@ func (m *model) body(n int) []string {
 		parts[0] = indented("", m.welcome(), m.width)
 	}
 	for i := len(m.items) - 1; i >= 0 && count < n; i-- {
-		lines := m.items[i].lines(&m.md, m.width, m.expanded)
+		lines := m.linesOf(m.items[i])
 		parts, count = append(parts, lines), count+len(lines)
 	}
 	var all []string
@@ -55,12 +55,26 @@ func (m *model) body(n int) []string {
 	return all
 }
 
+// linesOf returns the lines of an item.
+func (m *model) linesOf(it *item) []string {
+	return it.lines(&m.md, m.width, m.expanded, it == m.selected)
+}
+
+// total returns the number of lines of the conversation.
+func (m *model) total() int {
+	n := len(m.tail())
+	for _, it := range m.items {
+		n += len(m.linesOf(it))
+	}
+	return n
+}
+
 // scrolledLines returns the number of all lines, and 0 if the screen shows the newest ones.
 func (m *model) scrolledLines() int {
 	if m.up == 0 {
 		return 0
 	}
-	return len(m.body(1 << 30))
+	return m.total()
 }
 
 func (m *model) welcome() string {
@@ -104,17 +118,17 @@ func (m *model) statusLine() string {
 // state says what the agent does.
 func (m *model) state() string {
 	switch {
-	case !m.started:
-		return "not started"
 	case m.noServer:
 		return "Temporal does not answer"
+	case !m.started:
+		return "not started"
 	case m.noWorker:
 		return m.o.NoWorker
 	case m.status == "":
 		return "reading"
 	case m.status.Ended():
 		return string(m.status)
-	case m.retry != nil:
+	case m.retry != nil && m.partial == nil:
 		return fmt.Sprintf("attempt %d: %s", m.retry.Attempt, printable.Line(m.retry.Message, 200))
 	case m.status == client.Held && m.waitsFor == client.WaitsForMessage:
 		return "interrupted, waits for you"
@@ -127,6 +141,9 @@ func (m *model) state() string {
 	}
 	if m.works() && !client.CallWaits(m.waitsFor) && !m.since.IsZero() {
 		state += fmt.Sprintf(" %d s", int(m.now.Sub(m.since)/time.Second))
+	}
+	if m.retry != nil { // the attempt has brought text, so the person need not read why the earlier one failed
+		state += fmt.Sprintf(", attempt %d", m.retry.Attempt)
 	}
 	return state
 }
@@ -146,6 +163,12 @@ func (m *model) hint() string {
 		return text
 	case w != nil && m.input.Value() == "":
 		return "…"
+	case m.selected != nil:
+		text := "expands"
+		if m.expanded != m.selected.flipped {
+			text = "folds"
+		}
+		return "Enter " + text + " this call · Tab older · Shift-Tab newer · Ctrl-O all · Esc leaves"
 	case m.question() != nil:
 		return "Enter answers the question · Esc interrupts"
 	case m.up > 0:

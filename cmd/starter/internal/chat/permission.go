@@ -1,0 +1,83 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+// toldMsg has a text for the person, or an error.
+type toldMsg struct {
+	attached int
+	text     string
+	err      error
+}
+
+// permissions shows the permissions of the agent.
+func (m *model) permissions() tea.Cmd {
+	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
+	return func() tea.Msg {
+		all, err := agents.Permissions(ctx, id)
+		return toldMsg{attached, permissionsText(all), err}
+	}
+}
+
+// revoke removes the permissions with the given names, or all if there is no name.
+func (m *model) revoke(names []string) tea.Cmd {
+	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
+	return func() tea.Msg {
+		text, err := revoke(ctx, agents, id, names)
+		return toldMsg{attached, text, err}
+	}
+}
+
+// revoke removes the permissions of an agent with the given names, or all if there is no name. It returns a text that says so.
+func revoke(ctx context.Context, agents Agents, id string, names []string) (string, error) {
+	if err := reach(ctx, agents, id); err != nil {
+		return "", err
+	}
+	all, err := agents.Permissions(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(p agent.Permission) bool { return p.Key.Handle() == name }) {
+			return "", fmt.Errorf("the agent has no permission %s; /permissions lists them", printable.Name(name))
+		}
+	}
+	text := ""
+	for _, p := range all {
+		if len(names) > 0 && !slices.Contains(names, p.Key.Handle()) {
+			continue
+		}
+		if err := agents.Revoke(ctx, id, p.Key); err != nil {
+			return "", err
+		}
+		text += "Revoked " + p.Key.Handle() + " " + printable.Name(p.Tool) + ".\n"
+	}
+	if text == "" {
+		return "The agent has no permissions.", nil
+	}
+	return text[:len(text)-1], nil
+}
+
+// permissionsText lists what the agent may do without asking a person.
+func permissionsText(all []agent.Permission) string {
+	if len(all) == 0 {
+		return "The agent has no permissions: a person decides on each call that needs an approval."
+	}
+	text := "The agent has these permissions:"
+	for _, p := range all {
+		arguments := "with any arguments"
+		if p.Arguments != "" {
+			arguments = printable.Line(p.Arguments, 500)
+		}
+		text += "\n" + p.Key.Handle() + " " + printable.Name(p.Tool) + " " + arguments + ", by " + printable.Name(p.By)
+	}
+	return text
+}

@@ -1,0 +1,119 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+// decides reports whether the agent may go on after the command.
+func (c command) decides() bool { return c.name == "/approve" || c.name == "/deny" }
+
+// forWork reports whether the command is for an agent that works, so that it does not wait for the end of the turn.
+func (c command) forWork() bool { return c.name == "/ask" || c.name == "/interrupt" }
+
+// command carries out a command of the person. Its error ends the chat: [errQuit], or an error that no other command could mend.
+func (p *plainChat) command(ctx context.Context, c command) error {
+	if c.name == "/quit" {
+		return errQuit
+	}
+	text, err := p.answer(ctx, c)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, client.ErrNoServer):
+		text = "Nothing was changed: Temporal does not answer."
+	case errors.Is(err, client.ErrNoWorker):
+		text = "Nothing was changed: " + p.o.NoWorker + "."
+	case err != nil:
+		text = "Not done: " + indentedText(err.Error()) + "."
+	}
+	if text != "" {
+		p.said = ""
+		p.tell(text)
+	}
+	return nil
+}
+
+// answer carries out a command and returns a text for the person.
+func (p *plainChat) answer(ctx context.Context, c command) (string, error) {
+	agents, id := p.o.Agents, p.o.ID
+	switch {
+	case c.name == "/help":
+		return commandsText, nil
+	case !c.needsAgent() && c.name != "/model":
+		return c.unknownText(), nil
+	case !p.result.Started:
+		return "There is no agent yet: the first message starts it.", nil
+	}
+	switch c.name {
+	case "/model", "/cost":
+		snap, err := agents.Read(ctx, id)
+		if c.name == "/cost" {
+			return costText(snap), err
+		}
+		return modelText(id, snap), err
+	case "/approve", "/deny":
+		return p.decide(ctx, c)
+	case "/ask":
+		if c.rest == "" {
+			return "", errors.New("/ask takes a question, such as /ask What are you doing?")
+		}
+		text, err := aside(ctx, agents, id, c.rest)
+		if err == nil {
+			fmt.Fprintln(p.out, "(aside) "+printable.Text(text))
+		}
+		return "", err
+	case "/permissions":
+		all, err := agents.Permissions(ctx, id)
+		return permissionsText(all), err
+	case "/revoke":
+		return revoke(ctx, agents, id, strings.Fields(c.rest))
+	case "/interrupt":
+		if err := reach(ctx, agents, id); err != nil {
+			return "", err
+		}
+		return "Interrupted. The next message goes on from here.", agents.Interrupt(ctx, id)
+	}
+	return p.fork(ctx, c)
+}
+
+// decide carries out /approve or /deny.
+func (p *plainChat) decide(ctx context.Context, c command) (string, error) {
+	waits, err := p.o.Agents.Pending(ctx, p.o.ID)
+	if err != nil {
+		return "", err
+	}
+	all, err := verdictsOf(c, waits)
+	if err != nil {
+		return "", err
+	}
+	var done []string
+	for _, v := range all {
+		if err := v.deliver(ctx, p.o.Agents); err != nil {
+			return "", err
+		}
+		done = append(done, v.done())
+	}
+	return strings.Join(done, "\n"), nil
+}
+
+// fork goes on in a new agent.
+func (p *plainChat) fork(ctx context.Context, c command) (string, error) {
+	at, err := c.forkPoint()
+	if err != nil {
+		return "", err
+	}
+	from := p.o.ID
+	started, err := p.o.Agents.Fork(ctx, from, client.ForkOptions{At: at, Mode: agent.Chat})
+	if err != nil {
+		return "", err
+	}
+	p.o.ID, p.result.ID, p.next = started.ID, started.ID, 0
+	return fmt.Sprintf("This is %s, a fork of %s.", printable.Name(started.ID), printable.Name(from)), p.skip(ctx)
+}

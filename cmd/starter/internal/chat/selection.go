@@ -1,0 +1,71 @@
+package chat
+
+import "slices"
+
+// choose selects the next older call, or the next newer one. The first key selects the newest call on the screen.
+func (m *model) choose(older bool) {
+	calls := slices.DeleteFunc(slices.Clone(m.items), func(it *item) bool { return it.kind != callItem })
+	if len(calls) == 0 {
+		return
+	}
+	at := slices.Index(calls, m.selected)
+	switch {
+	case at < 0:
+		at = max(0, slices.Index(calls, m.lowest(callItem)))
+	case older:
+		at = max(0, at-1)
+	default:
+		at = min(len(calls)-1, at+1)
+	}
+	m.selected = calls[at]
+	m.show(m.selected)
+}
+
+// flip shows the selected call in full, or folds it. The others stay as they are.
+func (m *model) flip() {
+	if m.selected != nil {
+		m.selected.flipped = !m.selected.flipped
+		m.show(m.selected)
+	}
+}
+
+// expandAll shows all calls in full, or folds all of them. What the person reads stays on the screen.
+func (m *model) expandAll() {
+	anchor := m.selected
+	if anchor == nil && m.up > 0 {
+		anchor = m.lowest(anyItem)
+	}
+	m.expanded = !m.expanded
+	for _, it := range m.items {
+		it.flipped = false
+	}
+	if anchor != nil {
+		m.show(anchor)
+	}
+	m.scroll(0)
+}
+
+// lowest returns the lowest item of a kind whose first line is not below the screen. If that line is above the screen, nothing of this
+// kind begins on the screen. It returns nil if there is no such item.
+func (m *model) lowest(kind itemKind) *item {
+	below := len(m.tail())
+	for _, it := range slices.Backward(m.items) {
+		if below += len(m.linesOf(it)); below > m.up && (it.kind == kind || kind == anyItem) {
+			return it
+		}
+	}
+	return nil
+}
+
+// show scrolls until an item is on the screen; if it is too long, until its first line is.
+func (m *model) show(it *item) {
+	below, own := len(m.tail()), 0
+	for _, other := range slices.Backward(m.items) {
+		own = len(m.linesOf(other))
+		if other == it {
+			break
+		}
+		below += own
+	}
+	m.up = max(0, min(m.up, below), below+own-m.room())
+}

@@ -1,0 +1,109 @@
+package chat
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+// verdict is a decision on a call that waits for an approval.
+type verdict struct {
+	on       client.Waits
+	decision agent.Decision
+}
+
+// done says that the decision was delivered.
+func (v verdict) done() string {
+	name := printable.Name(v.on.Call.Name)
+	switch {
+	case !v.decision.Approve:
+		return "Denied " + name + "."
+	case v.decision.Remember == agent.RememberTool:
+		return "Approved " + name + " and its later calls by agent " + printable.Name(v.on.AgentID) + "; /permissions lists and /revoke revokes that."
+	case v.decision.Remember == agent.RememberCall:
+		return "Approved " + name + " and its later calls with these arguments by agent " + printable.Name(v.on.AgentID) + "; /permissions lists and /revoke revokes that."
+	case v.decision.Arguments != "":
+		return "Approved " + name + " with other arguments."
+	}
+	return "Approved " + name + "."
+}
+
+// verdictsOf returns the decisions of a command /approve or /deny. `waits` are the calls that wait for somebody.
+func verdictsOf(c command, waits []client.Waits) ([]verdict, error) {
+	waits = slices.DeleteFunc(slices.Clone(waits), func(w client.Waits) bool { return w.Call.WaitsFor() != client.WaitsForApproval })
+	d := agent.Decision{Approve: c.name == "/approve"}
+	call, all, err := decisionOf(c.rest, waits, &d)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(waits) == 0:
+		return nil, errors.New("nothing waits for an approval")
+	case all && (call != "" || d.Arguments != ""):
+		return nil, errors.New("--all excludes the name of a call, and --arguments")
+	case call != "":
+		waits = slices.DeleteFunc(waits, func(w client.Waits) bool { return w.Handle() != call })
+	case !all && len(waits) > 1:
+		return nil, severalError(c.name, waits)
+	}
+	var verdicts []verdict
+	for _, w := range waits {
+		verdicts = append(verdicts, verdict{w, d})
+	}
+	return verdicts, nil
+}
+
+// handle matches the short name of a call: see [client.Waits.Handle].
+var handle = regexp.MustCompile(`^[0-9a-f]{8}$`)
+
+// decisionOf reads the words after /approve or /deny into `d`, and returns the name of the call and whether --all is there.
+func decisionOf(rest string, waits []client.Waits, d *agent.Decision) (call string, all bool, err error) {
+	for rest != "" {
+		word, after := rest, ""
+		if i := strings.IndexAny(rest, " \n\t"); i >= 0 {
+			word, after = rest[:i], strings.TrimSpace(rest[i:])
+		}
+		isCall := slices.ContainsFunc(waits, func(w client.Waits) bool { return w.Handle() == word })
+		switch {
+		case word == "--all":
+			all = true
+		case d.Approve && word == "--for-agent":
+			d.Remember = agent.RememberTool
+		case d.Approve && word == "--for-agent-call":
+			d.Remember = cmp.Or(d.Remember, agent.RememberCall)
+		case d.Approve && word == "--arguments":
+			d.Arguments, after = after, ""
+		case !d.Approve && word == "--reason":
+			d.Reason, after = after, ""
+		case strings.HasPrefix(word, "--"):
+			return "", false, fmt.Errorf("there is no option %s here; /help lists the options", printable.Name(word))
+		case call == "" && isCall:
+			call = word
+		case handle.MatchString(word) || d.Approve:
+			// A denial with the name of another call must not become the reason for the denial of this one.
+			return "", false, fmt.Errorf("no call %s waits for an approval", printable.Name(word))
+		default:
+			d.Reason, after = rest, ""
+		}
+		rest = after
+	}
+	if d.Remember != "" && d.Arguments != "" {
+		return "", false, errors.New("--arguments excludes --for-agent and --for-agent-call")
+	}
+	return call, all, nil
+}
+
+// severalError says that several calls wait, and names them.
+func severalError(name string, waits []client.Waits) error {
+	var calls []string
+	for _, w := range waits {
+		calls = append(calls, w.Handle()+" ("+printable.Name(w.Call.Name)+")")
+	}
+	return fmt.Errorf("%d calls wait: %s. Name one, such as %s %s, or decide on all with %s --all", len(waits), strings.Join(calls, ", "), name, waits[0].Handle(), name)
+}
