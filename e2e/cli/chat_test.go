@@ -40,6 +40,7 @@ func TestChatOnATerminal(t *testing.T) {
 
 	p := newPane(w, "chat", "-a", "x", t.Name())
 	p.shows("Your first message starts agent " + t.Name())
+	p.tmux("send-keys", "C-z") // no shell controls the chat, so the system does not stop it
 	p.types("hello")
 	p.shows("> hello", "Welcome", "This is bold", `\x1b[2J &#27;[2J`, "waits for you")
 
@@ -139,7 +140,7 @@ func TestChatOfAWholeDay(t *testing.T) {
 	require.NotContains(t, p.screen(), begun, "the shell has its screen again")
 	p.tmux("send-keys", "-l", "fg")
 	p.tmux("send-keys", "Enter")
-	p.shows("> hello\n\n~ aside: what do you do?\n    I speak.\n", begun, "> Type a message\n", "/help")
+	p.shows("> hello\n\n~ aside: what do you do?\n    I speak.\n", begun, "> Type a message\n", "Esc interrupts")
 	s.open[2] <- false
 	p.shows("  "+said, "waits for you")
 	p.types("/cost")

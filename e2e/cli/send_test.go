@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/agent"
 	reagent "github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/llm"
@@ -74,6 +75,13 @@ func TestMessageIsSentOnceByItsID(t *testing.T) {
 	require.JSONEq(t, `{"id": "`+t.Name()+`", "message_id": "first", "duplicate": true}`,
 		w.Must("send", "--json", "--message-id", "first", t.Name(), "mail 815"))
 	require.Equal(t, []string{"user: hi", "assistant: hello", "user: mail 815", "assistant: noted"}, w.Show(t.Name()).Lines())
+	// The same holds for the message with which an agent was started. A program sends it again if the reply to the start was lost.
+	id := t.Name() + "-started"
+	_, err := w.Client.Start(t.Context(), reagent.StartOptions{ID: id, Agent: "x", Mode: agent.Chat, Message: "hi", MessageID: "m"})
+	require.NoError(t, err)
+	sent, err := w.Client.Send(t.Context(), id, reagent.Message{ID: "m", Text: "hi"})
+	require.NoError(t, err)
+	require.True(t, sent.Duplicate)
 	_, errs, code = w.Starter("send", "--message-id", "late tool-1", t.Name(), "x")
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "white space")

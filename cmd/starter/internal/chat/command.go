@@ -1,7 +1,7 @@
 package chat
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,27 +11,31 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// keysText lists the keys of the chat on a terminal.
-const keysText = `Enter sends; Ctrl-J, Alt-Enter or Shift-Enter begins a new line. A message to an agent that works steers it; a message to an agent that asks is the answer.
-Esc      interrupts the agent
-Tab      selects a call, from the newest to older ones; Shift-Tab goes back. Enter shows the selected call in full, and folds it again
-Ctrl-O   shows all calls, results, sub-agents and reasoning in full, and hides them again
-PgUp/PgDn scroll; Up brings back earlier messages; Ctrl-L draws the screen again
-Ctrl-C   twice detaches: the agent goes on. Ctrl-Z suspends this program; fg of the shell brings it back
-y n a    approve a call, deny it with a reason, or approve it and all later calls of this tool by this agent
+// keysText lists the keys of the chat on a terminal. It and commandsText fit into 78 columns.
+const keysText = `Keys
+Enter       sends; Ctrl-J, Alt-Enter and Shift-Enter begin a new line
+Esc         interrupts the agent
+y n a       approve a call, deny it with a reason, or approve it and all
+            later calls of this tool by this agent
+Tab         selects a call, Shift-Tab the next newer one; Enter expands it
+Ctrl-O      expands all calls, reasoning and sub-agents, and folds them
+PgUp PgDn   scroll; Up brings back earlier messages; Ctrl-L redraws
+Ctrl-C      twice detaches: the agent goes on; Ctrl-Z suspends the chat
+A message to an agent that works steers it; to one that asks, it is the answer.
 `
 
 // commandsText lists the commands of a chat.
-const commandsText = `/ask QUESTION   asks the agent aside, while it works. Question and answer are not part of the conversation; their tokens and cost count
-/approve [CALL] approves the call that waits. CALL is its name, if several wait; --all approves them all. --for-agent approves all later calls of this tool by this agent, --for-agent-call those with the same arguments, and --arguments JSON replaces the arguments
-/deny [CALL] [REASON] denies the call that waits, or with --all all of them. The model reads the reason
-/permissions    lists what --for-agent has approved; /revoke [NAME...] revokes it, without a name all of it
-/interrupt      interrupts the agent
-/fork [N]       goes on in a new agent that keeps the first N messages; without N it keeps all
-/model          the model in use
-/cost           tokens and cost
-/quit           detaches: the agent goes on
-/help           this text
+const commandsText = `Commands
+/ask QUESTION            asks aside, while the agent works
+/approve [CALL] [--all] [--for-agent | --for-agent-call | --arguments JSON]
+                         lets a call run, and later ones like it
+/deny [CALL] [--all] [REASON]
+/permissions             lists what --for-agent has approved
+/revoke [NAME...]        revokes it, without a name all of it
+/interrupt               interrupts the agent
+/fork [N]                goes on in a new agent with the first N messages
+/model /cost             the model; tokens and cost
+/quit /help              detaches; this text
 A message that begins with two slashes is sent with one.`
 
 // command is what a person types instead of a message, such as "/deny 3f2a91c4 too expensive".
@@ -64,7 +68,7 @@ func messageOf(text string) string {
 
 // unknownText says that there is no such command.
 func (c command) unknownText() string {
-	return "There is no command " + printable.Name(c.name) + "; /help lists them. To send this as a message, begin it with two slashes."
+	return "there is no command " + printable.Name(c.name) + "; /help lists them. To send this as a message, begin it with two slashes"
 }
 
 // forkPoint returns the number of messages that a fork keeps; 0 means all.
@@ -74,7 +78,7 @@ func (c command) forkPoint() (int, error) {
 	}
 	at, err := strconv.Atoi(c.rest)
 	if err != nil || at < 1 {
-		return 0, fmt.Errorf("/fork takes the number of messages that the fork keeps, such as /fork 4")
+		return 0, errors.New("/fork takes the number of messages that the fork keeps, such as /fork 4")
 	}
 	return at, nil
 }
@@ -86,6 +90,7 @@ func (m *model) command(c command) (tea.Cmd, error) {
 	switch c.name {
 	case "/help":
 		m.note(keysText + commandsText)
+		m.show(m.items[len(m.items)-1])
 		return nil, nil
 	case "/model":
 		m.note(modelText(m.id, m.snap))
@@ -94,10 +99,10 @@ func (m *model) command(c command) (tea.Cmd, error) {
 		return tea.Quit, nil
 	}
 	if !c.needsAgent() {
-		return nil, fmt.Errorf("%s", c.unknownText())
+		return nil, errors.New(c.unknownText())
 	}
 	if !m.started {
-		return nil, fmt.Errorf("there is no agent yet: the first message starts it")
+		return nil, errors.New("there is no agent yet: the first message starts it")
 	}
 	switch c.name {
 	case "/approve", "/deny":
@@ -112,7 +117,7 @@ func (m *model) command(c command) (tea.Cmd, error) {
 		return tea.Batch(decide...), nil
 	case "/ask":
 		if c.rest == "" {
-			return nil, fmt.Errorf("/ask takes a question, such as /ask What are you doing?")
+			return nil, errors.New("/ask takes a question, such as /ask What are you doing?")
 		}
 		return m.ask(c.rest), nil
 	case "/cost":

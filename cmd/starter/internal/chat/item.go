@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -177,7 +178,7 @@ func (it *item) unfolded(f form) []string {
 		if d.Denied {
 			verb = "denied"
 		}
-		lines = append(lines, faint.Render(cut("  "+verb+" by "+printable.Name(d.By), f.width)))
+		lines = append(lines, faint.Render(cut("  "+verb+" by "+byText(d.By), f.width)))
 	}
 	if !it.done {
 		return lines
@@ -194,6 +195,9 @@ func (it *item) unfolded(f form) []string {
 	}
 	return lines
 }
+
+// byText names the person who has decided. The name is empty if the environment of the person did not tell it.
+func byText(by string) string { return printable.Name(cmp.Or(by, "a person")) }
 
 // pretty returns arguments with one value in a line. Arguments that are no JSON stay as they are.
 func pretty(arguments string) string {

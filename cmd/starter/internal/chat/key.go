@@ -26,7 +26,7 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+o":
 		m.expandAll()
 	case "ctrl+z":
-		return tea.Suspend
+		return m.suspend()
 	case "tab", "alt+up", "shift+tab", "alt+down":
 		if m.input.Value() == "" {
 			m.choose(name == "tab" || name == "alt+up")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"charm.land/bubbles/v2/key"
@@ -235,6 +236,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		default:
 			m.note(msg.text)
 		}
+	case resumedMsg:
+		return tea.ClearScreen
 	case startAgainMsg:
 		m.sending = false
 	case tickMsg:
@@ -273,6 +276,9 @@ func (m *model) progress(msg progressMsg) tea.Cmd {
 		if m.see(p) {
 			m.stale = true
 		}
+	}
+	if !slices.Contains(m.items, m.selected) {
+		m.selected = nil // a reset has removed the call
 	}
 	m.own = m.own && (!worked || m.works())
 	switch {

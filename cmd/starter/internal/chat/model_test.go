@@ -258,7 +258,7 @@ func TestConversationIsShown(t *testing.T) {
   • b
 talk · waits for you · $0.2500 · context 5,432 of 100,000 · 12,412 tokens · gpt
 > Type a message
-Enter sends · Ctrl-J new line · Ctrl-O expands · Ctrl-C twice detaches · /help`, s.screen())
+Enter sends · /help · Ctrl-J new line · Ctrl-O expands · Ctrl-C twice detaches`, s.screen())
 	s.keys("ctrl+o")
 	s.shows("▾ read_file  (2.5s)\n    {\n      \"path\": \"notes.md\"\n    }\n  → line one\n    line two")
 	s.keys("ctrl+o", "/cost", "enter", "/model", "enter")

@@ -77,7 +77,7 @@ func permissionsText(all []agent.Permission) string {
 		if p.Arguments != "" {
 			arguments = printable.Line(p.Arguments, 500)
 		}
-		text += "\n" + p.Key.Handle() + " " + printable.Name(p.Tool) + " " + arguments + ", by " + printable.Name(p.By)
+		text += "\n" + p.Key.Handle() + " " + printable.Name(p.Tool) + " " + arguments + ", by " + byText(p.By)
 	}
 	return text
 }

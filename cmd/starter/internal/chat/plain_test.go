@@ -115,7 +115,7 @@ func TestCommandsWithoutATerminal(t *testing.T) {
 	require.ElementsMatch(t, []string{"re: hello", "re: /literal", "(aside) I \\x1b[2J wait", ""}, strings.Split(out, "\n"), "/ask does not wait for the end of the turn")
 	require.Equal(t, Result{ID: "talk", Started: true, Status: client.Waiting}, end)
 	require.Equal(t, []string{"start talk: hello", "send talk steer=false: /literal", "aside talk: what"}, a.asked)
-	for _, want := range []string{"There is no agent yet", "There is no command /nonsense", "/ask QUESTION", "The agent has no permissions"} {
+	for _, want := range []string{"Not done: there is no agent yet", "Not done: there is no command /nonsense", "/ask QUESTION", "The agent has no permissions"} {
 		require.Contains(t, notice, want)
 	}
 }
@@ -129,7 +129,7 @@ func TestCallIsDecidedWithoutATerminal(t *testing.T) {
 	require.Equal(t, []string{"start talk: pay", "decide talk k-00000001 approve=false remember= reason=too result=", "send talk steer=false: thanks", "send talk steer=false: > dear"}, a.asked)
 
 	_, notice, _ = a.plainly(t, "/approve\npay\n/quit\n")
-	require.Contains(t, notice, "There is no agent yet")
+	require.Contains(t, notice, "Not done: there is no agent yet")
 }
 
 // A reply to the start that is lost does not send the message twice.

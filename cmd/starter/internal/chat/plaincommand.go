@@ -47,9 +47,9 @@ func (p *plainChat) answer(ctx context.Context, c command) (string, error) {
 	case c.name == "/help":
 		return commandsText, nil
 	case !c.needsAgent() && c.name != "/model":
-		return c.unknownText(), nil
+		return "", errors.New(c.unknownText())
 	case !p.result.Started:
-		return "There is no agent yet: the first message starts it.", nil
+		return "", errors.New("there is no agent yet: the first message starts it")
 	}
 	switch c.name {
 	case "/model", "/cost":

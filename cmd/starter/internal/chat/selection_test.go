@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -34,6 +35,17 @@ func TestOneCallIsExpanded(t *testing.T) {
 	require.NotContains(t, s.screen(), "»", "Enter sends the text")
 	s.keys("tab", "enter")
 	require.Equal(t, []string{"send talk steer=false: text"}, s.asked)
+}
+
+func TestSelectionEndsWithTheCall(t *testing.T) {
+	s := newStage(t, true)
+	s.says(user("go"), reply("", llm.ToolCall{ID: "1", Name: "read", Arguments: "{}"}))
+	s.keys("tab")
+	s.shows("» read")
+	s.report(client.Progress{Rewound: true, Index: 1})
+	require.NotContains(t, s.screen(), "this call")
+	s.keys("enter", "tab", "enter")
+	require.Empty(t, s.asked)
 }
 
 func TestSelectedCallIsOnTheScreen(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
@@ -101,18 +102,23 @@ func (m *model) statusLine() string {
 	if len(m.snap.Models) > 0 {
 		parts = append(parts, printable.Name(m.snap.Models[0].Model))
 	}
+	return cut(m.fitted(parts...), m.width)
+}
+
+// fitted returns the first parts of a line that fit on the screen, at least two.
+func (m *model) fitted(parts ...string) string {
 	line := ""
 	for i, part := range parts {
 		longer := line + part
 		if i > 0 {
 			longer = line + " · " + part
 		}
-		if i > 1 && cut(longer, m.width) != longer {
+		if i > 1 && ansi.StringWidth(longer) > m.width {
 			break
 		}
 		line = longer
 	}
-	return cut(line, m.width)
+	return line
 }
 
 // state says what the agent does.
@@ -168,15 +174,15 @@ func (m *model) hint() string {
 		if m.expanded != m.selected.flipped {
 			text = "folds"
 		}
-		return "Enter " + text + " this call · Tab older · Shift-Tab newer · Ctrl-O all · Esc leaves"
+		return m.fitted("Enter "+text+" this call", "Tab older", "Shift-Tab newer", "Ctrl-O all", "Esc leaves")
 	case m.question() != nil:
 		return "Enter answers the question · Esc interrupts"
 	case m.up > 0:
 		return "PgDn shows newer lines"
 	case m.works():
-		return "Esc interrupts · Enter steers · Ctrl-O " + m.fold() + " · /help"
+		return m.fitted("Esc interrupts", "Enter steers", "/help", "Ctrl-O "+m.fold(), "Tab selects a call")
 	}
-	return "Enter sends · Ctrl-J new line · Ctrl-O " + m.fold() + " · Ctrl-C twice detaches · /help"
+	return m.fitted("Enter sends", "/help", "Ctrl-J new line", "Ctrl-O "+m.fold(), "Ctrl-C twice detaches")
 }
 
 func (m *model) fold() string {
