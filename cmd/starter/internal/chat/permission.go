@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -50,7 +51,7 @@ func revoke(ctx context.Context, agents Agents, id string, names []string) (stri
 			return "", fmt.Errorf("the agent has no permission %s; /permissions lists them", printable.Name(name))
 		}
 	}
-	text := ""
+	var revoked []string
 	for _, p := range all {
 		if len(names) > 0 && !slices.Contains(names, p.Key.Handle()) {
 			continue
@@ -58,12 +59,12 @@ func revoke(ctx context.Context, agents Agents, id string, names []string) (stri
 		if err := agents.Revoke(ctx, id, p.Key); err != nil {
 			return "", err
 		}
-		text += "Revoked " + p.Key.Handle() + " " + printable.Name(p.Tool) + ".\n"
+		revoked = append(revoked, "Revoked "+p.Key.Handle()+" "+printable.Name(p.Tool)+".")
 	}
-	if text == "" {
+	if len(revoked) == 0 {
 		return "The agent has no permissions.", nil
 	}
-	return text[:len(text)-1], nil
+	return strings.Join(revoked, "\n"), nil
 }
 
 // permissionsText lists what the agent may do without asking a person.
@@ -71,13 +72,13 @@ func permissionsText(all []agent.Permission) string {
 	if len(all) == 0 {
 		return "The agent has no permissions: a person decides on each call that needs an approval."
 	}
-	text := "The agent has these permissions:"
+	lines := []string{"The agent has these permissions:"}
 	for _, p := range all {
 		arguments := "with any arguments"
 		if p.Arguments != "" {
 			arguments = printable.Line(p.Arguments, 500)
 		}
-		text += "\n" + p.Key.Handle() + " " + printable.Name(p.Tool) + " " + arguments + ", by " + byText(p.By)
+		lines = append(lines, p.Key.Handle()+" "+printable.Name(p.Tool)+" "+arguments+", by "+byText(p.By))
 	}
-	return text
+	return strings.Join(lines, "\n")
 }

@@ -221,7 +221,7 @@ func (p *plainChat) now(ctx context.Context, taken, waits bool) error {
 	var later []string
 	for i, text := range p.held {
 		c, ok := commandOf(text)
-		if !ok || c.name == "/fork" || !waits && !(taken && c.forWork()) {
+		if atOnce := waits && c.name != "/fork" || taken && c.forWork(); !ok || !atOnce {
 			later = append(later, text)
 			continue
 		}
