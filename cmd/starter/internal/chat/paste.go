@@ -9,22 +9,30 @@ import (
 // takes a third of a second.
 const maxPaste = 20_000
 
+// newlines replaces the ends of lines as terminals and other systems write them. The input field would make two lines of \r\n.
+var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // pasted returns the text that the input shows for a pasted text: the text itself, or a name if it is long. [model.typed] returns the
 // text again.
 func (m *model) pasted(text string) string {
+	text = newlines.Replace(text)
 	if len(text) <= maxPaste {
 		return text
 	}
 	m.pastes = append(m.pastes, text)
-	return fmt.Sprintf("[pasted text %d: %s bytes]", len(m.pastes), grouped(len(text)))
+	return nameOf(len(m.pastes)-1, text)
 }
 
 // typed returns the text in the input, with the pasted texts instead of their names.
 func (m *model) typed() string {
-	text := m.input.Value()
 	var names []string
 	for i, paste := range m.pastes {
-		names = append(names, fmt.Sprintf("[pasted text %d: %s bytes]", i+1, grouped(len(paste))), paste)
+		names = append(names, nameOf(i, paste), paste)
 	}
-	return strings.NewReplacer(names...).Replace(text)
+	return strings.NewReplacer(names...).Replace(m.input.Value())
+}
+
+// nameOf returns the name of a pasted text.
+func nameOf(i int, paste string) string {
+	return fmt.Sprintf("[pasted text %d: %s bytes]", i+1, grouped(len(paste)))
 }

@@ -88,7 +88,7 @@ func TestLargeTextDoesNotStopTheChat(t *testing.T) {
 		s.screen()
 	})
 	s.quickly("a paste and 100 keys after it", func() {
-		s.event(tea.PasteMsg{Content: big})
+		s.event(tea.PasteMsg{Content: strings.ReplaceAll(big, "\n", "\r")})
 		for range 100 {
 			s.keys("x")
 			s.screen()
@@ -107,4 +107,16 @@ func TestUnfoldedResultShowsItsBeginningAndItsEnd(t *testing.T) {
 	require.Contains(t, got, "bytes are left out here; `starter show --json` prints them.")
 	require.True(t, strings.HasSuffix(got, "END"))
 	require.NotContains(t, got, "\ufffd")
+}
+
+func TestPastedLinesAreNotSentBeforeEnter(t *testing.T) {
+	s := newStage(t, true)
+	s.report(idle)
+	s.event(tea.PasteMsg{Content: "one\r\ntwo\n"})
+	s.keys("alt+enter", "three", "shift+enter", "four")
+	require.Empty(t, s.asked)
+	s.shows("> one\n> two\n>\n> three\n> four\n")
+	s.event(tea.WindowSizeMsg{Width: 20, Height: 12})
+	s.keys("enter")
+	require.Equal(t, []string{"send talk steer=false: one\ntwo\n\nthree\nfour"}, s.asked)
 }
