@@ -73,9 +73,9 @@ func TestLargeTextDoesNotStopTheChat(t *testing.T) {
 		}
 	})
 	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
-	s.quickly("100 screens of a call that waits", func() {
+	s.quickly("30 screens of a call that waits", func() {
 		s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-1", "write", fmt.Sprintf(`{"content":%q}`, big), false)})
-		for range 100 {
+		for range 30 {
 			s.event(tickMsg(time.Unix(0, 0)))
 			s.screen()
 		}
