@@ -14,8 +14,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// quick is a time that no key may take. It is far more than a key takes, because tests run on slow machines.
-const quick = 3 * time.Second
+// quick is a time that no step of these tests may take. It is far more than a step takes, because tests run on slow machines and with the
+// race detector.
+const quick = 15 * time.Second
 
 func (s *stage) quickly(what string, do func()) {
 	s.Helper()
@@ -49,6 +50,10 @@ func TestLongConversationStaysQuick(t *testing.T) {
 			s.screen()
 		}
 	})
+	s.m.tail()
+	drawn := &s.m.growing.drawn[0]
+	s.m.tail()
+	require.Same(t, drawn, &s.m.growing.drawn[0], "the growing text is drawn once")
 	s.quickly("another width", func() {
 		s.event(tea.WindowSizeMsg{Width: 60, Height: 24})
 		s.screen()
@@ -80,6 +85,9 @@ func TestLargeTextDoesNotStopTheChat(t *testing.T) {
 			s.screen()
 		}
 	})
+	drawn := &s.m.arguments["k-1"].drawn[0]
+	s.m.tail()
+	require.Same(t, drawn, &s.m.arguments["k-1"].drawn[0], "the arguments are drawn once")
 	s.m.refreshed(client.Snapshot{}, nil, nil)
 	s.event(tea.WindowSizeMsg{Width: 80, Height: 24})
 	s.quickly("a long line", func() {
