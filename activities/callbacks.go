@@ -20,8 +20,8 @@ type Callbacks struct {
 	// Secret signs the tokens. It needs 24 bytes. A secret that begins with "whsec_" is base64; otherwise its bytes are the key. All
 	// workers and all handlers need the same secret. Required.
 	Secret string
-	// OldSecrets are secrets whose tokens are still accepted. To replace a secret, move it here, and remove it when no call waits any
-	// more whose URL was made with it.
+	// OldSecrets are earlier values of Secret. Tokens that they have signed are still accepted. To replace Secret, move its value here.
+	// Remove the value when all calls whose URLs it has signed have their results.
 	OldSecrets []string
 }
 

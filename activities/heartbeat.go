@@ -341,7 +341,7 @@ func (h *heartbeat) addText(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tried.Said += len(text)
-	// Keep more than a heartbeat reports. A secret at the limit is then still whole when it is redacted.
+	// Keep twice the text that a heartbeat reports. Otherwise the limit could cut a secret, and the rest would not be redacted.
 	const most = 2 * maxProgressBytes
 	if text = h.tried.Text + text[max(0, len(text)-most):]; len(text) > most {
 		text = text[len(text)-most:]

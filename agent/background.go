@@ -45,8 +45,8 @@ type agentsArguments struct {
 	Message string `json:"message"`
 }
 
-// manageAgents answers a call of the tool [Agents]. A call with a message gets no result yet, but the sub-agent that gets the message:
-// see [Call].To.
+// manageAgents answers a call of the tool [Agents]. A call with a message gets no result here. Instead, manageAgents stores which
+// sub-agent gets the message: see [Call].To. A worker then sends it.
 func (s *State) manageAgents(c *Call, now int64) {
 	answer := func(text string, isError bool) { c.Result = &Result{Content: text, IsError: isError, Time: now} }
 	var in agentsArguments

@@ -173,8 +173,8 @@ func (s *State) applyEarlier(c *Call, result bool, now int64) {
 	}
 }
 
-// ResultGiven says what has become of the result in the decision d. It returns nil if the agent has got exactly this result for the
-// call from outside, also if the call takes it only later. Otherwise, it returns an error:
+// ResultGiven reports whether the agent has received the result in the decision d. It returns nil if the agent has received exactly this
+// result for the call, even if the agent has not applied it yet. Otherwise, it returns an error:
 //   - [ErrDecided] if the call has another result. The other result may be from outside, or say that a time limit or a person has ended
 //     the wait.
 //   - [ErrWaits] if the call waits for its result.
@@ -251,8 +251,8 @@ func (c *Call) waitsFor(d Decision) bool {
 	return c.Result == nil && c.Approval == Asked
 }
 
-// decide applies the decision d to the call c. A denial becomes the result of the call, and so does a result from outside, unless it
-// is the answer to a question of the tool. An
+// decide applies the decision d to the call c. A denial becomes the result of the call. So does a result from outside, unless it is the
+// answer to a question of the tool. An
 // approval lets the call run. If the person has changed the arguments, the call gets the new arguments and a new key.
 func (s *State) decide(c *Call, d Decision, now int64) {
 	if c.Until = 0; d.Result != nil && c.elicits() {

@@ -25,7 +25,8 @@ const (
 // elicits reports whether the tool of the call has asked a person, and waits for the answer.
 func (c *Call) elicits() bool { return c.Elicitation != nil && c.Elicitation.Answer == nil }
 
-// elicit lets the call wait for the answer to the question e of its tool. After a reset, the state may already have the answer.
+// elicit stores the question e of the call's tool. The call then waits for the answer. After a reset, the state may already have the
+// answer. In that case, elicit applies it at once.
 func (s *State) elicit(c *Call, e Elicitation, now int64) {
 	e.Round = 0
 	if c.Elicitation != nil {

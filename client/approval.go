@@ -185,14 +185,15 @@ func (c *Client) Deny(ctx context.Context, id, call string, o DecideOptions) (Wa
 type CompleteOptions struct {
 	// IsError says that the result describes a failure.
 	IsError bool
-	// By names the person or program that gives the result. Defaults to the user of this process. At most 200 bytes.
+	// By is the name of the person or of the program that gives the result. It has at most 200 bytes. Defaults to the user of this
+	// process.
 	By string
-	// From names the machine from which the result comes. Defaults to this machine. At most 200 bytes.
+	// From is the name of the machine from which the result comes. It has at most 200 bytes. Defaults to this machine.
 	From string
 }
 
-// Complete gives a call its result from outside: the answer to a question of the tool "ask_user", or the result of a tool with the
-// effect [tool.External]. The model reads the result, of at most [agent.MaxGivenBytes] bytes. See [Client.Approve] for the other
+// Complete gives a call its result from outside: the result of a tool with the effect [tool.External], or the answer to a question of
+// the tool "ask_user" or of any other tool (see [agent.Elicitation]). The model reads the result, of at most [agent.MaxGivenBytes] bytes. See [Client.Approve] for the other
 // parameters and the errors.
 func (c *Client) Complete(ctx context.Context, id, call, result string, o CompleteOptions) (Waits, error) {
 	return c.decide(ctx, id, call, agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By, From: o.From})

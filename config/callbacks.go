@@ -19,7 +19,8 @@ type Callbacks struct {
 	// Secret is a reference to the secret that signs the tokens: ${NAME} for an environment variable, or ${file:PATH} for a file. See
 	// [Callbacks.ResolveSecrets].
 	Secret string
-	// OldSecrets are references to secrets whose tokens are still accepted. In the file, this field is `old_secrets`.
+	// OldSecrets are references to earlier secrets. Tokens that they have signed are still accepted. In the file, this field is
+	// `old_secrets`.
 	OldSecrets []string
 }
 
@@ -37,7 +38,7 @@ func (c Callbacks) ResolveSecrets() (secret string, old []string, err error) {
 // secrets returns the secret and after it the old secrets. It calls `report` with the field and a text for each problem.
 func (c Callbacks) secrets(report func(field, problem string)) []string {
 	var values []string
-	for i, ref := range append([]string{c.Secret}, c.OldSecrets...) {
+	for i, ref := range c.references() {
 		field := "secret"
 		if i > 0 {
 			field = fmt.Sprintf("old_secrets[%d]", i-1)
@@ -57,13 +58,16 @@ func (c Callbacks) secrets(report func(field, problem string)) []string {
 	return values
 }
 
-// files returns the paths of the files that contain secrets of the callbacks; nil if c is nil.
+// references returns the reference to the secret, and after it those to the old secrets.
+func (c Callbacks) references() []string { return append([]string{c.Secret}, c.OldSecrets...) }
+
+// files returns the paths of the files that the references name. If the configuration has no callbacks, c is nil, and so is the result.
 func (c *Callbacks) files() []string {
 	if c == nil {
 		return nil
 	}
 	var files []string
-	for _, ref := range append([]string{c.Secret}, c.OldSecrets...) {
+	for _, ref := range c.references() {
 		files = append(files, filesIn(map[string]string{"": ref})...)
 	}
 	return files

@@ -103,7 +103,7 @@ func (c *Config) SecretFiles() []string {
 	return slices.DeleteFunc(files, func(s string) bool { return s == "" })
 }
 
-// files returns the paths of the files that contain secrets of the hook.
+// files returns the paths of the files that the fields of the hook name.
 func (h Hook) files() []string {
 	files := append(filesIn(h.Env), filesIn(h.Headers)...)
 	files = append(files, filesIn(map[string]string{"url": h.URL})...)

@@ -25,7 +25,7 @@ func (d *driver) acceptsAside(a agent.Aside) error {
 // aside answers a [protocol.AskUpdate] by a model call. The call does not disturb the turn. The run does not continue as new before the
 // call has ended. The same question to the same transcript has the same key: it waits for the call in flight.
 func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
-	// The validator has not seen a cancel that came in the same workflow task.
+	// The validator runs before a cancel of the same workflow task is known.
 	if ctx.Err() != nil && workflow.GetVersion(ctx, "no question aside after a cancel", workflow.DefaultVersion, 1) >= 1 {
 		return "", refusal(agent.ErrEnded)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// preview shows the text of the running model call so far, or the output of the running tools, in the last lines of a terminal. Below the text, one line says
-// what the agent works on. The preview disappears when the complete message arrives. If the output is not a terminal, the
+// preview shows the text of the running model call so far, or the output of the running tools, in the last lines of a terminal.
+// Below the text, one line says what the agent works on. The preview disappears when the complete message arrives. If the output is not a terminal, the
 // preview is nil, and [preview.update] and [preview.end] do nothing.
 type preview struct {
 	out  io.Writer
@@ -49,8 +49,8 @@ func redraws(stdout io.Writer) bool {
 	return ok && term.IsTerminal(file.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
-// update shows the text of the running model call, or the output of the running tools. Below the text, it shows the line `work`, which says what the agent works
-// on. update must be called with every [client.Progress] that [client.Client.Watch] yields. It removes the preview if the
+// update shows the text of the running model call, or the output of the running tools. Below the text, it shows the line `work`,
+// which says what the agent works on. update must be called with every [client.Progress] that [client.Client.Watch] yields. It removes the preview if the
 // progress contains a message, or if a reset of the agent has discarded messages. The preview stays as it is while no worker
 // answers, or while Temporal does not answer.
 func (p *preview) update(progress client.Progress, work string) {

@@ -26,7 +26,7 @@ import (
 
 const callbackSecret = "a-secret-of-at-least-24-bytes-7"
 
-// farSide gets the notifications of workers, and sends results to the URLs in them.
+// farSide is a program outside. It receives notifications, and sends results to the callback URLs in them.
 type farSide struct {
 	t *testing.T
 

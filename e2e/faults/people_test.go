@@ -37,7 +37,8 @@ type people struct {
 	problems   []string
 }
 
-// wait is a call that waits for a person. A call may wait twice: for an approval, and then for its result.
+// wait identifies one wait for a person: the call, and what it waits for. The same call may first wait for an approval, and later for
+// its result.
 type wait struct {
 	call agent.Key
 	on   agent.WaitsFor

@@ -1,8 +1,9 @@
 // Package token makes and checks the tokens in the URLs of callbacks. A token lets its holder give one external call its result, and
 // nothing else.
 //
-// A token consists of the key of the call, "/" and the agent ID, in base64 for URLs, and of their HMAC-SHA256 in hexadecimal. A dot
-// separates the two parts. A token does not expire: it is of no use when the call has its result.
+// A token has two parts, with a dot between them. The first part is the text KEY/AGENT in base64 for URLs (RFC 4648, section 5): the key
+// of the call and the ID of the agent. The second part signs this text: it is an HMAC-SHA256 in hexadecimal digits. A token does not
+// expire, but when the call has its result, the token has no further use.
 package token
 
 import (

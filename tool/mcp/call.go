@@ -86,10 +86,10 @@ func (t *remote) responses(ctx context.Context) (r *responses, again *tool.Quest
 	return &responses{sdk.InputResponseMap{a.ID: response}, a.RequestState}, nil
 }
 
-// responses are the parts of a tool call with an answer of a person.
+// responses is what a call sends to the server, besides the arguments, if a person has answered a question of the tool.
 type responses struct {
-	inputs sdk.InputResponseMap
-	state  string
+	inputs sdk.InputResponseMap // the answer, under the server's name for the question
+	state  string               // the text that the server sent with the question
 }
 
 // fate says what is known about a tool call: whether the server answered, and if not, whether the tool may have run.

@@ -148,8 +148,8 @@ func (s *session) follow(ctx context.Context, request func(context.Context) erro
 	return d.state(), err
 }
 
-// call calls a tool. `name` is the tool's name at the server. `responses` has the answer of a person; nil if there is none. The returned state contains the response, or shows whether the
-// call was sent. The error is the error of the SDK.
+// call calls a tool. `name` is the tool's name at the server. `responses` has the answer of a person; nil if there is none. The
+// returned state contains the response, or shows whether the call was sent. The error is the error of the SDK.
 func (s *session) call(ctx context.Context, name string, args json.RawMessage, responses *responses) (deliveryState, error) {
 	params := &sdk.CallToolParams{Name: name, Arguments: args}
 	if responses != nil {

@@ -25,13 +25,14 @@ const (
 	batch = 500
 )
 
-// report is what the watch of an agent yields.
+// report is one value of [client.Client.Watch]: the progress of an agent, or the error with which the watch has ended.
 type report struct {
 	p   client.Progress
 	err error
 }
 
-// watch watches an agent from a message on. The channel is closed when the watch has ended. It ends with ctx.
+// watch sends the progress of an agent to the channel that it returns, from the message with the index `from` on. It closes the channel
+// when the watch has ended or ctx ends.
 func watch(ctx context.Context, agents Agents, id string, from int) <-chan report {
 	reports := make(chan report, batch)
 	go func() {

@@ -56,7 +56,7 @@ func costText(snap client.Snapshot) string {
 	return text + "; the cost is unknown, because the models have no prices in the configuration."
 }
 
-// grouped writes a number with commas between groups of three digits.
+// grouped formats a number with commas as thousands separators, such as 1,234,567.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
