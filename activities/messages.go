@@ -9,7 +9,6 @@ import (
 
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
-	updatepb "go.temporal.io/api/update/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 
@@ -20,15 +19,16 @@ import (
 )
 
 const (
-	// maxFoundBytes limits the messages of one page, in bytes. A single message that is larger gets a page of its own.
+	// maxFoundBytes limits the messages and decisions of one page, in bytes. A single one that is larger gets a page of its own.
 	maxFoundBytes = 1_000_000
 	// maxOrderBytes limits the IDs and times in the first page, in bytes. If there are too many messages, the newest are left
 	// out of the list. The package `agent` treats a message that is not in the list as newer than all messages in the list.
 	maxOrderBytes = 300_000
 )
 
-// FindMessages returns one page of the messages that an agent may lack after a reset. Other runs of the agent took these
-// messages. The run that executes FindMessages is called the searching run.
+// FindMessages returns one page of the messages and decisions that an agent may lack after a reset. Other runs of the agent
+// received them. The run that executes FindMessages is called the searching run. What follows about messages holds for
+// decisions and revoked permissions, too.
 //
 // Another run of the agent can be a base run or a predecessor of the searching run:
 //
@@ -48,8 +48,9 @@ const (
 //   - Any other run: FindMessages returns the messages that senders sent to this run, and the messages that this run had
 //     received from FindMessages.
 //
-// Each message occurs once. The messages of base runs, and of runs that continued a base run as new, come first. The
-// messages of all other runs follow. Within both groups, the messages of older runs come first.
+// Each message occurs once, and so does each call with its first decision. The messages of base runs, and of runs that
+// continued a base run as new, come first. The messages of all other runs follow. Within both groups, the messages of older
+// runs come first. All decisions follow in the same order.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	beat := a.startHeartbeat(ctx, false, nil)
 	defer beat.stop()
@@ -62,7 +63,8 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	if err := r.trace(ctx, here.RunID); err != nil {
 		return protocol.FoundMessages{}, err
 	}
-	var ofBases, ofOthers, all []agent.InboxMessage
+	var ofBases, ofOthers received
+	var all []agent.InboxMessage
 	for _, run := range slices.Backward(others) {
 		t, err := r.messagesOf(ctx, run)
 		if err != nil {
@@ -77,15 +79,18 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 		case r.past[run]:
 		case slices.Contains(r.bases, run) || len(t.bases) == 0 && slices.Contains(r.bases, t.continues):
 			r.bases = append(r.bases, run) // a run that continued this run counts as a base run, too
-			ofBases = append(ofBases, t.found...)
+			ofBases.add(t.found)
 		default:
-			ofOthers = append(append(ofOthers, t.found...), t.messages...)
+			ofOthers.add(t.found)
+			ofOthers.add(t.sent)
 		}
 	}
-	found := page(append(ofBases, ofOthers...), in.Skip)
+	ofBases.add(ofOthers)
+	found := page(ofBases, in.Skip)
 	found.Run = protocol.RunSuffix(here.RunID)
 	if in.Skip == 0 {
 		found.Order, found.Times = inOrder(append(all, r.own.all()...))
+		found.Revoked = ofBases.revoked
 	}
 	return found, nil
 }
@@ -119,27 +124,52 @@ func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
 	return ids, times
 }
 
-// page returns one page of the given messages. `skip` is the number of messages that the earlier pages had. The page begins
-// after these messages, and holds as many messages as fit. If several messages have the same ID, only the first of them
-// counts and is returned. The field `More` of the result says whether there are further messages.
-func page(messages []agent.InboxMessage, skip int) protocol.FoundMessages {
+// page returns one page of the given messages and decisions. `skip` is the number of messages and decisions that the earlier
+// pages had. The page begins after these, and holds as many as fit. If several messages have the same ID, only the first of
+// them counts and is returned. The same holds for decisions of the same kind on the same call. The field `More` of the result
+// says whether there are further messages or decisions.
+func page(all received, skip int) protocol.FoundMessages {
 	var found protocol.FoundMessages
 	taken, size := map[string]bool{}, 0
-	for _, m := range messages {
-		if taken[m.ID] {
-			continue
+	// fits reports whether the message or the decision with the given ID belongs to the page.
+	fits := func(id string, value any) bool {
+		if found.More || taken[id] {
+			return false
 		}
-		taken[m.ID] = true
+		taken[id] = true
 		if len(taken) <= skip {
-			continue
+			return false
 		}
-		if size += payload.Size(m); size > maxFoundBytes && len(found.Messages) > 0 {
-			found.More = true
-			return found
+		size += payload.Size(value)
+		found.More = size > maxFoundBytes && len(found.Messages)+len(found.Decisions) > 0
+		return !found.More
+	}
+	for _, m := range all.messages {
+		if fits(m.ID, m) {
+			found.Messages = append(found.Messages, m)
 		}
-		found.Messages = append(found.Messages, m)
+	}
+	for _, d := range all.decisions {
+		if fits(fmt.Sprint("decision ", d.Key, d.Result != nil), d) { // the space distinguishes it from the ID of a message
+			found.Decisions = append(found.Decisions, d)
+		}
 	}
 	return found
+}
+
+// received holds what a run received by updates.
+type received struct {
+	messages  []agent.InboxMessage
+	decisions []agent.Decision
+	// revoked holds the keys of revoked permissions.
+	revoked []agent.Key
+}
+
+// add adds what another run received.
+func (r *received) add(other received) {
+	r.messages = append(r.messages, other.messages...)
+	r.decisions = append(r.decisions, other.decisions...)
+	r.revoked = append(r.revoked, other.revoked...)
 }
 
 // relations holds how the other runs of an agent are related to the searching run, which is the run that executes
@@ -256,14 +286,17 @@ type runMessages struct {
 	// unread says that this run resumes an agent and has not read the state yet. The run in the field `resumes` may then be
 	// wrong, because this run may read the state of another run, which ended later: see [history.Newest].
 	unread bool
-	// messages, admitted and found hold messages from different sources. messages holds those that senders sent to this run
-	// after the last reset. Without a reset, messages also holds the message with which the run started. admitted holds those
-	// that Temporal delivered again after the last reset. found holds those that searches found in other runs, which may be
-	// deleted since.
+	// sent, admitted and found hold messages from different sources. sent holds those that senders sent to this run after the
+	// last reset. Without a reset, sent also holds the message with which the run started. admitted holds those that Temporal
+	// delivered again after the last reset. found holds those that searches found in other runs, which may be deleted since.
 	//
 	// Each message has the time at which a run first took it, in Unix milliseconds. The time is 0 in admitted, because
 	// another run had taken the message before.
-	messages, admitted, found []agent.InboxMessage
+	sent, found received
+	admitted    []agent.InboxMessage
+	// deciding holds the decisions that the run has accepted and not applied yet, by the ID of the WorkflowExecutionUpdateAccepted
+	// event. The run may still refuse such a decision.
+	deciding map[int64]agent.Decision
 	// listed holds the messages in the lists that searches returned. These messages have only an ID and a time.
 	listed []agent.InboxMessage
 	// searches and reads hold the IDs of ActivityTaskScheduled events: searches those of the searches, and reads those of
@@ -274,12 +307,12 @@ type runMessages struct {
 // all returns all messages that the history of the run mentions. A message may occur several times. The messages of the field
 // `listed` have only an ID and a time.
 func (t *runMessages) all() []agent.InboxMessage {
-	return slices.Concat(t.listed, t.found, t.admitted, t.messages)
+	return slices.Concat(t.listed, t.found.messages, t.admitted, t.sent.messages)
 }
 
 // readMessages reads the history of a run and returns what it says about messages.
 func (a *Activities) readMessages(ctx context.Context, from agent.RunRef) (*runMessages, error) {
-	t := &runMessages{searches: map[int64]bool{}, reads: map[int64]bool{}}
+	t := &runMessages{searches: map[int64]bool{}, reads: map[int64]bool{}, deciding: map[int64]agent.Decision{}}
 	for event, err := range history.Events(ctx, a.temporal, from) {
 		if err == nil {
 			err = t.add(event, a.converter)
@@ -304,8 +337,8 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 			t.resumes, t.unread = start.From.RunID, start.From.Resume
 		}
 		if start.Message != nil {
-			t.messages = append(t.messages, *start.Message)
-			t.messages[0].Time = event.GetEventTime().AsTime().UnixMilli()
+			start.Message.Time = event.GetEventTime().AsTime().UnixMilli()
+			t.sent.messages = append(t.sent.messages, *start.Message)
 		}
 	}
 	switch event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() {
@@ -327,7 +360,7 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		if err := dc.FromPayloads(done.GetResult(), &page); err != nil {
 			return err
 		}
-		t.found = append(t.found, page.Messages...)
+		t.found.add(received{page.Messages, page.Decisions, page.Revoked})
 		for i, id := range page.Order {
 			if i < len(page.Times) {
 				t.listed = append(t.listed, agent.InboxMessage{ID: id, Time: page.Times[i]})
@@ -335,27 +368,49 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		}
 	}
 	if base := event.GetWorkflowTaskFailedEventAttributes().GetBaseRunId(); base != "" {
-		t.bases, t.messages, t.admitted = append(t.bases, base), nil, nil
+		t.bases, t.sent, t.admitted = append(t.bases, base), received{}, nil
 	}
-	for _, in := range []struct {
-		update *updatepb.Input
-		to     *[]agent.InboxMessage
-	}{
-		{event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput(), &t.messages},
-		{event.GetWorkflowExecutionUpdateAdmittedEventAttributes().GetRequest().GetInput(), &t.admitted},
-	} {
-		if in.update.GetName() != protocol.MessageUpdate {
-			continue
-		}
+	if update := event.GetWorkflowExecutionUpdateAdmittedEventAttributes().GetRequest().GetInput(); update.GetName() == protocol.MessageUpdate {
 		var m agent.InboxMessage
-		if err := dc.FromPayloads(in.update.GetArgs(), &m); err != nil {
+		if err := dc.FromPayloads(update.GetArgs(), &m); err != nil {
 			return err
 		}
 		m.Time = 0
-		if in.to == &t.messages {
-			m.Time = event.GetEventTime().AsTime().UnixMilli()
+		t.admitted = append(t.admitted, m)
+	}
+	if ended := event.GetWorkflowExecutionUpdateCompletedEventAttributes(); ended != nil && ended.GetOutcome().GetFailure() == nil {
+		if d, ok := t.deciding[ended.GetAcceptedEventId()]; ok {
+			t.sent.decisions = append(t.sent.decisions, d)
 		}
-		*in.to = append(*in.to, m)
+	}
+	return t.addAccepted(event, dc)
+}
+
+// addAccepted adds the update that a sender sent to this run, if the event says that the run accepted one.
+func (t *runMessages) addAccepted(event *historypb.HistoryEvent, dc converter.DataConverter) error {
+	update := event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput()
+	now := event.GetEventTime().AsTime().UnixMilli()
+	switch update.GetName() {
+	case protocol.MessageUpdate:
+		var m agent.InboxMessage
+		if err := dc.FromPayloads(update.GetArgs(), &m); err != nil {
+			return err
+		}
+		m.Time = now
+		t.sent.messages = append(t.sent.messages, m)
+	case protocol.DecideUpdate:
+		var d agent.Decision
+		if err := dc.FromPayloads(update.GetArgs(), &d); err != nil {
+			return err
+		}
+		d.Time = now
+		t.deciding[event.GetEventId()] = d
+	case protocol.RevokeUpdate:
+		var key agent.Key
+		if err := dc.FromPayloads(update.GetArgs(), &key); err != nil {
+			return err
+		}
+		t.sent.revoked = append(t.sent.revoked, key)
 	}
 	return nil
 }

@@ -2,12 +2,20 @@ package activities
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	failurepb "go.temporal.io/api/failure/v1"
+	historypb "go.temporal.io/api/history/v1"
+	updatepb "go.temporal.io/api/update/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/payload"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // The list of IDs and times is small enough for one payload together with a page of messages. It has each ID once, and lacks only
@@ -26,6 +34,66 @@ func TestOrderOfMessagesIsBounded(t *testing.T) {
 	for i, id := range order {
 		require.Equal(t, fmt.Sprintf("%036d", i), id)
 	}
+}
+
+// A search brings the decisions that another run applied. It brings neither one that the run refused nor one of the run that was reset.
+func TestFoundDecisionsWereApplied(t *testing.T) {
+	dc := converter.GetDefaultDataConverter()
+	found := &runMessages{searches: map[int64]bool{}, reads: map[int64]bool{}, deciding: map[int64]agent.Decision{}}
+	add := func(event *historypb.HistoryEvent) { require.NoError(t, found.add(event, dc)) }
+	decide := func(id int64, key agent.Key, outcome *updatepb.Outcome) {
+		args, err := dc.ToPayloads(agent.Decision{Key: key, Approve: true, Time: 1})
+		require.NoError(t, err)
+		add(&historypb.HistoryEvent{EventId: id, EventTime: timestamppb.New(time.UnixMilli(id)), Attributes: &historypb.HistoryEvent_WorkflowExecutionUpdateAcceptedEventAttributes{
+			WorkflowExecutionUpdateAcceptedEventAttributes: &historypb.WorkflowExecutionUpdateAcceptedEventAttributes{
+				AcceptedRequest: &updatepb.Request{Input: &updatepb.Input{Name: protocol.DecideUpdate, Args: args}},
+			},
+		}})
+		add(&historypb.HistoryEvent{EventId: id + 1, Attributes: &historypb.HistoryEvent_WorkflowExecutionUpdateCompletedEventAttributes{
+			WorkflowExecutionUpdateCompletedEventAttributes: &historypb.WorkflowExecutionUpdateCompletedEventAttributes{AcceptedEventId: id, Outcome: outcome},
+		}})
+	}
+	applied := &updatepb.Outcome{Value: &updatepb.Outcome_Success{}}
+	decide(10, "tool-1", applied)
+	add(&historypb.HistoryEvent{EventId: 15, Attributes: &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
+		WorkflowTaskFailedEventAttributes: &historypb.WorkflowTaskFailedEventAttributes{BaseRunId: "base"},
+	}})
+	decide(20, "tool-2", &updatepb.Outcome{Value: &updatepb.Outcome_Failure{Failure: &failurepb.Failure{Message: "too late"}}})
+	decide(30, "tool-3", applied)
+	require.Equal(t, []agent.Decision{{Key: "tool-3", Approve: true, Time: 30}}, found.sent.decisions)
+}
+
+// The pages of a search together have each message and each decision once. A call has one decision of each kind.
+func TestPagesHaveEachMessageAndDecisionOnce(t *testing.T) {
+	var all received
+	want := map[string]bool{}
+	for i := range 40 {
+		key := agent.Key(fmt.Sprintf("tool-%d", i))
+		all.messages = append(all.messages, agent.InboxMessage{ID: fmt.Sprint("m", i), Text: strings.Repeat("x", i*5000)}, agent.InboxMessage{ID: "m0"})
+		given := &agent.GivenResult{Content: strings.Repeat("x", i*5000)}
+		all.decisions = append(all.decisions, agent.Decision{Key: key, Approve: true}, agent.Decision{Key: key}, agent.Decision{Key: key, Result: given})
+		want[fmt.Sprint("m", i)], want[string(key)+" true"], want[string(key)+" given"] = true, true, true
+	}
+	got, pages := map[string]bool{}, 0
+	for skip, more := 0, true; more; pages++ {
+		found := page(all, skip)
+		for _, m := range found.Messages {
+			require.False(t, got[m.ID])
+			got[m.ID] = true
+		}
+		for _, d := range found.Decisions {
+			id := fmt.Sprint(d.Key, " ", d.Approve)
+			if d.Result != nil {
+				id = string(d.Key) + " given"
+			}
+			require.False(t, got[id])
+			got[id] = true
+		}
+		skip, more = skip+len(found.Messages)+len(found.Decisions), found.More
+		require.Less(t, payload.Size(found), maxFoundBytes+10_000)
+	}
+	require.Equal(t, want, got)
+	require.Greater(t, pages, 5)
 }
 
 // Messages are ordered by the time at which a run first took them. Messages of deleted runs, with unknown times, come first.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,7 +42,7 @@ type Decision struct {
 	// they are not proved.
 	By   string `json:"by,omitempty"`
 	From string `json:"from,omitempty"`
-	// Time is the time of the decision, in Unix milliseconds.
+	// Time is the time at which an agent received the decision, in Unix milliseconds. Clients leave it 0.
 	Time int64 `json:"time,omitempty"`
 	// Used reports whether the decision has been applied to its call.
 	Used bool `json:"used,omitempty"`
@@ -161,7 +162,7 @@ func (s *State) AcceptsDecision(d Decision) error {
 
 // maxDecisions is the largest number of decisions in a state. A further decision removes the oldest one. A decision
 // stays in the state after it was applied, because Temporal may deliver the decision again. A decision may also come
-// before its call: after a reset, Temporal delivers all earlier decisions at once.
+// before its call: after a reset, Temporal delivers all earlier decisions at once, and a search finds those of other runs.
 const maxDecisions = 1000
 
 // applyEarlier applies a decision that came before its call. `result` says which kind it looks for: a result, or an approval or a
@@ -223,7 +224,7 @@ func (s *State) decided(e Decided) bool {
 	if len(s.Decisions) >= maxDecisions {
 		s.Decisions = slices.Delete(s.Decisions, 0, 1)
 	}
-	e.Decision.Used, e.Decision.Time = false, e.Time
+	e.Decision.Used, e.Decision.Time = false, cmp.Or(e.Decision.Time, e.Time)
 	s.Decisions = append(s.Decisions, e.Decision)
 	if e.Decision.Message != "" {
 		s.rememberID(e.Decision.Message)

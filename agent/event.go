@@ -172,11 +172,17 @@ type (
 	// characters of the ID of this run.
 	Rewound struct{ Run string }
 
-	// MessagesFound brings messages that other runs of the agent took, and puts them into the inbox.
+	// MessagesFound brings what other runs of the agent received: messages, which enter the inbox, decisions and revoked
+	// permissions.
 	MessagesFound struct {
 		// Run contains the last characters of the ID of the run that made the search. It becomes [State].Searched.
 		Run      string
 		Messages []InboxMessage
+		// Decisions are the decisions that other runs applied, oldest first. If the state has a decision on the same call,
+		// the found one changes nothing.
+		Decisions []Decision
+		// Revoked are the keys of the permissions that people revoked in other runs: see [PermissionRevoked].
+		Revoked []Key
 		// Order lists the IDs of these messages and of the messages in the inbox, in the order in which they were
 		// sent. A message that is not in the list was sent after all messages in the list.
 		Order []string

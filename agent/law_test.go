@@ -82,9 +82,14 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 			}
 		}
 	case agent.Decided:
-		if at, known := w.places[e.Decision.Key]; changed && known && e.Decision.Result == nil {
-			w.words[at] = e.Decision
-			w.permitted[e.Decision.Key] = e.Decision.Remember != ""
+		if changed {
+			w.decided(e.Decision)
+		}
+	case agent.MessagesFound:
+		for _, d := range e.Decisions {
+			if _, said := w.words[w.places[d.Key]]; changed && !said {
+				w.decided(d)
+			}
 		}
 	case agent.PermissionRevoked:
 		if changed { // an agent that has ended keeps its permissions
@@ -109,6 +114,14 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	w.keepsOrder(s)
 	w.staysEnded(s, step)
 	w.sendsWhatIsValid(s, step)
+}
+
+// decided records a person's decision on a call.
+func (w *law) decided(d agent.Decision) {
+	if at, known := w.places[d.Key]; known && d.Result == nil {
+		w.words[at] = d
+		w.permitted[d.Key] = d.Remember != ""
+	}
 }
 
 // asks reports whether the next step is the model call with that key.

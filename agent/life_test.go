@@ -97,7 +97,12 @@ func (l *life) begin() {
 	if l.chance.IntN(4) > 0 {
 		l.notify()
 	}
-	switch step := l.s.Next().(type) {
+	step := l.s.Next()
+	if find, ok := step.(agent.FindMessages); ok {
+		fly(find.Key, l.searched)
+		step = find.Then
+	}
+	switch step := step.(type) {
 	case agent.Load:
 		fly(step.Key, func() agent.Event { return l.loaded(step.Key) })
 	case agent.Compact:
@@ -107,7 +112,7 @@ func (l *life) begin() {
 	case agent.CallModel:
 		l.apply(agent.ModelAsked{Key: step.Key})
 		fly(step.Key, func() agent.Event { return l.replied(step.Key) })
-	case agent.RunTools:
+	case agent.RunTools: // calls may run during a search
 		for _, c := range step.Calls {
 			switch {
 			case c.Waits():
@@ -166,6 +171,8 @@ func (l *life) happen() {
 		l.apply(agent.CancelRequested{Time: l.now})
 	case n < 94:
 		l.apply(agent.Closed{})
+	case n < 95:
+		l.rewind()
 	case n < 97:
 		l.resume()
 	case n < 98:
@@ -340,14 +347,19 @@ func (l *life) decide() {
 
 // say applies a person's random decision on a call, or gives the call its result.
 func (l *life) say(c agent.Call) {
+	d := l.decision(c)
+	open := slices.ContainsFunc(l.s.Pending(), func(o agent.Call) bool { return o.Key == c.Key })
+	changed := l.apply(agent.Decided{Decision: d, Time: l.now})
+	if d.Result != nil && open && l.s.Definition != nil && changed != tells(l.s, d.Result.Content) {
+		l.law.brokenf("the result of call %s is lost", c.Key)
+	}
+}
+
+// decision returns a person's random decision on a call, or the result of the call.
+func (l *life) decision(c agent.Call) agent.Decision {
 	if c.WaitsFor() != agent.WaitsForApproval {
 		given := agent.GivenResult{Content: "given to " + string(c.Key), IsError: l.r.IntN(4) == 0}
-		open := slices.ContainsFunc(l.s.Pending(), func(o agent.Call) bool { return o.Key == c.Key })
-		gives := l.apply(agent.Decided{Decision: agent.Decision{Key: c.Key, Result: &given, By: "ann"}, Time: l.now})
-		if open && l.s.Definition != nil && gives != tells(l.s, given.Content) {
-			l.law.brokenf("the result of call %s is lost", c.Key)
-		}
-		return
+		return agent.Decision{Key: c.Key, Result: &given, By: "ann"}
 	}
 	d := agent.Decision{Key: c.Key, Approve: l.r.IntN(3) > 0, By: "ann"}
 	switch {
@@ -361,7 +373,7 @@ func (l *life) say(c agent.Call) {
 		d.Remember = pick(l.r, "", "", agent.RememberTool, agent.RememberCall)
 	}
 	l.law.places[c.Key], l.law.tools[c.Key] = place{c.Model, c.Position}, c.Name
-	l.apply(agent.Decided{Decision: d, Time: l.now})
+	return d
 }
 
 // overdue ends the wait for a sub-agent. The sub-agent goes on.
@@ -420,6 +432,30 @@ func (l *life) resume() {
 	l.runs++
 	clear(l.flights)
 	l.apply(agent.Resumed{RunID: fmt.Sprint("run", l.runs), Reload: l.s.Definition != nil && l.r.IntN(4) == 0, Time: l.now})
+}
+
+// rewind tells the agent that a reset has begun its run.
+func (l *life) rewind() {
+	if l.s.Outcome == nil {
+		l.runs++
+		l.apply(agent.Rewound{Run: fmt.Sprint("run", l.runs)})
+	}
+}
+
+// searched returns the end of a search of other runs, which may find decisions on the calls that wait, and on others.
+func (l *life) searched() agent.Event {
+	found := agent.MessagesFound{Run: l.s.Reset, Time: l.now}
+	for _, c := range l.s.Pending() {
+		if c.Waits() && l.r.IntN(2) == 0 {
+			found.Decisions = append(found.Decisions, l.decision(c))
+		}
+	}
+	for _, d := range l.s.Decisions {
+		if d.Result == nil && l.r.IntN(4) == 0 {
+			found.Decisions = append(found.Decisions, agent.Decision{Key: d.Key, Approve: !d.Approve})
+		}
+	}
+	return found
 }
 
 // again delivers an earlier event a second time.

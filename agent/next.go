@@ -44,12 +44,13 @@ type (
 		Count int
 	}
 
-	// FindMessages searches other runs of the agent for messages that this run did not get. After a reset, Temporal
-	// delivers again the messages of the run that was reset. Temporal does not deliver messages that were sent to
-	// other runs, such as a run that an earlier reset began.
+	// FindMessages searches other runs of the agent for messages and decisions that this run did not get. After a
+	// reset, Temporal delivers again those of the run that was reset. Temporal does not deliver those that were sent to
+	// other runs, such as a run that an earlier reset or a resume began.
 	FindMessages struct {
 		Key Key
-		// Then is the step that follows if the search finds nothing.
+		// Then is the step that follows if the search finds nothing. If it is a [RunTools], its calls may run during the
+		// search.
 		Then Step
 	}
 
@@ -105,7 +106,7 @@ func Wants(step Step, key Key) bool {
 	case Compact:
 		return step.Key == key
 	case FindMessages:
-		return step.Key == key
+		return step.Key == key || Wants(step.Then, key)
 	case RunTools:
 		return slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Key == key })
 	}
@@ -167,15 +168,17 @@ func noRoom(now int64) Event {
 //     otherwise                                 → Wait (chat, or no message yet, or sub-agents work in the background),
 //     Finish (task, or closing)
 //
-// There is one exception. A run that began by a reset must search other runs for messages. Before this search, rule 4
-// and both lines of rule 6 give [FindMessages] instead. For rule 2, see [Held]. An agent is closing if
-// [State].Closing is set.
+// There is one exception. A run that began by a reset must search other runs for messages and decisions. Before this
+// search, rule 4 and both lines of rule 6 give [FindMessages] instead, and so does rule 1 if a call waits for somebody
+// outside. For rule 2, see [Held]. An agent is closing if [State].Closing is set.
 func (s *State) Next() Step {
 	switch {
 	case s.Outcome != nil:
 		return Finish{*s.Outcome}
 	case s.Definition == nil:
 		return Load{Key: s.definitionKey(s.Agent, s.Reloads), Agent: s.Agent}
+	case s.waitsOutside():
+		return s.search(RunTools{Calls: s.openCalls()})
 	case len(s.Calls) > 0:
 		return RunTools{Calls: s.openCalls()}
 	case s.reloads():
@@ -214,7 +217,7 @@ func (s *State) take(m InboxMessage) Step { return s.search(TakeMessage{ID: m.ID
 
 // search returns a [FindMessages] step if a search of other runs has to come before the given step. Otherwise, it
 // returns the given step. A run that began by a reset has to search, because another run may have received a message
-// that was sent earlier than those in the inbox.
+// that was sent earlier than those in the inbox, or a decision on a call that waits.
 func (s *State) search(then Step) Step {
 	if s.Reset == s.Searched {
 		return then

@@ -29,8 +29,9 @@ func (s *State) rewound(e Rewound) bool {
 
 // messagesFound puts the messages that a search found in other runs into the inbox. Each message comes before those
 // that were sent later. A message that the agent has already received is left out. The field After of each found
-// message becomes 0, because the number refers to another run. messagesFound returns false if the state already has
-// the result of this search.
+// message becomes 0, because the number refers to another run. Found decisions are applied to the calls that wait for
+// them, or when such a call begins to wait. messagesFound returns false if the state already has the result of this
+// search.
 func (s *State) messagesFound(e MessagesFound) bool {
 	if s.Searched == e.Run {
 		return false
@@ -60,6 +61,12 @@ func (s *State) messagesFound(e MessagesFound) bool {
 		}
 		s.messageReceived(MessageReceived{Message: m, Time: e.Time})
 		s.Inbox = append(s.Inbox, later...)
+	}
+	for _, key := range e.Revoked { // before the decisions, because one of them may give the permission
+		s.permissionRevoked(PermissionRevoked{Key: key})
+	}
+	for _, d := range e.Decisions {
+		s.decided(Decided{Decision: d, Time: e.Time})
 	}
 	return true
 }

@@ -111,23 +111,24 @@ func (s *script) apply(t *testing.T, line string) {
 		e = agent.ChildFinished{Key: s.key(arg), Result: agent.ChildAnswered(text, s.now)}
 	case "childlost":
 		e = agent.ChildInterrupted{Key: s.key(arg), Why: text, Time: s.now}
-	case "decide": // decide key yes|no [arguments or reason]
-		verdict, more, _ := strings.Cut(text, " ")
-		decision := agent.Decision{Key: s.key(arg), Approve: verdict == "yes"}
-		if decision.Approve {
-			decision.Arguments = more
-		} else {
-			decision.Reason = more
+	case "decide", "remember", "give":
+		e = agent.Decided{Decision: s.decision(line), Time: s.now}
+	case "rewound": // rewound RUN: a reset has begun this run
+		e = agent.Rewound{Run: arg}
+	case "found": // found [DECISION]: a search of other runs has ended
+		found := agent.MessagesFound{Run: s.state.Reset, Time: s.now}
+		switch arg {
+		case "":
+		case "revoke":
+			found.Revoked = []agent.Key{s.key(text)}
+		default:
+			found.Decisions = []agent.Decision{s.decision(rest)}
 		}
-		e = agent.Decided{Decision: decision, Time: s.now}
+		e = found
 	case "asked": // asked model: the model call is in flight
 		e = agent.ModelAsked{Key: s.key(arg)}
-	case "remember": // remember key tool|call
-		e = agent.Decided{Decision: agent.Decision{Key: s.key(arg), Approve: true, Remember: agent.Remember(text)}, Time: s.now}
 	case "revoke":
 		e = agent.PermissionRevoked{Key: s.key(arg)}
-	case "give": // give key RESULT
-		e = agent.Decided{Decision: agent.Decision{Key: s.key(arg), Result: &agent.GivenResult{Content: text}}, Time: s.now}
 	case "pass": // pass SECONDS
 		seconds, err := strconv.Atoi(arg)
 		require.NoError(t, err)
@@ -196,6 +197,25 @@ func (s *script) apply(t *testing.T, line string) {
 	}
 }
 
+// decision reads a decision: `decide KEY yes|no [ARGUMENTS or REASON]`, `remember KEY tool|call` or `give KEY RESULT`.
+func (s *script) decision(line string) agent.Decision {
+	word, rest, _ := strings.Cut(line, " ")
+	key, text, _ := strings.Cut(rest, " ")
+	d := agent.Decision{Key: s.key(key)}
+	verdict, more, _ := strings.Cut(text, " ")
+	switch {
+	case word == "give":
+		d.Result = &agent.GivenResult{Content: text}
+	case word == "remember":
+		d.Approve, d.Remember = true, agent.Remember(text)
+	case verdict == "yes":
+		d.Approve, d.Arguments = true, more
+	default:
+		d.Reason = more
+	}
+	return d
+}
+
 // key returns the key with that name, or the text itself.
 func (s *script) key(name string) agent.Key {
 	for key, n := range s.names {
@@ -222,8 +242,10 @@ func (s *script) name(key agent.Key) string {
 	return s.names[string(key)]
 }
 
-func (s *script) next() string {
-	switch step := s.state.Next().(type) {
+func (s *script) next() string { return s.step(s.state.Next()) }
+
+func (s *script) step(step agent.Step) string {
+	switch step := step.(type) {
 	case agent.Finish:
 		o := step.Outcome
 		text := fmt.Sprintf("finish %s %q", o.Status, o.Answer)
@@ -268,6 +290,8 @@ func (s *script) next() string {
 			return "take late-" + s.name(agent.Key(call))
 		}
 		return "take " + step.ID
+	case agent.FindMessages:
+		return "search, then " + s.step(step.Then)
 	case agent.Wait:
 		if s.state.Held != nil {
 			return fmt.Sprintf("wait, held: %s %s", s.state.Held.Class, s.state.Held.Message)

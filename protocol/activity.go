@@ -15,7 +15,7 @@ const (
 	ReadAgent = "ReadAgent"
 	// LookAgent reads how long a sub-agent has been idle.
 	LookAgent = "LookAgent"
-	// FindMessages searches other runs of the agent for messages that they received.
+	// FindMessages searches other runs of the agent for messages and decisions that they received.
 	FindMessages = "FindMessages"
 	// RecallCall looks for the result of a tool call in earlier runs of the agent. The call is one that starts a sub-agent.
 	RecallCall = "RecallCall"

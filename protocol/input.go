@@ -122,20 +122,25 @@ type ReadAgentInput struct {
 	Page int `json:"page"`
 }
 
-// FindMessagesInput is the input of the activity [FindMessages]. It asks for one page of the messages that other runs of the
-// agent received.
+// FindMessagesInput is the input of the activity [FindMessages]. It asks for one page of the messages and decisions that other
+// runs of the agent received.
 type FindMessagesInput struct {
-	// Skip is the number of messages in earlier pages.
+	// Skip is the number of messages and decisions in earlier pages.
 	Skip int `json:"skip,omitempty"`
 }
 
-// FoundMessages is the result of the activity [FindMessages]: a page of the messages that other runs of the agent received.
-// The searching run is the run that started the activity. It puts the messages that it has not received into its inbox.
+// FoundMessages is the result of the activity [FindMessages]: a page of the messages and decisions that other runs of the agent
+// received. The searching run is the run that started the activity. It puts the messages that it has not received into its inbox, and
+// applies the decisions on calls on which nobody has decided in it.
 type FoundMessages struct {
 	// Run is the end of the ID of the searching run: see [RunSuffix].
 	Run string `json:"run"`
 	// Messages are the messages of this page.
 	Messages []agent.InboxMessage `json:"messages,omitempty"`
+	// Decisions are the decisions of this page. They follow the last message.
+	Decisions []agent.Decision `json:"decisions,omitempty"`
+	// Revoked are the keys of the permissions that people revoked in other runs. Only the first page has Revoked.
+	Revoked []agent.Key `json:"revoked,omitempty"`
 	// Order lists the IDs of all messages that any run of the agent received, the searching run included. The message that
 	// was received first comes first. The searching run sorts its inbox by this list. Only the first page has Order. If the
 	// list would be too long, the newest messages are missing.

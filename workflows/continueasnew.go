@@ -95,6 +95,9 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 			return false
 		}
 	}
+	if find, ok := step.(agent.FindMessages); ok {
+		step = find.Then // the next run searches
+	}
 	if tools, ok := step.(agent.RunTools); ok {
 		for _, call := range tools.Calls {
 			if call.Child == "" && !call.Waits() {

@@ -175,9 +175,11 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 		d.watchWaits()
 		d.carryOut(step)
 		d.cancelUnwanted(step)
-		d.notify()
 		d.showDetails()
-		d.index()
+		if !searchesDecisions(step) {
+			d.notify()
+			d.index()
+		}
 		if err := d.awaitEvent(ctx, seen); err != nil {
 			return protocol.Result{}, err
 		}
@@ -236,7 +238,18 @@ func (d *driver) cancelsFirst() bool {
 	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
 }
 
-// looksBack reports whether the driver carries out a step that searches other runs for messages. The answer matters in a run
+// searchesDecisions reports whether the step searches other runs while a call waits for somebody outside. The search may find the
+// decision on this call, so nobody is told yet that the call waits.
+func searchesDecisions(step agent.Step) bool {
+	find, ok := step.(agent.FindMessages)
+	if !ok {
+		return false
+	}
+	_, waits := find.Then.(agent.RunTools)
+	return waits
+}
+
+// looksBack reports whether the driver carries out a step that searches other runs for messages and decisions. The answer matters in a run
 // that began by a reset, because such a run replays workflow tasks of another run. In such a task, looksBack returns true
 // only if the other run made the search in the same task. A workflow version (workflow.GetVersion) in the history records the
 // search. The name of the version contains the key of the search.
@@ -295,18 +308,26 @@ func (d *driver) carryOut(step agent.Step) {
 		d.startActivity(step.Key, func(ctx workflow.Context, f *effect) { d.compact(ctx, f, step) })
 	case agent.FindMessages:
 		d.startEffect(step.Key, func(ctx workflow.Context) { d.findMessages(ctx, step) })
+		if tools, ok := step.Then.(agent.RunTools); ok {
+			d.runTools(tools)
+		}
 	case agent.RunTools:
-		for _, call := range step.Running(d.callsAtOnce(step), d.started) {
-			switch {
-			case call.Child == "":
-				d.startActivity(call.Key, func(ctx workflow.Context, f *effect) { d.callTool(ctx, f, call) })
-			case d.recalled(call):
-				if d.state.Apply(agent.CallBegan{Key: call.Key, Time: d.now()}) {
-					call.Began = d.now()
-				}
-				d.watchChild(call.Child)
-				d.limitWait(call)
+		d.runTools(step)
+	}
+}
+
+// runTools starts the calls of the step that are to run now.
+func (d *driver) runTools(step agent.RunTools) {
+	for _, call := range step.Running(d.callsAtOnce(step), d.started) {
+		switch {
+		case call.Child == "":
+			d.startActivity(call.Key, func(ctx workflow.Context, f *effect) { d.callTool(ctx, f, call) })
+		case d.recalled(call):
+			if d.state.Apply(agent.CallBegan{Key: call.Key, Time: d.now()}) {
+				call.Began = d.now()
 			}
+			d.watchChild(call.Child)
+			d.limitWait(call)
 		}
 	}
 }

@@ -108,8 +108,8 @@ func (d *driver) askModel(ctx workflow.Context, f *effect, label string, key age
 	}
 }
 
-// findMessages gets the messages that other runs of the agent received. It reads them page by page, by the activity
-// FindMessages. It applies the messages of all pages as one event.
+// findMessages gets the messages and decisions that other runs of the agent received. It reads them page by page, by the
+// activity FindMessages. It applies all pages as one event.
 func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 	var found agent.MessagesFound
 	var in protocol.FindMessagesInput
@@ -127,10 +127,11 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 			return // finish has cancelled the search: other errors are retried without a limit
 		}
 		if page == 0 {
-			found.Run, found.Order = out.Run, out.Order
+			found.Run, found.Order, found.Revoked = out.Run, out.Order, out.Revoked
 		}
 		found.Messages = append(found.Messages, out.Messages...)
-		if in.Skip = len(found.Messages); !out.More {
+		found.Decisions = append(found.Decisions, out.Decisions...)
+		if in.Skip = len(found.Messages) + len(found.Decisions); !out.More {
 			break
 		}
 	}

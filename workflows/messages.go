@@ -114,6 +114,7 @@ func (d *driver) decided(ctx workflow.Context, decision agent.Decision) error {
 	if err := d.await(ctx); err != nil {
 		return err
 	}
+	decision.Time = 0 // the sender does not set it
 	if err := d.acceptsDecision(decision); err != nil {
 		return refusal(err)
 	}

@@ -89,26 +89,48 @@ func TestCallWaitsForAPerson(t *testing.T) {
 	w.NothingTwice()
 }
 
-// If a run before a resume is reset, a person is asked again for a decision that came after the resume. The call does not run again.
-func TestDecisionAfterAResumeIsAskedForAgain(t *testing.T) {
-	t.Parallel()
-	w, paid := payWorld(t, 1)
+// If a run before a resume is reset, the decisions that came after the resume hold. Nobody is asked or notified again.
+func TestDecisionsAfterAResumeHold(t *testing.T) {
+	t.Setenv("HOOK_SECRET", hookSecret)
+	hook := newHookServer(t)
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, world.Echo)
+	w := world.New(t, world.Script(
+		llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":1}`), llmtest.ToolCall("2", "pay", `{"n":2}`), llmtest.ToolCall("3", "deploy", `{}`), llmtest.ToolCall("4", "pay", `{"n":4}`)),
+		llmtest.Call(llmtest.ToolCall("5", "pay", `{"n":5}`)),
+		llmtest.Say("done"),
+	), tools, fmt.Sprintf("    tools: [far.*, deploy]\n    approval: {far.pay: always}\nexternal:\n  deploy: {description: deploys}\nnotify:\n  pager: {url: %q, secret_env: HOOK_SECRET}\n", hook.URL))
 	w.Worker()
 	id := t.Name()
 	w.Must("run", "--detach", "--chat", "--id", id, "pay")
-	waits := func() { w.Eventually("the call waits", func() bool { return len(inboxOf(w, id)) == 1 }) }
-	waits()
+	waits := func(n int) []waits {
+		w.Eventually("calls wait", func() bool { return len(inboxOf(w, id)) == n })
+		return inboxOf(w, id)
+	}
+	calls := waits(4)
+	w.Eventually("the hook is notified", func() bool { return len(hook.keys("agent.waits")) == 1 })
 	run := w.RunID(id)
 	require.NoError(t, w.Temporal.TerminateWorkflow(t.Context(), id, "", "test"))
 	w.Must("resume", "--detach", id)
-	waits()
-	w.Must("approve", id)
-	want := w.Transcript(id, 4)
-	w.Reset(id, run, w.TaskCount(id, run))
-	waits()
-	w.Must("approve", id)
-	require.Equal(t, want, w.Transcript(id, 4))
-	require.Len(t, paid(), 1)
+	waits(4)
+	w.Must("approve", id, calls[3].Call, "--for-agent")
+	w.Must("permissions", id, calls[3].Call, "--revoke")
+	w.Must("approve", id, calls[0].Call)
+	w.Must("deny", id, calls[1].Call, "--reason", "too much")
+	w.Must("complete", id, "--call", calls[2].Call, "version 12")
+	fifth := waits(1)
+	w.Must("approve", id, fifth[0].Call)
+	want := w.Transcript(id, 9)
+	notified := len(hook.keys("agent.waits"))
+
+	for task := w.TaskCount(id, run); task > 0; task-- {
+		again := w.Reset(id, run, task)
+		require.Equal(t, want, w.Transcript(id, 9))
+		require.Empty(t, inboxOf(w, id))
+		require.Contains(t, w.Must("permissions", id), "no permissions", "a permission that was revoked")
+		require.Equal(t, again, w.RunID(id))
+	}
+	require.Len(t, hook.keys("agent.waits"), notified)
 	w.NothingTwice()
 }
 
