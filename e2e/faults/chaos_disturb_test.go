@@ -263,8 +263,8 @@ func (c *chaos) resetNewest(ctx context.Context, id string) error {
 	err = c.resetRun(ctx, id, run)
 	if c.random.IntN(4) == 0 {
 		err = errors.Join(err, c.resetRun(ctx, id, run))
-		c.people.forget(id)
 	}
+	c.decideAgain(id)
 	return err
 }
 
@@ -274,8 +274,16 @@ func (c *chaos) resetOlder(ctx context.Context, id string) error {
 	if err != nil || len(runs) < 2 {
 		return errors.Join(err, errNothing)
 	}
-	defer c.people.forget(id)
+	defer c.decideAgain(id)
 	return c.resetRun(ctx, id, runs[1+c.random.IntN(len(runs)-1)])
+}
+
+// decideAgain lets people decide again on the calls of an agent that was reset, if runs of the agent were deleted. The agent cannot find
+// the decisions of deleted runs, so it asks again.
+func (c *chaos) decideAgain(id string) {
+	if c.isForgotten(id) {
+		c.people.forget(id)
+	}
 }
 
 // resetRun resets a run to its first, a middle, its last or a random workflow task. If runs of the agent were deleted, it uses

@@ -111,8 +111,7 @@ func (p *people) decide(ctx context.Context, c *reagent.Client, id string, call 
 	}
 }
 
-// forget lets people decide again on the calls of an agent, because a run before its newest run was reset. After such a reset, Temporal
-// does not deliver the decisions of the runs that followed, and the agent does not search them for decisions. So it asks again.
+// forget lets people decide again on the calls of an agent.
 func (p *people) forget(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
