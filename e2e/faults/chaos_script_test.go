@@ -206,8 +206,8 @@ func (c *chaos) chats(id string) bool {
 }
 
 // end waits until an agent has completed. Meanwhile, it closes a chat that waits for a message or is held. If the turn of an agent was
-// interrupted, end sends a message: see [chaos.goOn]. If the
-// agent was cancelled or terminated, or has timed out, end resumes it. If the agent has failed, end returns an error.
+// interrupted, end sends a message: see [chaos.goOn]. If the agent was cancelled or terminated, has timed out, or has ended because of
+// an interrupt, end resumes it. If the agent has failed otherwise, end returns an error.
 func (c *chaos) end(ctx context.Context, id string) error {
 	var failed error
 	var last reagent.Snapshot
@@ -219,7 +219,7 @@ func (c *chaos) end(ctx context.Context, id string) error {
 			return false, err
 		case look.Status == reagent.Completed:
 			return true, nil
-		case look.Status == reagent.Failed:
+		case look.Status == reagent.Failed && look.Class != agent.Interrupted: // an interrupted turn of a closing chat ends the chat
 			failed = fmt.Errorf("%s failed: %s: %s", id, look.Class, look.Failure)
 			return true, nil
 		case look.Status.Ended():
