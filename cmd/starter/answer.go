@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,7 +64,11 @@ func (o *giving) command(g *globals, cmd *cobra.Command, verb string) *cobra.Com
 		}
 		return change(cmd, g, args[0], o.wait, func(ctx context.Context, c *client.Client, _ func()) error {
 			w, err := c.Complete(ctx, args[0], o.call, result, client.CompleteOptions{IsError: o.isError})
-			return settled(cmd.ErrOrStderr(), w, verb, err)
+			if err != nil {
+				return refused(err)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s %s\n", verb, namedCall(w))
+			return nil
 		})
 	}
 	cmd.Flags().StringVar(&o.call, "call", "", "`name` of the call, as inbox shows it")

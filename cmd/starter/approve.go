@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ import (
 type decision struct {
 	approve           bool
 	arguments, reason string
-	all               bool
+	all, yes          bool
 	remember          remember
 	wait              time.Duration
 }
@@ -45,17 +46,19 @@ func newApprove(g *globals) *cobra.Command {
 		Short: "Let a call of a tool or sub-agent run",
 		Long: `approve lets a call run that waits for a person. The call may be one of the agent or of
 a sub-agent below it. CALL is the name that "starter inbox" shows; it may be left out if
-one call waits. The approval holds only for the arguments that inbox shows.
+one call waits. On a terminal, approve without CALL shows the call that waits now, and
+asks. The approval holds only for the arguments that are shown.
 
 With --arguments the call runs with other arguments, and the model is told so. With
 --for-agent all later calls of this tool run without a decision, for this agent;
 with --for-agent-call only those with the same arguments. "starter permissions" lists
 and revokes them.`,
 		Example: `  starter inbox
-  starter approve report
+  starter approve report 3f2a91c4
+  starter approve report                # shows the call that waits, and asks
   starter approve report 3f2a91c4 --arguments '{"amount": 10}'
   starter approve report --for-agent
-  starter approve report --all`,
+  starter approve report --all --yes`,
 	}
 	cmd.Flags().StringVar(&o.arguments, "arguments", "", "run the call with these arguments, a `JSON` object")
 	cmd.Flags().BoolVar(&o.remember.tool, "for-agent", false, "let all later calls of this tool by this agent run, too")
@@ -71,9 +74,10 @@ func newDeny(g *globals) *cobra.Command {
 		Short: "Refuse a call of a tool or sub-agent",
 		Long: `deny refuses a call that waits for a person. The call may be one of the agent or of a
 sub-agent below it. CALL is the name that "starter inbox" shows; it may be left out if
-one call waits. The model is told that a person refused the call, and the reason.`,
-		Example: `  starter deny report --reason 'too expensive'
-  starter deny report --all`,
+one call waits. On a terminal, deny without CALL shows the call that waits now, and asks.
+The model is told that a person refused the call, and the reason.`,
+		Example: `  starter deny report 3f2a91c4 --reason 'too expensive'
+  starter deny report --all --yes`,
 	}
 	cmd.Flags().StringVar(&o.reason, "reason", "", "tell the model this `text`")
 	return o.command(g, cmd)
@@ -85,6 +89,7 @@ func (o *decision) command(g *globals, cmd *cobra.Command) *cobra.Command {
 	cmd.ValidArgsFunction = completeIDs(g, 1, client.Running)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return decide(cmd, g, args, *o) }
 	cmd.Flags().BoolVar(&o.all, "all", false, "decide all calls that wait for a decision")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	addWait(cmd, &o.wait, defaultWait)
 	return cmd
 }
@@ -101,46 +106,125 @@ func decide(cmd *cobra.Command, g *globals, args []string, o decision) error {
 	case o.all && o.arguments != "":
 		return exitf(exitUsage, "--all and --arguments exclude each other; decide the calls one by one")
 	}
-	verb := "Denied"
-	if o.approve {
-		verb = "Approved"
-	}
-	return change(cmd, g, id, o.wait, func(ctx context.Context, c *client.Client, _ func()) error {
-		options := client.DecideOptions{Arguments: o.arguments, Remember: o.remember.kind(), Reason: o.reason}
-		if !o.all {
-			one := c.Deny
+	// Without the name of a call, the command decides on what waits now. That may be another call than the one that the person has read.
+	ask := name == "" && !o.yes && interactive(cmd)
+	stderr := cmd.ErrOrStderr()
+	return change(cmd, g, id, o.wait, func(ctx context.Context, c *client.Client, accepted func()) error {
+		if !o.all && !ask {
+			one, options := c.Deny, client.DecideOptions{Arguments: o.arguments, Remember: o.remember.kind(), Reason: o.reason}
 			if o.approve {
 				one = c.Approve
 			}
 			w, err := one(ctx, id, name, options)
-			return settled(cmd.ErrOrStderr(), w, verb, err)
+			if err != nil {
+				return refused(err)
+			}
+			_, err = fmt.Fprint(stderr, o.doneText(w))
+			return err
 		}
-		waiting, err := c.Pending(ctx, id)
-		waiting = slices.DeleteFunc(waiting, func(w client.Waits) bool { return w.Call.WaitsFor() != agent.WaitsForApproval })
-		if err == nil && len(waiting) == 0 {
-			err = &client.NoCallError{ID: id, For: "a decision"}
-		}
+		waiting, err := o.pending(ctx, c, id)
 		if err != nil {
-			return settled(cmd.ErrOrStderr(), client.Waits{}, verb, err)
+			return refused(err)
 		}
-		for _, w := range waiting {
-			err := c.Decide(ctx, w, agent.Decision{Approve: o.approve, Remember: options.Remember, Reason: o.reason})
-			if err := settled(cmd.ErrOrStderr(), w, verb, err); err != nil {
+		if ask {
+			accepted() // the person may take any time
+			fmt.Fprint(stderr, o.shownText(waiting, time.Now()))
+			yes, err := confirm(ctx, cmd.InOrStdin(), stderr, o.question(len(waiting)), "nothing was decided")
+			if err != nil {
 				return err
 			}
+			if !yes {
+				fmt.Fprintln(stderr, "Nothing was decided.")
+				return nil
+			}
+			var cancel func()
+			ctx, _, cancel = within(ctx, o.wait)
+			defer cancel()
+		}
+		for _, w := range waiting {
+			err := c.Decide(ctx, w, agent.Decision{Approve: o.approve, Arguments: o.arguments, Remember: o.remember.kind(), Reason: o.reason})
+			if err != nil {
+				return refused(err)
+			}
+			fmt.Fprint(stderr, o.doneText(w))
 		}
 		return nil
 	})
 }
 
-// settled reports what has happened to a call, such as "Approved", or returns its error with an exit code.
-func settled(out io.Writer, w client.Waits, verb string, err error) error {
+// pending returns the calls on which a command without the name of a call decides. Without the flag --all, it is one call.
+func (o decision) pending(ctx context.Context, c *client.Client, id string) ([]client.Waits, error) {
+	waiting, err := c.Pending(ctx, id)
+	waiting = slices.DeleteFunc(waiting, func(w client.Waits) bool { return w.Call.WaitsFor() != agent.WaitsForApproval })
 	switch {
-	case errors.As(err, new(*client.NoCallError)), errors.As(err, new(*client.AmbiguousCallError)), errors.Is(err, client.ErrRefused):
-		return exitf(exitWrongState, "%w", err)
 	case err != nil:
-		return err
+		return nil, err
+	case len(waiting) == 0:
+		return nil, &client.NoCallError{ID: id, For: "a decision"}
+	case len(waiting) > 1 && !o.all:
+		return nil, &client.AmbiguousCallError{ID: id, Waiting: waiting}
 	}
-	fmt.Fprintf(out, "%s %s %s of agent %s\n", verb, w.Handle(), printable.Name(w.Call.Name), printable.Name(w.AgentID))
-	return nil
+	return waiting, nil
+}
+
+// shownText shows the calls on which the person is to decide, with all of their arguments.
+func (o decision) shownText(waiting []client.Waits, now time.Time) string {
+	var b strings.Builder
+	for _, w := range waiting {
+		arguments, _ := argumentsText(w.Call.Arguments, math.MaxInt)
+		b.WriteString(agentText(w, now) + printable.Name(w.Call.Name) + " " + arguments + "\n")
+	}
+	if o.arguments != "" {
+		arguments, _ := argumentsText(o.arguments, math.MaxInt)
+		b.WriteString("It will run with these arguments instead: " + arguments + "\n")
+	}
+	return b.String()
+}
+
+// question returns the question whether the person decides so on n calls.
+func (o decision) question(n int) string {
+	text, later := "Deny", ""
+	if o.approve {
+		text = "Approve"
+	}
+	if n > 1 {
+		text += fmt.Sprintf(" these %d calls", n)
+	}
+	switch {
+	case o.remember.tool && n > 1:
+		later = ", and let all later calls of their tools by their agents run, too"
+	case o.remember.tool:
+		later = ", and let all later calls of this tool by this agent run, too"
+	case o.remember.call:
+		later = ", and let later calls with the same arguments run, too"
+	}
+	return text + later + "?"
+}
+
+// doneText says what was decided, and about which arguments.
+func (o decision) doneText(w client.Waits) string {
+	verb := "Denied "
+	if o.approve {
+		verb = "Approved "
+	}
+	arguments, _ := argumentsText(w.Call.Arguments, maxShown)
+	if o.arguments != "" {
+		changed, _ := argumentsText(o.arguments, maxShown)
+		arguments = changed + " in place of " + arguments
+	}
+	return verb + namedCall(w) + ": " + arguments + "\n"
+}
+
+// namedCall names a call and its agent.
+func namedCall(w client.Waits) string {
+	return w.Handle() + " " + printable.Name(w.Call.Name) + " of agent " + printable.Name(w.AgentID)
+}
+
+// refused returns the error of a command that settles a call. It has the code [exitWrongState] if no such call waits or the agent has
+// refused the command.
+func refused(err error) error {
+	if errors.As(err, new(*client.NoCallError)) || errors.As(err, new(*client.AmbiguousCallError)) || errors.Is(err, client.ErrRefused) {
+		return exitf(exitWrongState, "%w", err)
+	}
+	return err
 }

@@ -134,12 +134,8 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 		return err
 	}
 	for _, w := range all {
-		limit := ""
-		if w.Call.Until != 0 {
-			limit = ", at most " + age(time.UnixMilli(w.Call.Until).Sub(now)) + " more"
-		}
-		fmt.Fprintf(out, "%s (%s), for %s%s: ", printable.Name(w.AgentID), printable.Name(w.Agent), age(now.Sub(time.UnixMilli(w.Since))), limit)
 		text, cut := waitsText(w)
+		text = agentText(w, now) + text
 		if cut {
 			text += fmt.Sprintf("  The arguments have %d bytes and are cut here, and a decision is about all of them: see `starter inbox --json`.\n", len(w.Call.Arguments))
 		}
@@ -148,6 +144,15 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 		}
 	}
 	return nil
+}
+
+// agentText returns the beginning of a line about a call that waits: which agent has made it, and how long it waits.
+func agentText(w client.Waits, now time.Time) string {
+	limit := ""
+	if w.Call.Until != 0 {
+		limit = ", at most " + age(time.UnixMilli(w.Call.Until).Sub(now)) + " more"
+	}
+	return fmt.Sprintf("%s (%s), for %s%s: ", printable.Name(w.AgentID), printable.Name(w.Agent), age(now.Sub(time.UnixMilli(w.Since))), limit)
 }
 
 // waitsText returns the call and the commands that settle it. The second result reports whether a part of the arguments is left out.
@@ -172,11 +177,17 @@ func waitsText(w client.Waits) (text string, cut bool) {
 	return text + "  starter approve" + id + w.Handle() + "\n  starter deny" + id + w.Handle() + " --reason '…'\n", cut
 }
 
-// callText returns the name and the arguments of the call as a line. A person decides on the arguments, so their white space stays,
-// except between values. Unsafe characters (see [printable.JSON]) and unusual spaces become escapes. The second result reports whether
-// the end of the arguments is left out.
+// callText returns the name and the arguments of the call as a line. The second result reports whether the end of the arguments is left
+// out.
 func callText(w client.Waits) (text string, cut bool) {
-	arguments := w.Call.Arguments
+	arguments, cut := argumentsText(w.Call.Arguments, maxShown)
+	return printable.Name(w.Call.Name) + " " + arguments + "\n", cut
+}
+
+// argumentsText returns the arguments of a call as a line without its end, with at most `limit` characters. A person decides on the
+// arguments, so their white space stays, except between values. Unsafe characters (see [printable.JSON]) and unusual spaces become
+// escapes. The second result reports whether the end of the arguments is left out.
+func argumentsText(arguments string, limit int) (text string, cut bool) {
 	var compact bytes.Buffer
 	if json.Compact(&compact, []byte(arguments)) == nil {
 		var b strings.Builder
@@ -191,8 +202,8 @@ func callText(w client.Waits) (text string, cut bool) {
 	} else {
 		arguments = printable.Line(arguments, math.MaxInt)
 	}
-	if runes := []rune(arguments); len(runes) > maxShown {
-		arguments, cut = string(runes[:maxShown-1])+"…", true
+	if runes := []rune(arguments); len(runes) > limit {
+		return string(runes[:limit-1]) + "…", true
 	}
-	return printable.Name(w.Call.Name) + " " + arguments + "\n", cut
+	return arguments, false
 }

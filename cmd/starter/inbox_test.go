@@ -72,3 +72,35 @@ func TestAttackArgumentsThatDifferLookDifferent(t *testing.T) {
 		seen[text] = arguments
 	}
 }
+
+// Before a person decides on a call, `starter approve` shows all of its arguments, also those that `starter inbox` cuts. It says on which
+// arguments it has decided.
+func TestAttackDecisionShowsAllArguments(t *testing.T) {
+	t.Parallel()
+	w := waiting("pay", `{"to":"`+strings.Repeat("x", 2*maxShown)+`boss"}`)
+	o := decision{approve: true, arguments: `{"to":"` + strings.Repeat("y", 2*maxShown) + `me"}`}
+	text := o.shownText([]client.Waits{w}, time.Now())
+	require.Contains(t, text, ` pay {"to":"x`)
+	require.Contains(t, text, `xboss"}`+"\nIt will run with these arguments instead: {")
+	require.Contains(t, text, `yme"}`+"\n")
+	require.Less(t, len(o.doneText(w)), 3*maxShown)
+	o.arguments, w.Call.Arguments = `{"to":"me"}`, `{"to":"boss"}`
+	require.Equal(t, "Approved 01234567 pay of agent a: {\"to\":\"me\"} in place of {\"to\":\"boss\"}\n", o.doneText(w))
+	require.Equal(t, "Denied 01234567 pay of agent a: {\"to\":\"boss\"}\n", decision{}.doneText(w))
+}
+
+// The question of `starter approve` says all that a "y" permits.
+func TestQuestionSaysWhatYesPermits(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]decision{
+		"Deny?":    {},
+		"Approve?": {approve: true},
+		"Approve, and let all later calls of this tool by this agent run, too?": {approve: true, remember: remember{tool: true}},
+		"Approve, and let later calls with the same arguments run, too?":        {approve: true, remember: remember{call: true}},
+	} {
+		require.Equal(t, want, o.question(1))
+	}
+	require.Equal(t, "Deny these 3 calls?", decision{}.question(3))
+	require.Equal(t, "Approve these 3 calls, and let all later calls of their tools by their agents run, too?",
+		decision{approve: true, remember: remember{tool: true}}.question(3))
+}

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +37,7 @@ resumed, it may start the sub-agent again.`,
 				return withExitCode(err, queue)
 			}
 			if !yes {
-				ok, err := confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), removeQuestion(args, below))
+				ok, err := confirm(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), removeQuestion(args, below), "nothing was deleted")
 				if err != nil {
 					return err
 				}
@@ -99,20 +96,4 @@ func removeQuestion(ids []string, below int) string {
 		what += fmt.Sprintf(" and %d sub-agents", below)
 	}
 	return "Delete " + what + "?"
-}
-
-// confirm asks the user a question and reports whether the answer is "y" or "yes". An empty standard input is an error,
-// because a script without the flag `--yes` must notice that nothing was deleted.
-func confirm(stdin io.Reader, out io.Writer, question string) (bool, error) {
-	fmt.Fprint(out, question+" [y/N] ")
-	line, err := bufio.NewReader(stdin).ReadString('\n')
-	if err != nil && line == "" {
-		fmt.Fprintln(out)
-		return false, exitf(exitUsage, "the question was not answered, and nothing was deleted: answer y, or give --yes")
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true, nil
-	}
-	return false, nil
 }

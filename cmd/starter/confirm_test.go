@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Only "y" and "yes" mean yes. Without an answer, a command does nothing and says so.
+func TestOnlyYesConfirms(t *testing.T) {
+	for answer, want := range map[string]bool{"y\n": true, "YES \n": true, "y": true, "\n": false, "n\n": false, "yy\n": false} {
+		got, err := confirm(t.Context(), strings.NewReader(answer), io.Discard, "Do it?", "nothing was done")
+		require.NoError(t, err, answer)
+		require.Equal(t, want, got, answer)
+	}
+	_, err := confirm(t.Context(), strings.NewReader(""), io.Discard, "Do it?", "nothing was done")
+	require.Equal(t, exitUsage, codeOf(err))
+	require.ErrorContains(t, err, "nothing was done: answer y, or give --yes")
+}
+
+// Ctrl-C ends a question. The person need not answer it first.
+func TestInterruptEndsAQuestion(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	silent, end := io.Pipe()
+	defer end.Close()
+	yes, err := confirm(ctx, silent, io.Discard, "Do it?", "nothing was done")
+	require.False(t, yes)
+	require.Equal(t, exitInterrupted, codeOf(err))
+	require.ErrorContains(t, err, "nothing was done")
+}
