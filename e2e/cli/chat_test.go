@@ -88,6 +88,38 @@ func TestChatOnATerminal(t *testing.T) {
 	require.Equal(t, []int{1}, world.Values(tools.Effects()))
 }
 
+// A message that a person sends while a call waits for an approval steers the turn: it enters after the result of the call, and the model
+// reads both at once. The chat says that the call still waits. The first letter of the message does not approve the call, although it is
+// a key that does.
+func TestMessageSteersATurnWhoseCallWaits(t *testing.T) {
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("there is no tmux; .ci/run installs it")
+	}
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, world.Echo)
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		if world.Asked(req) == 0 {
+			return llmtest.Call(llmtest.ToolCall("1", "pay", `{"amount": 10}`)), nil
+		}
+		return llmtest.Say("It is paid, with a tip."), nil
+	}, tools, "    tools: [far.*]\n    approval: {default: always}\n")
+	w.Worker()
+	p := newPane(w, "chat", "-a", "x", t.Name())
+	p.shows("Your first message starts agent " + t.Name())
+	p.types("pay")
+	p.shows("May pay run with these arguments?", "y approve")
+	p.types("also tip")
+	p.shows("> also tip (the agent reads it after its calls; one of them waits", "May pay run with these arguments?", "y approve")
+	require.Empty(t, tools.Effects())
+	p.tmux("send-keys", "y")
+	p.shows("Approved pay.", "> also tip\n", "It is paid, with a tip.", "waits for you")
+	require.Equal(t, []string{
+		"user: pay", `assistant: [pay {"amount": 10}]`, `tool: did {"amount":10}`, "user: also tip", "assistant: It is paid, with a tip.",
+	}, w.Show(t.Name()).Lines())
+	require.NotContains(t, w.Must("permissions", t.Name()), "pay")
+	w.NothingTwice()
+}
+
 // A person selects a call and reads it, asks the agent aside while it works, suspends the chat, and writes a message of several lines.
 // Nothing that a tool or a model writes reaches the terminal as a control sequence, or looks like a text of the chat.
 func TestChatOfAWholeDay(t *testing.T) {

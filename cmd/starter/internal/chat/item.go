@@ -43,7 +43,9 @@ type item struct {
 	kind itemKind
 	// index is the index of the message in the transcript. It is -1 if the item is no message, but a text of this program.
 	index int
-	text  string
+	// key is that of a message of a person.
+	key  agent.Key
+	text string
 	// reasoning is the reasoning of a reply.
 	reasoning string
 
@@ -175,8 +177,11 @@ func (it *item) unfolded(f form) []string {
 	}
 	if d := it.decider; d != nil {
 		verb := "approved"
-		if d.Denied {
+		switch {
+		case d.Denied:
 			verb = "denied"
+		case it.name == agent.AskUser:
+			verb = "answered"
 		}
 		lines = append(lines, faint.Render(cut("  "+verb+" by "+byText(d.By), f.width)))
 	}
@@ -281,7 +286,7 @@ func itemsOf(m agent.Message, index int) []*item {
 	case m.BringsLateResult():
 		return []*item{{kind: callItem, index: index, name: "late result", result: m.Content, done: true}}
 	case m.Role == llm.User:
-		return []*item{{kind: userItem, index: index, text: m.Content + imagesText(len(m.Parts))}}
+		return []*item{{kind: userItem, index: index, key: m.Key, text: m.Content + imagesText(len(m.Parts))}}
 	}
 	var items []*item
 	if m.Content != "" || m.Reasoning != "" {

@@ -6,11 +6,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/client"
 )
 
 // key takes a key of the person.
 func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
+	if cmd, done := m.afterPress(press); done {
+		return cmd
+	}
 	name := press.String()
 	leaving := m.leaving
 	m.leaving = name == "ctrl+c"
@@ -30,6 +32,11 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 	case "tab", "alt+up", "shift+tab", "alt+down":
 		if m.input.Value() == "" {
 			m.choose(name == "tab" || name == "alt+up")
+		}
+	case "backspace", "ctrl+h", "ctrl+w", "alt+backspace":
+		if !m.unpaste() {
+			m.recalled = 0
+			return m.write(press)
 		}
 	case "ctrl+l":
 		return tea.ClearScreen
@@ -104,22 +111,6 @@ func (m *model) enter() tea.Cmd {
 	}
 	m.say(messageOf(text))
 	return nil
-}
-
-// decideByKey decides on a call by a key. It does nothing before the keys apply: see [readyPause].
-func (m *model) decideByKey(w client.Waits, name string) tea.Cmd {
-	if m.ready != w.Call.Key {
-		return nil
-	}
-	if name == "n" {
-		m.denying = &w
-		return nil
-	}
-	d := agent.Decision{Approve: true}
-	if name == "a" {
-		d.Remember = agent.RememberTool
-	}
-	return m.decide(verdict{w, d})
 }
 
 // recall puts an earlier message of the person into the input. It does so only if the input is empty or has an earlier message, so

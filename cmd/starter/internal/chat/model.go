@@ -50,6 +50,10 @@ type model struct {
 	denying *client.Waits
 	// ready is the call on which the keys y, n and a decide: see [readyPause]. nextReady is the call for which this pause has begun.
 	ready, nextReady agent.Key
+	// pressed is the key y or a that is about to decide on a call; nil if there is none.
+	pressed *press
+	// arrival is the note that is due when the conversation with another agent is on the screen.
+	arrival string
 	// recalled is the number of the earlier message that is in the input, counted from the newest; 0 means none.
 	recalled int
 	// pastes are the long texts that were pasted: see [model.pasted].
@@ -100,7 +104,7 @@ func (m *model) attach(id string, started bool) {
 	m.attached++
 	m.conversation = conversation{calls: map[string]*item{}, now: m.now}
 	m.growing, m.arguments = memo{}, map[agent.Key]*memo{}
-	m.up, m.selected, m.denying, m.ready, m.nextReady = 0, nil, nil, "", ""
+	m.up, m.selected, m.denying, m.pressed, m.ready, m.nextReady, m.arrival = 0, nil, nil, nil, "", "", ""
 	m.sending, m.refreshing, m.stale, m.own, m.asked = false, false, false, false, time.Time{}
 }
 
@@ -188,6 +192,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.key(msg)
 	case tea.PasteMsg:
 		m.leaving, m.recalled = false, 0
+		m.unpress()
 		msg.Content = m.pasted(msg.Content)
 		return m.write(msg)
 	case progressMsg:
@@ -219,6 +224,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		if w := m.approval(); w != nil && w.Call.Key == msg.key {
 			m.ready = msg.key
 		}
+	case pressedMsg:
+		return m.decidePressed(msg.press)
 	case interruptedMsg:
 		if msg.err == nil {
 			m.note("Interrupted. The next message goes on from here.")
@@ -279,6 +286,10 @@ func (m *model) progress(msg progressMsg) tea.Cmd {
 	}
 	if !slices.Contains(m.items, m.selected) {
 		m.selected = nil // a reset has removed the call
+	}
+	if m.arrival != "" && m.status != "" {
+		m.note(m.arrival)
+		m.arrival = ""
 	}
 	m.own = m.own && (!worked || m.works())
 	switch {
@@ -374,7 +385,7 @@ func (m *model) forked(msg forkedMsg) tea.Cmd {
 	}
 	from := m.id
 	m.attach(msg.started.ID, true)
-	m.note(fmt.Sprintf("This is %s, a fork of %s.", printable.Name(m.id), printable.Name(from)))
+	m.arrival = fmt.Sprintf("This is %s, a fork of %s.", printable.Name(m.id), printable.Name(from))
 	return m.follow()
 }
 

@@ -184,7 +184,7 @@ func (s *stage) keys(names ...string) {
 	special := map[string]tea.Key{
 		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown},
 		"tab": {Code: tea.KeyTab}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift}, "alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt}, "shift+enter": {Code: tea.KeyEnter, Mod: tea.ModShift}, "ctrl+z": {Code: 'z', Mod: tea.ModCtrl},
-		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+o": {Code: 'o', Mod: tea.ModCtrl},
+		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "backspace": {Code: tea.KeyBackspace}, "ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+o": {Code: 'o', Mod: tea.ModCtrl},
 	}
 	for _, name := range names {
 		if k, ok := special[name]; ok {
@@ -195,6 +195,12 @@ func (s *stage) keys(names ...string) {
 			s.event(tea.KeyPressMsg(tea.Key{Code: r, Text: string(r)}))
 		}
 	}
+}
+
+// press presses the key y or a, and nothing else.
+func (s *stage) press(letter string) {
+	s.keys(letter)
+	s.event(pressedMsg{s.m.pressed})
 }
 
 // screen returns the text on the screen.
@@ -366,11 +372,11 @@ func TestMessageWaitsForAWorker(t *testing.T) {
 	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k", "pay", "{}", false)})
 	s.event(readyMsg{"k"})
 	s.unreachable = 1
-	s.keys("y")
+	s.press("y")
 	s.shows("Nothing was changed: no worker answers.", "May pay run")
 	require.Len(t, s.asked, 2)
 	s.event(readyMsg{"k"})
-	s.keys("y")
+	s.press("y")
 	require.Len(t, s.asked, 3)
 }
 
@@ -392,14 +398,15 @@ func TestCallIsDecidedInPlace(t *testing.T) {
 	require.Empty(t, s.asked, "a key that was typed when the call appeared decides nothing")
 	s.event(readyMsg{"k-00000001"})
 	s.shows("y approve · n deny · a approve all later calls of pay")
-	s.keys("y")
+	s.press("y")
 	require.Equal(t, []string{"decide talk k-00000001 approve=true remember= reason= result="}, s.asked)
 	s.shows("Approved pay.", "? May post run")
 	s.event(readyMsg{"k-00000002"})
 	s.keys("n", "too dear", "enter")
 	require.Equal(t, "decide talk k-00000002 approve=false remember= reason=too dear result=", s.asked[1])
 	s.event(readyMsg{"k-00000003"})
-	s.keys("n", "esc", "a")
+	s.keys("n", "esc")
+	s.press("a")
 	require.Equal(t, "decide talk k-00000003 approve=true remember=tool reason= result=", s.asked[2])
 	s.m.refreshed(client.Snapshot{}, nil, waits)
 	s.event(readyMsg{"k-00000001"})
@@ -475,7 +482,7 @@ func TestForkGoesOnInANewAgent(t *testing.T) {
 	s.reports = []client.Progress{{Message: &agent.Message{Message: llm.Message{Role: llm.User, Content: "one"}}}, idle}
 	s.keys("/fork x", "enter", "ctrl+u", "/fork 2", "enter")
 	require.Equal(t, []string{"fork talk at 2 mode chat"}, s.asked)
-	s.shows("This is fork, a fork of talk.", "> one", "fork · waits for you")
+	s.shows("> one\n\nThis is fork, a fork of talk.", "fork · waits for you")
 	require.NotContains(t, s.screen(), "three")
 }
 
@@ -506,7 +513,7 @@ func TestHistoryIsScrolledAndStaysInPlace(t *testing.T) {
 	s.keys("pgdown", "pgdown", "pgdown", "pgdown", "pgdown")
 	s.shows("> new")
 	s.keys("up", "up")
-	s.shows("> message 29\nEnter")
+	s.shows("> message 29\nEnter sends this earlier message · Up older · Down newer · PgUp PgDn scroll")
 	s.keys("down", "down")
 	s.shows("> Type a message")
 }
@@ -566,4 +573,64 @@ func TestAttackNothingReachesTheTerminalAsAnEscape(t *testing.T) {
 			s.keys("ctrl+o")
 		}
 	}
+}
+
+// A message enters the turn after the results of the open calls. If one of these waits for an approval, the chat says so.
+func TestMessageBehindAnApprovalSaysSo(t *testing.T) {
+	const behind = "(the agent reads it after its calls;"
+	s := asking(t)
+	s.keys("hello", "enter")
+	s.shows("> hello " + behind)
+	s.m.refreshed(client.Snapshot{}, nil, nil)
+	s.shows("> hello (the agent reads it next)")
+
+	w := waitsFor("k", "pay", "{}", false)
+	w.AgentID = "below"
+	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{w})
+	s.report(client.Progress{Status: client.Running, WaitsFor: client.WaitsForSubAgents})
+	s.shows("> hello " + behind)
+	s.report(working) // the sub-agent works in the background
+	s.shows("> hello (the agent reads it next)")
+}
+
+func TestHeldAgentShowsTheWholeFailure(t *testing.T) {
+	s := newStage(t, true)
+	s.report(client.Progress{Status: client.Held, WaitsFor: client.WaitsForPerson})
+	s.m.refreshed(client.Snapshot{Failure: strings.Repeat("a long reason ", 20) + "END\x1b[2J"}, nil, nil)
+	s.shows("The agent is held. Your next message lets it go on.\n  a long reason", `END\x1b[2J`)
+	s.report(working)
+	require.NotContains(t, s.screen(), "END")
+}
+
+func TestBackspaceRemovesAPastedTextWhole(t *testing.T) {
+	s := newStage(t, true)
+	s.report(idle)
+	s.keys("see ")
+	s.event(tea.PasteMsg{Content: strings.Repeat("x", maxPaste+1)})
+	s.shows("> see [pasted text 1: 20,001 bytes]")
+	s.event(tea.KeyPressMsg(tea.Key{Code: tea.KeyBackspace}))
+	s.shows("> see\n")
+	s.keys("this", "enter")
+	require.Equal(t, []string{"send talk steer=false: see this"}, s.asked)
+}
+
+func TestAnswerIsNoApproval(t *testing.T) {
+	s := newStage(t, true)
+	answer := result("1", "red")
+	answer.Decider = &agent.Decider{By: "kim"}
+	s.says(reply("", llm.ToolCall{ID: "1", Name: agent.AskUser, Arguments: "{}"}), answer)
+	s.keys("ctrl+o")
+	s.shows("answered by kim")
+}
+
+// A person who comes back sees the messages that the agent has received but not taken.
+func TestMessageOfAnEarlierChatIsShownUntilItIsTaken(t *testing.T) {
+	s := newStage(t, true)
+	s.says(user("one"))
+	s.report(working)
+	s.m.outbox = []*outgoing{{id: "m-mine", text: "mine", received: true}}
+	s.m.refreshed(client.Snapshot{Inbox: []agent.InboxMessage{{ID: "m-one", Text: "one"}, {ID: "m-two", Text: "two"}, {ID: "m-mine", Text: "mine"}, {ID: "late k", Text: "result"}}}, nil, nil)
+	s.shows("> one\n\n> two (the agent reads it next)\n\n> mine (the agent reads it next)\ntalk")
+	s.says(user("two"))
+	require.NotContains(t, s.screen(), "two (the agent")
 }

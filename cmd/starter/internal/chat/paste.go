@@ -36,3 +36,19 @@ func (m *model) typed() string {
 func nameOf(i int, paste string) string {
 	return fmt.Sprintf("[pasted text %d: %s bytes]", i+1, grouped(len(paste)))
 }
+
+// unpaste removes the name of a pasted text from the input, if the cursor is behind it. Without this, Backspace would leave a part of the
+// name, which stands for no text, and the agent would get this part. It returns false if there is no such name.
+func (m *model) unpaste() bool {
+	last, lines := m.input.Line(), strings.Split(m.input.Value(), "\n")
+	if last != len(lines)-1 || m.input.Column() != len([]rune(lines[last])) {
+		return false
+	}
+	for i, paste := range m.pastes {
+		if rest, ok := strings.CutSuffix(m.input.Value(), nameOf(i, paste)); ok {
+			m.input.SetValue(rest)
+			return true
+		}
+	}
+	return false
+}

@@ -20,19 +20,40 @@ func (m *model) tail() []string {
 		lines = append(append(lines, ""), m.growing.lines(text, m.width, func() []string { return foreign(&m.md, text, m.width) })...)
 	}
 	lines = append(lines, m.subAgents()...)
+	for _, in := range m.received() {
+		lines = append(lines, m.pending(in.Text, true)...)
+	}
 	for _, o := range m.outbox {
-		state := "(being sent)"
-		if o.received {
-			state = "(the agent reads it next)"
-		}
-		lines = append(lines, "")
-		lines = append(lines, styled(marked("> ", o.text+" "+state, m.width), faint)...)
+		lines = append(lines, m.pending(o.text, o.received)...)
+	}
+	if m.status == client.Held && m.waitsFor != client.WaitsForMessage && m.snap.Failure != "" {
+		lines = append(lines, "", faint.Render(cut("The agent is held. Your next message lets it go on.", m.width)))
+		lines = append(lines, styled(indented("  ", m.snap.Failure, m.width), faint)...)
 	}
 	active := m.active()
 	for i := range m.waits {
 		lines = append(lines, m.wait(&m.waits[i], &m.waits[i] == active)...)
 	}
 	return lines
+}
+
+// pending returns the lines of a message that is not in the transcript yet.
+func (m *model) pending(text string, received bool) []string {
+	state := "(being sent)"
+	switch {
+	case received && m.delays():
+		state = "(the agent reads it after its calls; one of them waits for your y, n or a)"
+	case received:
+		state = "(the agent reads it next)"
+	}
+	return append([]string{""}, styled(marked("> ", text+" "+state, m.width), faint)...)
+}
+
+// delays reports whether a message to the agent waits for an approval: it enters the turn after the results of the open calls, and one of
+// these needs the approval. A call of a sub-agent counts if the agent waits for the sub-agent.
+func (m *model) delays() bool {
+	w := m.approval()
+	return w != nil && (w.AgentID == m.id || m.status == client.Running && m.waitsFor == client.WaitsForSubAgents)
 }
 
 // wait returns the lines about a call that waits for somebody outside. active says that the keys apply to this call.

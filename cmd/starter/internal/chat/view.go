@@ -161,6 +161,10 @@ func (m *model) hint() string {
 		return "Press Ctrl-C again to detach; the agent goes on."
 	case m.denying != nil:
 		return "Type the reason. Enter denies " + printable.Name(m.denying.Call.Name) + " · Esc goes back"
+	case m.pressed != nil:
+		return m.pressHint()
+	case w != nil && m.input.Value() == "" && m.waitHidden():
+		return "PgDn shows the call that waits for your approval"
 	case w != nil && m.input.Value() == "" && m.ready == w.Call.Key:
 		text := "y approve · n deny · a approve all later calls of " + printable.Name(w.Call.Name) + " by this agent"
 		if len(m.tail()) > m.room() {
@@ -169,6 +173,10 @@ func (m *model) hint() string {
 		return text
 	case w != nil && m.input.Value() == "":
 		return "…"
+	case m.recalled > 0:
+		return m.fitted("Enter sends this earlier message", "Up older", "Down newer", "PgUp PgDn scroll")
+	case w != nil:
+		return m.fitted("Enter sends this message", "y, n and a decide if the input is empty")
 	case m.selected != nil:
 		text := "expands"
 		if m.expanded != m.selected.flipped {

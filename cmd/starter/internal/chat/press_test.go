@@ -1,0 +1,78 @@
+package chat
+
+import (
+	"fmt"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/client"
+)
+
+// asking returns a chat in which a call waits for an approval, and the keys apply.
+func asking(t *testing.T) *stage {
+	s := newStage(t, true)
+	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
+	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-00000001", "pay", `{"amount":10}`, false)})
+	s.event(readyMsg{"k-00000001"})
+	return s
+}
+
+// A message that begins with y or a approves nothing, although these keys approve the call.
+func TestFirstLetterOfAMessageDecidesNothing(t *testing.T) {
+	for _, text := range []string{"also check the date", "yes, but pay 5"} {
+		s := asking(t)
+		s.keys(text[:1])
+		s.shows("Approves pay", "Esc takes it back · or type on")
+		pressed := pressedMsg{s.m.pressed}
+		s.keys(text[1:])
+		s.event(pressed)
+		s.shows("> " + text)
+		s.keys("enter")
+		require.Equal(t, []string{"send talk steer=true: " + text}, s.asked)
+		s.shows("> "+text+" (the agent reads it after its calls; one of them waits for", "? May pay run", "y approve")
+	}
+	s := asking(t)
+	s.keys("a")
+	s.event(tea.PasteMsg{Content: "nd 5"})
+	s.shows("> and 5\nEnter sends this message · y, n and a decide if the input is empty")
+}
+
+func TestKeyThatIsTakenBackDecidesNothing(t *testing.T) {
+	s := asking(t)
+	for _, back := range []string{"esc", "backspace", "ctrl+c"} {
+		s.keys("y")
+		pressed := pressedMsg{s.m.pressed}
+		s.keys(back)
+		s.event(pressed)
+		require.Empty(t, s.asked)
+		s.shows("> Type a message\ny approve")
+	}
+	s.keys("y", "enter")
+	require.Equal(t, []string{"decide talk k-00000001 approve=true remember= reason= result="}, s.asked, "Enter does not wait")
+}
+
+func TestKeyDoesNotDecideOnACallThatHasGone(t *testing.T) {
+	s := asking(t)
+	s.keys("y")
+	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-00000002", "post", "{}", false)})
+	s.event(pressedMsg{s.m.pressed})
+	require.Empty(t, s.asked)
+}
+
+// The keys do not decide on a call that is not on the screen. They show it.
+func TestKeyDoesNotDecideOnACallOutOfSight(t *testing.T) {
+	s := asking(t)
+	for i := range 30 {
+		s.says(user(fmt.Sprint("message ", i)))
+	}
+	s.keys("pgup")
+	s.shows("PgDn shows the call that waits for your approval")
+	require.NotContains(t, s.screen(), "May pay")
+	s.press("y")
+	require.Empty(t, s.asked)
+	s.shows("? May pay run", "y approve")
+	s.press("y")
+	require.Len(t, s.asked, 1)
+}
