@@ -19,8 +19,8 @@ import (
 // KeyVersion is the key version of new agents. It is the version of the formulas for keys, of the texts that this package
 // writes into transcripts, and of the driver. An agent keeps its key version until its end. Version 2 has two texts
 // that differ from version 1. From version 3 on, the driver starts no timer in a turn without sub-agents, and receives all results
-// in one coroutine.
-const KeyVersion = 3
+// in one coroutine. From version 4 on, the driver records a marker when calls begin to wait for somebody outside.
+const KeyVersion = 4
 
 // Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it
 // needs: a model call, a tool call or a sub-agent. Every run of the agent computes the same key for the same effect.

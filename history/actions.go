@@ -5,6 +5,8 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+
+	"github.com/reagent-dev/reagent/workflows"
 )
 
 // Actions counts the actions that Temporal Cloud bills for a run: see https://docs.temporal.io/cloud/actions. It has only the actions
@@ -23,11 +25,13 @@ type Actions struct {
 	Signals    int `json:"signals"`
 	// Attributes counts the changes of search attributes.
 	Attributes int `json:"search_attributes"`
+	// Waits counts the markers for waits. Temporal bills them as side effects.
+	Waits int `json:"waits"`
 }
 
 // Total returns the sum of all counts.
 func (a Actions) Total() int {
-	return a.Starts + a.Activities + a.Retries + a.Heartbeats + a.Timers + a.Updates + a.Signals + a.Attributes
+	return a.Starts + a.Activities + a.Retries + a.Heartbeats + a.Timers + a.Updates + a.Signals + a.Attributes + a.Waits
 }
 
 // Add returns the sums of the counts of `a` and `b`.
@@ -35,6 +39,7 @@ func (a Actions) Add(b Actions) Actions {
 	return Actions{
 		Starts: a.Starts + b.Starts, Activities: a.Activities + b.Activities, Retries: a.Retries + b.Retries, Heartbeats: a.Heartbeats + b.Heartbeats,
 		Timers: a.Timers + b.Timers, Updates: a.Updates + b.Updates, Signals: a.Signals + b.Signals, Attributes: a.Attributes + b.Attributes,
+		Waits: a.Waits + b.Waits,
 	}
 }
 
@@ -70,6 +75,10 @@ func CountActions(events []*historypb.HistoryEvent) Actions {
 			fields := e.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
 			if _, version := fields["TemporalChangeVersion"]; !version || len(fields) > 1 { // a workflow version is not billed
 				a.Attributes++
+			}
+		case enumspb.EVENT_TYPE_MARKER_RECORDED:
+			if e.GetMarkerRecordedEventAttributes().GetMarkerName() == workflows.WaitMarker { // a workflow version is not billed
+				a.Waits++
 			}
 		}
 	}

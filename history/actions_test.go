@@ -14,11 +14,15 @@ import (
 )
 
 // An activity counts with its further attempts, and with the heartbeats that its last attempt must have sent. Events that a reset has
-// copied from another run do not count.
+// copied from another run do not count. A marker for a wait counts, and a workflow version does not.
 func TestActionsOfAHistory(t *testing.T) {
 	at := func(second int, e *historypb.HistoryEvent) *historypb.HistoryEvent {
 		e.EventTime = timestamppb.New(time.Unix(int64(second), 0))
 		return e
+	}
+	marker := func(id int64, name string) *historypb.HistoryEvent {
+		return &historypb.HistoryEvent{EventId: id, EventType: enumspb.EVENT_TYPE_MARKER_RECORDED, Attributes: &historypb.HistoryEvent_MarkerRecordedEventAttributes{
+			MarkerRecordedEventAttributes: &historypb.MarkerRecordedEventAttributes{MarkerName: name}}}
 	}
 	events := []*historypb.HistoryEvent{
 		{EventId: 1, EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED},
@@ -30,13 +34,14 @@ func TestActionsOfAHistory(t *testing.T) {
 		at(9, &historypb.HistoryEvent{EventId: 5, EventType: enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED, Attributes: &historypb.HistoryEvent_ActivityTaskCompletedEventAttributes{
 			ActivityTaskCompletedEventAttributes: &historypb.ActivityTaskCompletedEventAttributes{ScheduledEventId: 3, StartedEventId: 4}}}),
 		{EventId: 6, EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED},
+		marker(7, "SideEffect"), marker(8, "Version"),
 	}
 	counted := history.CountActions(events)
-	require.Equal(t, history.Actions{Starts: 1, Activities: 1, Retries: 2, Heartbeats: 5, Timers: 1, Updates: 1}, counted)
-	require.Equal(t, 11, counted.Total())
+	require.Equal(t, history.Actions{Starts: 1, Activities: 1, Retries: 2, Heartbeats: 5, Timers: 1, Updates: 1, Waits: 1}, counted)
+	require.Equal(t, 12, counted.Total())
 	events = append(events, &historypb.HistoryEvent{
-		EventId: 7, EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED, Attributes: &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
+		EventId: 9, EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED, Attributes: &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
 			WorkflowTaskFailedEventAttributes: &historypb.WorkflowTaskFailedEventAttributes{Cause: enumspb.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW}},
-	}, &historypb.HistoryEvent{EventId: 8, EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED})
+	}, &historypb.HistoryEvent{EventId: 10, EventType: enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED})
 	require.Equal(t, history.Actions{Starts: 1, Signals: 1}, history.CountActions(events))
 }

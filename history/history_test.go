@@ -23,6 +23,7 @@ import (
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/recording"
 	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/workflows"
 )
 
 // recorded returns the histories that were recorded with a real server, by name: the version of the recorder, a slash, the
@@ -107,6 +108,27 @@ func TestHistoryIsReadAfterAnyEvent(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A program that follows an agent may have read the end of a workflow task and not yet the marker for a wait that the task has recorded.
+// The history can be read nevertheless, and the state has the wait.
+func TestHistoryIsReadBeforeTheMarkerOfAWait(t *testing.T) {
+	markers := 0
+	for name, h := range recorded(t) {
+		for n, e := range h.GetEvents() {
+			if e.GetMarkerRecordedEventAttributes().GetMarkerName() != workflows.WaitMarker {
+				continue
+			}
+			markers++
+			task := n
+			for h.GetEvents()[task-1].GetEventType() != enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+				task--
+			}
+			run := read(t, name, h.GetEvents()[:task])
+			require.NotEmpty(t, run.State.CallWaitsFor(), name)
+		}
+	}
+	require.Positive(t, markers)
 }
 
 // commanded reports whether a command of a workflow task caused the event.

@@ -169,8 +169,23 @@ func (d *driver) endWaitsInTime() {
 
 // watchWaits keeps a timer running for the earliest limit of the calls that wait for somebody outside.
 func (d *driver) watchWaits() {
-	d.watch(&d.waitTimer, d.state.WaitDeadline(), "time limit for a person", func() {
+	deadline := d.state.WaitDeadline()
+	d.watch(&d.waitTimer, deadline, d.waitLimit(deadline), func() {
 		d.waitTimer.deadline = 0
 		d.version++ // the loop ends the waits
 	})
+}
+
+// waitLimit describes the calls whose wait for somebody outside ends at the deadline, for the Web UI. It returns "" for a deadline of 0.
+func (d *driver) waitLimit(deadline int64) string {
+	if deadline == 0 {
+		return ""
+	}
+	var calls []agent.Call
+	for _, c := range d.state.Calls {
+		if c.Waits() && c.Until == deadline {
+			calls = append(calls, c)
+		}
+	}
+	return oneLine("time limit · " + waitSummary(calls))
 }

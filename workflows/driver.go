@@ -31,6 +31,11 @@ type driver struct {
 	// stopped records for which sub-agents this run has sent a request to cancel: see [driver.stopChildren].
 	stopped map[agent.Key]bool
 	shown   shown
+	// marked has the calls that waited for somebody outside at the last call of [driver.markWaits], and what they waited for.
+	marked map[agent.Key]agent.WaitsFor
+	// marksLeft is the number of markers that [driver.markWaits] may still record. A negative number means that there is no limit. In a
+	// [Replay], it is the number of markers in the history.
+	marksLeft int
 	// hasStatus and hasWaitingFor say which search attributes the agent has: see [driver.index]. indexed has their values at the last
 	// call of index.
 	hasStatus, hasWaitingFor bool
@@ -97,6 +102,7 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	d := &driver{
 		start: in, options: o, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset,
 		recalledBy: map[agent.Key]string{}, late: map[agent.Key]bool{}, stopped: map[agent.Key]bool{}, asides: map[agent.Key]workflow.Future{}, ends: workflow.GetSignalChannel(root, protocol.ChildEndSignal),
+		marksLeft: -1,
 	}
 	attributes := workflow.GetTypedSearchAttributes(ctx)
 	_, d.hasStatus = attributes.GetKeyword(protocol.AttributeStatus)
@@ -178,6 +184,7 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 		d.showDetails()
 		if !searchesDecisions(step) {
 			d.notify()
+			d.markWaits()
 			d.index()
 		}
 		if err := d.awaitEvent(ctx, seen); err != nil {

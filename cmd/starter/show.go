@@ -203,8 +203,8 @@ type actionsView struct {
 
 // String returns one line about the actions.
 func (v *actionsView) String() string {
-	text := fmt.Sprintf("billed actions: about %d (starts %d, activities %d, retries %d, heartbeats %d, timers %d, updates %d, signals %d, changes of search attributes %d)",
-		v.Total, v.Starts, v.Activities, v.Retries, v.Heartbeats, v.Timers, v.Updates, v.Signals, v.Attributes)
+	text := fmt.Sprintf("billed actions: about %d (starts %d, activities %d, retries %d, heartbeats %d, timers %d, updates %d, signals %d, changes of search attributes %d, waits %d)",
+		v.Total, v.Starts, v.Activities, v.Retries, v.Heartbeats, v.Timers, v.Updates, v.Signals, v.Attributes, v.Waits)
 	if v.CostUSD > 0 {
 		text += fmt.Sprintf("; $%.6f", v.CostUSD)
 	}

@@ -33,6 +33,7 @@ func TestRecordHistories(t *testing.T) {
 	tools := world.NewToolServer(t)
 	tools.Add("read", world.ReadOnly, world.Echo)
 	tools.Add("pay", nil, world.Echo)
+	tools.Add("wire", nil, world.Echo)
 	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		task := req.Messages[0].Content
 		switch {
@@ -43,11 +44,21 @@ func TestRecordHistories(t *testing.T) {
 				llmtest.ToolCall("2", "pay", `{"n":2}`), llmtest.ToolCall("3", "fly", `{}`), llmtest.ToolCall("4", "pay", `{"n":`)), nil
 		case task == "parent" && world.Asked(req) == 0:
 			return llmtest.Call(llmtest.ToolCall("1", "y", `{"task":"child"}`), llmtest.ToolCall("2", "y", `{"task":"child"}`)), nil
+		case task == "waits" && world.Asked(req) == 0:
+			return llmtest.Call(llmtest.ToolCall("1", "wire", `{"n":1}`), llmtest.ToolCall("2", "deploy", `{"version":12}`)), nil
 		case task == "held" && world.Asked(req) == 0 && len(req.Messages) == 1:
 			return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "no"}
 		}
 		return llmtest.Say("answer to " + task), nil
-	}, tools, "    tools: [far.*]\n    agents: [y]\n  y:\n    model: main\n")
+	}, tools, `    tools: [far.*, deploy]
+    approval: {far.wire: always}
+    approval_timeout: 1h
+    agents: [y]
+  y:
+    model: main
+external:
+  deploy: {description: deploys}
+`)
 	own, err := devserver.Start(t.Context(), devserver.Options{SearchAttributes: protocol.AttributeTypes()})
 	require.NoError(t, err)
 	t.Cleanup(own.Stop)
@@ -94,6 +105,15 @@ func TestRecordHistories(t *testing.T) {
 	w.Must("cancel", "held")
 	w.Eventually("it is cancelled", func() bool { return w.Show("held").Status == "cancelled" })
 	save("held")
+
+	w.Must("run", "--detach", "-a", "x", "--id", "waits", "waits")
+	w.Eventually("two calls wait", func() bool { return strings.Count(w.Must("inbox", "--json"), `"call"`) == 2 })
+	w.Must("complete", "waits", "deployed")
+	w.Reset("waits", "", w.TaskCount("waits", ""))
+	w.Eventually("one call waits", func() bool { return strings.Count(w.Must("inbox", "--json"), `"call"`) == 1 })
+	w.Must("approve", "waits")
+	w.Finished("waits", "answer to waits")
+	save("waits")
 
 	w.Must("run", "-a", "x", "--chat", "--id", "rolled", "hello")
 	first := w.RunID("rolled")

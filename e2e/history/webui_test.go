@@ -96,7 +96,7 @@ agents:
 }
 
 // The Web UI shows who must act, with the commands: for a call that needs an approval, for a question, for an interrupted agent, and
-// for an agent with a sub-agent in the background.
+// for an agent with a sub-agent in the background. The timeline shows what a call waits for, with and without a limit.
 func TestWebUITellsWhoMustAct(t *testing.T) {
 	browser := openBrowser(t)
 	tools := world.NewToolServer(t)
@@ -115,7 +115,7 @@ func TestWebUITellsWhoMustAct(t *testing.T) {
 			return llm.Reply{}, ctx.Err()
 		}
 		return llmtest.Say("The clerk counts."), model.Pass(ctx)
-	}, tools, "    approval: {default: never, far.pay: always}\n    tools: [far.*, ask_user]\n    agents: [clerk]\n    background: [clerk]\n  clerk: {model: main}\n")
+	}, tools, "    approval: {default: never, far.pay: always}\n    approval_timeout: 1h\n    tools: [far.*, ask_user]\n    agents: [clerk]\n    background: [clerk]\n  clerk: {model: main}\n")
 	close(model.Open)
 	w.Worker()
 	p := &uiPage{t, browser, ""}
@@ -130,9 +130,16 @@ func TestWebUITellsWhoMustAct(t *testing.T) {
 	start("who-decides", "Pay the invoice.")
 	waits("who-decides", "waiting")
 	p.reads("who has to decide", "These calls wait for a person:", `pay {"euros":10}`, "starter approve who-decides", "starter deny who-decides")
+	p.visit("who-decides", "history")
+	// The timeline has one line for each bar and mark. The list of events below has other texts between these.
+	p.reads("the wait with a limit in the timeline",
+		`time limit · waits for approval · pay {"euros":10} waits for approval · pay {"euros":10} CallModel • turn 1`)
 	start("who-answers", "Which invoice?")
 	waits("who-answers", "waiting")
 	p.reads("who has to answer", "Number 7 or 8?", "starter answer who-answers --call ")
+	p.visit("who-answers", "history")
+	p.reads("the question in the timeline", `waits for an answer · ask_user Number 7 or 8? CallModel • turn 1`)
+	require.NotContains(t, p.text, "time limit")
 	start("who-interrupts", "Take your time.")
 	w.Eventually("the agent is interrupted", func() bool { _, _, code := w.Starter("interrupt", "who-interrupts"); return code == 0 })
 	waits("who-interrupts", "held")

@@ -1,0 +1,103 @@
+package workflows
+
+import (
+	"fmt"
+	"strings"
+
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/clip"
+)
+
+// A call that waits for somebody outside is state: no activity runs, and without a limit there is no timer. So that the wait is visible
+// in the timeline of the Web UI, the driver records a marker when the wait begins. A marker costs one action on Temporal Cloud, as a
+// timer does. Unlike a timer, it causes no workflow task.
+
+// marksWaits is the first key version of agents whose histories have markers for waits: see [agent.KeyVersion].
+const marksWaits = 4
+
+// markWaits records one marker for all calls that have begun to wait for somebody outside since its last call: see [agent.Call.Waits].
+// A call that waits for an approval and then for a result has two waits. The marker has no data. The summary names the calls.
+//
+// Each run records the waits of its own: a run that was continued as new shows in its timeline what it waits for.
+func (d *driver) markWaits() {
+	if d.state.KeyVersion < marksWaits {
+		return
+	}
+	var begun []agent.Call
+	var waits map[agent.Key]agent.WaitsFor
+	for _, c := range d.state.Calls {
+		waitsFor := c.WaitsFor()
+		if waitsFor == "" {
+			continue
+		}
+		if d.marked[c.Key] != waitsFor {
+			begun = append(begun, c)
+		}
+		if waits == nil {
+			waits = map[agent.Key]agent.WaitsFor{}
+		}
+		waits[c.Key] = waitsFor
+	}
+	// In a replay, the SDK panics at a side effect whose marker is not in the history. The last task that [Replay] runs may lack its
+	// markers: package history adds a task to the history of a run that was terminated, and a program that follows an agent may have
+	// only the first events of a task. Replay compares no commands of that task.
+	if d.marked = waits; len(begun) == 0 || d.marksLeft == 0 {
+		return
+	}
+	d.marksLeft--
+	workflow.SideEffectWithOptions(d.root, workflow.SideEffectOptions{Summary: waitSummary(begun)}, func(workflow.Context) any { return nil })
+}
+
+// WaitMarker is the name of the markers that say in an agent's history what the agent waits for. It is the name that Temporal's SDK gives
+// to the marker of a side effect. The workflow of an agent has no other side effects.
+const WaitMarker = "SideEffect"
+
+// waitMarkers returns the number of markers for waits in a history.
+func waitMarkers(h *historypb.History) int {
+	n := 0
+	for _, e := range h.GetEvents() {
+		if e.GetMarkerRecordedEventAttributes().GetMarkerName() == WaitMarker {
+			n++
+		}
+	}
+	return n
+}
+
+// summaryCalls is the largest number of calls that the summary of a wait names.
+const summaryCalls = 3
+
+// waitSummary describes calls that wait for somebody outside, for the Web UI: what they wait for, their names, and their arguments or
+// questions. At least one call must be given.
+func waitSummary(calls []agent.Call) string {
+	if len(calls) == 1 {
+		return oneLine(fmt.Sprintf("waits for %s · %s", waitNames[calls[0].WaitsFor()], callText(calls[0])))
+	}
+	const between = " · "
+	parts := []string{fmt.Sprintf("%d calls wait", len(calls))}
+	last := ""
+	if others := len(calls) - summaryCalls; others > 0 {
+		last = fmt.Sprintf("%sand %d more", between, others)
+	}
+	shown := calls[:min(len(calls), summaryCalls)]
+	each := (summaryBytes-len(parts[0])-len(last))/len(shown) - len(between)
+	for _, c := range shown {
+		parts = append(parts, clip.Text(oneLine(fmt.Sprintf("%s: %s", c.WaitsFor(), callText(c))), each))
+	}
+	return strings.Join(parts, between) + last
+}
+
+// waitNames says what a call waits for, with its article.
+var waitNames = map[agent.WaitsFor]string{
+	agent.WaitsForApproval: "approval", agent.WaitsForAnswer: "an answer", agent.WaitsForResult: "a result",
+}
+
+// callText returns the name of a call, and the question that it asks. If the call asks no question, its arguments follow the name.
+func callText(c agent.Call) string {
+	if q, asks := c.Question(); asks {
+		return c.Name + " " + q.Question
+	}
+	return c.Name + " " + c.Arguments
+}
