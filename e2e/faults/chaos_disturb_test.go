@@ -3,7 +3,6 @@ package faults_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"syscall"
 	"time"
@@ -53,7 +52,7 @@ var blows = []blow{
 	{name: "delete-child", weight: 5, do: (*chaos).deleteChild},
 	{name: "terminate-child", weight: 8, do: (*chaos).terminateChild},
 	{name: "reset-child", weight: 6, do: (*chaos).resetChild},
-	{name: "interrupt", weight: 8, do: (*chaos).interrupt},
+	{name: interrupted, weight: 8, do: func(c *chaos, ctx context.Context, id string) error { return c.interrupt(ctx, id) }},
 	{name: "upgrade", weight: 12, do: func(c *chaos, ctx context.Context, id string) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
@@ -218,8 +217,7 @@ func (c *chaos) resume(ctx context.Context, id string) error {
 }
 
 // sendAndCancel sends a message to an agent and cancels the agent at the same time. Then it resumes the agent. If the agent
-// has accepted the message, sendAndCancel stores the message in c.extras. If it is unknown whether the agent has accepted the
-// message, sendAndCancel stores the text in c.perhaps.
+// has accepted the message, or if this is not known, sendAndCancel records the message in c.extras.
 func (c *chaos) sendAndCancel(ctx context.Context, id string) error {
 	if !slices.ContainsFunc(c.all, func(a cast) bool { return a.id == id && len(a.senders) > 0 }) {
 		return errNothing
@@ -228,27 +226,14 @@ func (c *chaos) sendAndCancel(ctx context.Context, id string) error {
 	if err != nil || look.Status.Ended() {
 		return errors.Join(err, errNothing)
 	}
-	c.mu.Lock()
-	c.extra++
-	m := reagent.Message{ID: fmt.Sprint("extra-", c.extra), Text: fmt.Sprint("say ", 9000+c.extra)}
-	c.mu.Unlock()
+	m := c.extras.next("say")
 	sent := make(chan error, 1)
 	go func() {
 		_, err := c.Client.Send(ctx, id, m)
 		sent <- err
 	}()
 	_, err = c.Client.Cancel(ctx, id)
-	c.later.Go(func() {
-		if <-sent == nil {
-			c.mu.Lock()
-			c.extras[id] = append(c.extras[id], m)
-			c.mu.Unlock()
-		} else {
-			c.mu.Lock()
-			c.perhaps[m.Text] = true
-			c.mu.Unlock()
-		}
-	})
+	c.later.Go(func() { c.extras.sent(id, m, <-sent == nil) })
 	return errors.Join(err, c.resume(ctx, id))
 }
 

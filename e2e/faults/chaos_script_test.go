@@ -10,7 +10,6 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	reagent "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -206,7 +205,7 @@ func (c *chaos) chats(id string) bool {
 }
 
 // end waits until an agent has completed. Meanwhile, it closes a chat that waits for a message or is held. If the turn of an agent was
-// interrupted, end sends a message: see [chaos.goOn]. If the agent was cancelled or terminated, has timed out, or has ended because of
+// interrupted, end sends a message: see [surroundings.goOn]. If the agent was cancelled or terminated, has timed out, or has ended because of
 // an interrupt, end resumes it. If the agent has failed otherwise, end returns an error.
 func (c *chaos) end(ctx context.Context, id string) error {
 	var failed error
@@ -225,7 +224,7 @@ func (c *chaos) end(ctx context.Context, id string) error {
 		case look.Status.Ended():
 			_, err = c.Client.Resume(ctx, id, reagent.ResumeOptions{})
 		case look.Status == reagent.Held && look.Class == agent.Interrupted:
-			err = c.goOn(ctx, id)
+			err = c.goOn(ctx, id, "say")
 		case c.chats(id) && (look.Status == reagent.Waiting || look.Status == reagent.Held):
 			err = c.Client.Close(ctx, id)
 		}
@@ -242,17 +241,9 @@ func (c *chaos) end(ctx context.Context, id string) error {
 	return err
 }
 
-// tell logs what Temporal knows about an agent: its open work, and the events of all its runs, including deleted runs.
+// tell logs what Temporal knows about an agent: see [surroundings.logAgent]. It also logs the events of deleted runs.
 func (c *chaos) tell(id string) {
-	ctx := context.Background()
-	found, err := c.Temporal.DescribeWorkflowExecution(ctx, id, "")
-	c.T.Logf("%s: %v %v\nactivities %v\nchildren %v\ntask %v", id, err, found.GetWorkflowExecutionInfo().GetStatus(),
-		found.GetPendingActivities(), found.GetPendingChildren(), found.GetPendingWorkflowTask())
-	runs, err := history.Runs(ctx, c.Temporal, id)
-	c.T.Logf("%s: runs %v %v", id, runs, err)
-	for _, run := range slices.Backward(runs) {
-		logHistory(c.T, c.Temporal, id, run)
-	}
+	c.logAgent(id)
 	for run, d := range c.kept {
 		if d.id == id {
 			c.T.Logf("run %s of %s was deleted:%s", run, id, eventLines(d.history))

@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -69,26 +68,18 @@ type chaos struct {
 	troubled   map[string]int // how often each agent was disturbed, by agent ID
 
 	mu      sync.Mutex
-	extra   int             // the number of messages that sendAndCancel and goOn have sent
 	started []string        // the IDs of the agents that were started
 	ended   map[string]bool // the agents that have completed or failed once
-	// extras has the messages of sendAndCancel and goOn that agents have accepted, by agent ID. perhaps has the texts of those
-	// messages that may have been accepted.
-	extras  map[string][]reagent.Message
-	perhaps map[string]bool
 	// forgotten has the IDs of the agents of which runs were deleted, and of the agents above them. kept has the deleted runs,
 	// by run ID.
 	forgotten map[string]bool
 	kept      map[string]deleted
-	// interrupted has the IDs of the agents whose turns may have been interrupted.
-	interrupted map[string]bool
 }
 
 func chaosRun(t *testing.T, seed uint64) {
 	c := &chaos{
 		surroundings: newSurroundings(t, seed), size: 12, storm: 15 * time.Second, without: map[string]bool{}, began: time.Now(),
-		troubled: map[string]int{}, ended: map[string]bool{}, extras: map[string][]reagent.Message{}, perhaps: map[string]bool{},
-		forgotten: map[string]bool{}, kept: map[string]deleted{}, interrupted: map[string]bool{},
+		troubled: map[string]int{}, ended: map[string]bool{}, forgotten: map[string]bool{}, kept: map[string]deleted{},
 	}
 	for name := range strings.SplitSeq(os.Getenv("REAGENT_CHAOS_WITHOUT"), ",") {
 		c.without[name] = true
@@ -162,8 +153,9 @@ func (c *chaos) counts() string {
 // the problems that it finds. It also requires that a replay of the histories leads to the recorded states.
 func (c *chaos) judge(ctx context.Context) *verdict {
 	v := newVerdict(c.ledger)
-	var ids []string
+	var ids, roots []string
 	for _, a := range c.all {
+		roots = append(roots, a.id)
 		ids = append(ids, c.hear(ctx, v, a.id, &a)...)
 	}
 	// If an agent has not ended, ctx is over. The runs have to be read even then.
@@ -177,7 +169,7 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 		kept[run] = d.history
 		addSpans(spans, d.id, d.history)
 	}
-	c.readRuns(ctx, v, c.withLost(ctx, ids), spans)
+	c.readRuns(ctx, v, c.withLost(ctx, ids, roots), spans)
 	sum := compareStates(c.T, c.Temporal, live, ids, kept)
 	c.T.Logf("%d states of %d runs are those of a replay", sum.tasks, sum.runs)
 	for key, s := range spans {
@@ -215,22 +207,6 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 	v.kills = c.ledger.disturbances()[workerDied]
 	slices.Sort(v.problems)
 	return v
-}
-
-// withLost returns the IDs in the parameter ids, and the IDs of all further sub-agents in Temporal's list of workflows. No
-// agent names these sub-agents any more: their parent was deleted, or was reset and then asked for other sub-agents.
-func (c *chaos) withLost(ctx context.Context, ids []string) []string {
-	for _, a := range c.all {
-		request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId STARTS_WITH %q", a.id+"/")}
-		page, err := c.Temporal.ListWorkflow(ctx, request)
-		require.NoError(c.T, err)
-		for _, info := range page.GetExecutions() {
-			if id := info.GetExecution().GetWorkflowId(); !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
-		}
-	}
-	return ids
 }
 
 // hear waits until an agent has ended, and checks its status and its transcript. It does the same for the sub-agents below, and
@@ -279,58 +255,20 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 		}
 	}
 	if a != nil {
-		c.hearMessages(v, *a, lines, snap.First)
+		senders := append([][]reagent.Message{{{Text: a.first}}}, a.senders...)
+		for _, m := range c.extras.accepted[a.id] {
+			senders = append(senders, []reagent.Message{m})
+		}
+		v.hearMessages(lines, correspondence{
+			id: a.id, senders: senders, perhaps: c.extras.perhaps,
+			cut: c.forgotten[a.id] && snap.First > 0, interrupted: c.extras.wasInterrupted(a.id),
+		})
 		c.hearBackground(v, *a, lines, c.forgotten[id])
 	}
 	for _, child := range snap.Children {
 		ids = append(ids, c.hear(ctx, v, child.ID, nil)...)
 	}
 	return ids
-}
-
-// hearMessages checks that each message that an agent accepted is in its transcript once, and that the messages of each sender
-// are in their order. It adds the problems that it finds to v. The parameter lines is the transcript, and first is the field
-// First of the agent's snapshot.
-func (c *chaos) hearMessages(v *verdict, a cast, lines []line, first int) {
-	places := map[string][]int{}
-	for i, l := range lines {
-		if l.role == llm.User {
-			places[l.content] = append(places[l.content], i)
-		}
-	}
-	known := map[string]bool{a.first: true}
-	cut := c.forgotten[a.id] && first > 0 // some messages may be in deleted runs
-	senders := append([][]reagent.Message{{{Text: a.first}}}, a.senders...)
-	for _, m := range c.extras[a.id] {
-		senders = append(senders, []reagent.Message{m})
-	}
-	for _, messages := range senders {
-		last := -1
-		for _, m := range messages {
-			known[m.Text] = true
-			at := places[m.Text]
-			switch {
-			case len(at) == 0 && cut:
-				continue
-			case len(at) == 0:
-				v.lost++
-				v.problemf("%s: accepted and lost: %q in %v", a.id, m.Text, lines)
-				continue
-			case len(at) > 1:
-				v.problemf("%s: there are %d of %q", a.id, len(at), m.Text)
-			}
-			// After an interrupt, a later message may enter the interrupted turn, before messages that wait for the next turn.
-			if at[0] < last && !c.interrupted[a.id] {
-				v.problemf("%s: %q comes before what was sent before it: %v", a.id, m.Text, lines)
-			}
-			last = at[0]
-		}
-	}
-	for text := range places {
-		if !known[text] && !c.perhaps[text] && !strings.HasPrefix(text, "The interrupted call") && !strings.HasPrefix(text, backgroundResult) {
-			v.problemf("%s: nobody sent %q", a.id, text)
-		}
-	}
 }
 
 // runsOf returns the IDs of all runs of an agent. It tries again until Temporal answers, because the server may have been

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -24,7 +25,7 @@ func converse(ctx context.Context, c *reagent.Client, id string, s scenario, p *
 		return err == nil, err
 	})
 	for i, text := range s.messages[1:] {
-		err = errors.Join(err, answered(ctx, c, id, i+1))
+		err = errors.Join(err, answered(ctx, c, id, s.messages[i]))
 		message := reagent.Message{ID: fmt.Sprint("message-", i+1), Text: text}
 		// Twice, like a sender who does not know that the first message arrived.
 		for range 2 {
@@ -35,7 +36,7 @@ func converse(ctx context.Context, c *reagent.Client, id string, s scenario, p *
 		}
 	}
 	if s.chat() {
-		err = errors.Join(err, answered(ctx, c, id, len(s.messages)), closed(ctx, c, id))
+		err = errors.Join(err, answered(ctx, c, id, s.messages[len(s.messages)-1]), closed(ctx, c, id))
 	}
 	if s.people {
 		err = errors.Join(err, p.settle(ctx, c, id))
@@ -46,21 +47,16 @@ func converse(ctx context.Context, c *reagent.Client, id string, s scenario, p *
 	return nil
 }
 
-// answered waits until the transcript of an agent has the given number of user messages and ends with an answer.
-func answered(ctx context.Context, c *reagent.Client, id string, messages int) error {
-	return until(ctx, fmt.Sprint(messages, " messages are answered"), func(ctx context.Context) (bool, error) {
+// answered waits until the transcript of an agent has the user message with the given text and ends with an answer.
+func answered(ctx context.Context, c *reagent.Client, id, text string) error {
+	return until(ctx, fmt.Sprintf("%q is answered", text), func(ctx context.Context) (bool, error) {
 		snap, err := c.Read(ctx, id)
 		if err != nil || len(snap.Messages) == 0 {
 			return false, err
 		}
-		users := 0
-		for _, m := range snap.Messages {
-			if m.Role == llm.User {
-				users++
-			}
-		}
+		taken := slices.ContainsFunc(snap.Messages, func(m agent.Message) bool { return m.Role == llm.User && m.Content == text })
 		last := snap.Messages[len(snap.Messages)-1]
-		return users == messages && last.Role == llm.Assistant && len(last.ToolCalls) == 0, nil
+		return taken && last.Role == llm.Assistant && len(last.ToolCalls) == 0, nil
 	})
 }
 
@@ -76,12 +72,13 @@ func closed(ctx context.Context, c *reagent.Client, id string) error {
 	})
 }
 
-// completed waits until an agent has completed. If the agent has failed, completed returns an error.
+// completed waits until an agent has completed. If the agent has failed, completed returns an error. An agent that failed because a
+// person interrupted it while it was closing does not count: someone resumes it.
 func completed(ctx context.Context, c *reagent.Client, id string) error {
 	var failed error
 	err := until(ctx, "it completes", func(ctx context.Context) (bool, error) {
 		snap, err := c.Read(ctx, id)
-		if snap.Status == reagent.Failed {
+		if snap.Status == reagent.Failed && snap.Class != agent.Interrupted {
 			failed = fmt.Errorf("it failed: %s", snap.Failure)
 		}
 		return snap.Status == reagent.Completed || failed != nil, err

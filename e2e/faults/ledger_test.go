@@ -3,6 +3,7 @@ package faults_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -70,6 +71,13 @@ func (l *ledger) disturbances() map[string]int {
 	return counts
 }
 
+// troublesOf returns the disturbances of the agent with the given ID, in the order of their ends.
+func (l *ledger) troublesOf(id string) []trouble {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.troubles), func(t trouble) bool { return !t.concerns(id) })
+}
+
 // effected returns the tool calls that have taken effect until now, by key.
 func (l *ledger) effected() map[string][]world.Effect {
 	l.mu.Lock()
@@ -93,7 +101,8 @@ type span struct {
 
 // repeats returns the number of model requests, and the number of those that repeat an earlier request with the same key. It
 // also returns a problem for each repetition that nothing explains. Each disturbance of the agent during the model call
-// explains one repetition. If Temporal had the reply before a repetition, nothing explains the repetition. The parameter
+// explains one repetition. An interrupt explains none, because the message that lets the turn go on makes it another request. If
+// Temporal had the reply before a repetition, nothing explains the repetition. The parameter
 // owners has the ID of the agent for each key; a key without an agent is a problem, too.
 func (l *ledger) repeats(owners map[string]string, spans map[string]span) (count, again int, problems []string) {
 	l.mu.Lock()
@@ -112,7 +121,7 @@ func (l *ledger) repeats(owners map[string]string, spans map[string]span) (count
 					owners[key], key, r.place, r.began.Sub(in.reported)))
 			}
 			for _, t := range l.troubles {
-				if t.concerns(owners[key]) && t.to.After(in.scheduled) && t.from.Before(r.began) {
+				if t.what != interrupted && t.concerns(owners[key]) && t.to.After(in.scheduled) && t.from.Before(r.began) {
 					troubles++
 				}
 			}

@@ -282,7 +282,7 @@ func (l *lab) resetUnseen() {
 	ctx, cancel := context.WithTimeout(l.ctx, world.Patience)
 	defer cancel()
 	if l.scenario.chat() {
-		require.NoError(l.T, answered(ctx, l.Client, l.id, len(l.scenario.messages)))
+		require.NoError(l.T, answered(ctx, l.Client, l.id, l.scenario.messages[len(l.scenario.messages)-1]))
 		require.NoError(l.T, closed(ctx, l.Client, l.id))
 	}
 	require.NoError(l.T, completed(ctx, l.Client, l.id))

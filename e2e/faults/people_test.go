@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -102,7 +103,7 @@ func (p *people) decide(ctx context.Context, c *reagent.Client, id string, call 
 	}
 	decision := agent.Decision{Approve: true}
 	if w.on != agent.WaitsForApproval {
-		decision = agent.Decision{Result: &agent.GivenResult{Content: "given for " + call.Name}}
+		decision = agent.Decision{Result: &agent.GivenResult{Content: givenFor(call.Name)}}
 	}
 	if c.Decide(ctx, reagent.Waits{AgentID: id, Call: call}, decision) == nil {
 		p.mu.Lock()
@@ -110,6 +111,9 @@ func (p *people) decide(ctx context.Context, c *reagent.Client, id string, call 
 		p.accepted[w] = id
 	}
 }
+
+// givenFor returns the result from outside, or the answer of a person, for a call of the given tool.
+func givenFor(tool string) string { return "given for " + tool }
 
 // forget lets people decide again on the calls of an agent.
 func (p *people) forget(id string) {
@@ -135,6 +139,20 @@ func (p *people) settle(ctx context.Context, c *reagent.Client, id string) error
 		}
 		return snap.Status == reagent.Completed || snap.Status == reagent.Failed, err
 	})
+}
+
+// weigh checks that the tool result in the line m agrees with the decision that the agent has accepted on the call. Else the decision is
+// lost.
+func (p *people) weigh(v *verdict, m line) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	tool, _, _ := strings.Cut(m.answers, " ")
+	key := agent.Key(m.key)
+	switch notRun := strings.HasPrefix(m.content, "not run: "); {
+	case p.accepted[wait{key, agent.WaitsForApproval}] != "" && notRun,
+		p.accepted[wait{key, agent.WaitsForAnswer}]+p.accepted[wait{key, agent.WaitsForResult}] != "" && m.content != givenFor(tool):
+		v.problemf("%s: the decision on %s was accepted and lost: %q", v.owners[m.key], m.answers, m.content)
+	}
 }
 
 // approved reports whether a person has approved the call with the given key.

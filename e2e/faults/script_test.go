@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/llm"
@@ -92,6 +93,18 @@ notify:
 // clerkAnswers is the message with which the planner gets the answer of the clerk.
 const clerkAnswers = "The agent of call 1 of clerk, which worked in the background, has its result now:\n\nI have counted."
 
+// asHeard returns what an undisturbed planner says if it gets the answer of the clerk as early as the planner in the parameter got. An
+// undisturbed planner has always asked the model for its next reply before the clerk has answered. If a disturbance delays this request,
+// the answer comes first. Then the planner makes no request without it. For all other agents, asHeard returns t.
+func (t told) asHeard(got told) told {
+	at := slices.IndexFunc(t.messages, func(l line) bool { return l.content == clerkAnswers })
+	const early = 3 // behind the first reply and its result
+	if at > early && len(got.messages) > early && got.messages[early].content == clerkAnswers {
+		t.messages = slices.Concat(t.messages[:early], t.messages[at:])
+	}
+	return t
+}
+
 // scripts has the model's replies to each user message, in order.
 var scripts = map[string][]llm.Reply{
 	"task": {
@@ -162,6 +175,9 @@ type far struct {
 	ledger *ledger
 	// asked is called before the model replies, called before a tool takes effect, and paid after that. Each may be nil.
 	asked, called, paid func(ctx context.Context, place string) error
+	// unscripted replies to messages that are not in [scripts]. It gets a message and the number of the replies to it. If it does
+	// not know the message, it returns false. The field may be nil.
+	unscripted func(text string, step int) (llm.Reply, bool)
 }
 
 func (f *far) model(ctx context.Context, req llm.Request) (llm.Reply, error) {
@@ -170,6 +186,11 @@ func (f *far) model(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	f.ledger.asked(req, at)
 	if err := pass(ctx, f.asked, at); err != nil {
 		return llm.Reply{}, err
+	}
+	if f.unscripted != nil {
+		if reply, ok := f.unscripted(text, step); ok {
+			return reply, nil
+		}
 	}
 	if step >= len(scripts[text]) {
 		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "nothing is scripted for " + at}

@@ -43,20 +43,22 @@ func (s *soak) disturb(ctx context.Context) {
 	switch n := s.random.IntN(100); {
 	case restarted < restarts && int(s.finished.Load()) > (restarted+1)*soakSize/(restarts+1):
 		s.restartServer(ctx, false)
-	case n < 25:
+	case n < 20:
 		s.crew.kill(s.random.IntN(len(s.crew.members)))
-	case n < 45:
+	case n < 34:
 		s.trouble(s.working(), "terminated, resumed", s.terminate(ctx))
-	case n < 70:
+	case n < 54:
 		s.trouble(s.started(), "reset", s.resetSome(ctx))
-	case n < 85:
+	case n < 65:
 		s.trouble(s.working(), "asked to go on in a new run", func(id string) error {
 			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 			defer cancel()
 			return s.Client.Upgrade(ctx, id)
 		})
-	default:
+	case n < 76:
 		s.trouble(s.started(), "forked", s.fork(ctx))
+	default:
+		s.trouble(s.interruptible(), interrupted, s.interruptSome(ctx))
 	}
 }
 
@@ -83,6 +85,14 @@ func (s *soak) working() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.works))
+}
+
+// interruptible returns the IDs of the agents that may be interrupted and have not completed yet.
+func (s *soak) interruptible() []string {
+	ids := s.working()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(ids, func(id string) bool { return !s.stoppable[id] })
 }
 
 // started returns the IDs of all agents that the test has started, except forks.

@@ -2,9 +2,11 @@ package faults_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -12,8 +14,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/devserver"
 	"github.com/reagent-dev/reagent/internal/fault"
 	"github.com/reagent-dev/reagent/llm"
@@ -28,6 +32,7 @@ type surroundings struct {
 	random *rand.Rand // only for the choice of disturbances
 	ledger *ledger
 	people *people
+	extras *extras
 	crew   *crew
 	dir    string // the folder for recorded states
 	// own is the Temporal server of this test. options are the options with which it was started.
@@ -36,7 +41,7 @@ type surroundings struct {
 }
 
 func newSurroundings(t testing.TB, seed uint64) *surroundings {
-	return &surroundings{seed: seed, ledger: newLedger(), people: newPeople(t), dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1))}
+	return &surroundings{seed: seed, ledger: newLedger(), people: newPeople(t), extras: newExtras(), dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1))}
 }
 
 // begin starts the model, the tools and the Temporal server of the test. There is a read-only tool and an at-most-once tool;
@@ -115,4 +120,38 @@ func (s *surroundings) restartServer(ctx context.Context, kill bool) {
 	s.own, err = devserver.Start(ctx, s.options)
 	require.NoError(s.T, err)
 	s.ledger.disturbed("", what, began)
+}
+
+// withLost returns the IDs in the parameter ids, and the IDs of all further sub-agents of the agents in the parameter roots in
+// Temporal's list of workflows. No agent names these sub-agents any more: their parent was deleted, or was reset and then asked for
+// other sub-agents.
+func (s *surroundings) withLost(ctx context.Context, ids, roots []string) []string {
+	for _, root := range roots {
+		request := &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId STARTS_WITH %q", root+"/")}
+		page, err := s.Temporal.ListWorkflow(ctx, request)
+		require.NoError(s.T, err)
+		for _, info := range page.GetExecutions() {
+			if id := info.GetExecution().GetWorkflowId(); !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// logAgent logs what Temporal knows about an agent: its open work, and the events of all its runs. It also logs how the agent was
+// disturbed.
+func (s *surroundings) logAgent(id string) {
+	ctx := context.Background()
+	found, err := s.Temporal.DescribeWorkflowExecution(ctx, id, "")
+	s.T.Logf("%s: %v %v\nactivities %v\nchildren %v\ntask %v", id, err, found.GetWorkflowExecutionInfo().GetStatus(),
+		found.GetPendingActivities(), found.GetPendingChildren(), found.GetPendingWorkflowTask())
+	runs, err := history.Runs(ctx, s.Temporal, id)
+	s.T.Logf("%s: runs %v %v", id, runs, err)
+	for _, run := range slices.Backward(runs) {
+		logHistory(s.T, s.Temporal, id, run)
+	}
+	for _, t := range s.ledger.troublesOf(id) {
+		s.T.Logf("%s: %s to %s: %s", id, t.from.UTC().Format("05.000"), t.to.UTC().Format("05.000"), t.what)
+	}
 }

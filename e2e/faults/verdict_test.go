@@ -20,7 +20,10 @@ import (
 )
 
 // cutOff is the result of an at-most-once tool call whose worker died during the call. The call may or may not have taken effect.
-const cutOff = "interrupted: the worker stopped while the tool ran; outcome unknown — check before you retry"
+const cutOff = "interrupted: the worker stopped while the tool ran" + unknownOutcome
+
+// unknownOutcome is the end of the results of tool calls that may or may not have taken effect.
+const unknownOutcome = "; outcome unknown — check before you retry"
 
 // told holds the messages of an agent and of the sub-agents below it. Two agents with the same task have the same messages,
 // except for IDs and keys.
@@ -112,7 +115,7 @@ type verdict struct {
 
 	seen     map[string][]world.Effect // the tool calls that took effect, by key
 	owners   map[string]string         // the IDs of the agents, by the keys of their calls
-	cut      []string                  // the tool calls that were cut off: see cutOff
+	cut      []string                  // the at-most-once calls that were cut off: see [verdict.weigh]
 	problems []string
 }
 
@@ -160,27 +163,27 @@ func users(t told) (n int) {
 	return n
 }
 
-// weigh checks the tool result in the line m. A call with a result other than [cutOff] must have taken effect. An
-// at-most-once call must not have taken effect twice. weigh ignores all other messages.
+// weigh checks the tool result in the line m. It ignores all other messages, and the results of sub-agents. A result of its own says
+// that the call has taken effect. A call that was cut off may have taken effect, and its result says that the outcome is unknown. A
+// call whose result says that it was not run has not taken effect.
 func (v *verdict) weigh(m line) {
-	n := len(v.seen[m.key])
+	tool, _, _ := strings.Cut(m.answers, " ")
+	n, notRun := len(v.seen[m.key]), strings.HasPrefix(m.content, "not run: ")
 	switch {
-	case atMostOnce(m.answers) && m.content == cutOff:
-		v.interrupted++
-		v.cut = append(v.cut, m.answers)
-		fallthrough
-	case atMostOnce(m.answers):
-		v.duplicates += max(0, n-1)
-		if n > 1 {
-			v.problemf("%s: %s took effect %d times", v.owners[m.key], m.answers, n)
+	case tool == "deploy" || tool == "ask_user":
+		if m.content != givenFor(tool) && !notRun && !strings.HasPrefix(m.content, goOnWords) {
+			v.problemf("%s: the result of %s is %q", v.owners[m.key], m.answers, m.content)
 		}
-	case strings.HasPrefix(m.answers, "read "):
-		v.repeatedReads += max(0, n-1)
-	default:
-		return
-	}
-	if n == 0 && m.content != cutOff {
+	case tool != "read" && !atMostOnce(m.answers):
+	case strings.HasPrefix(m.content, "interrupted: ") && strings.HasSuffix(m.content, unknownOutcome):
+		if atMostOnce(m.answers) {
+			v.interrupted++
+			v.cut = append(v.cut, m.answers)
+		}
+	case m.content == "did "+m.answers && n == 0:
 		v.problemf("%s: %s has a result and took no effect", v.owners[m.key], m.answers)
+	case m.content != "did "+m.answers && (n > 0 || !notRun):
+		v.problemf("%s: %s took effect %d times, and its result is %q", v.owners[m.key], m.answers, n, m.content)
 	}
 }
 
@@ -190,13 +193,20 @@ func atMostOnce(answers string) bool {
 }
 
 // close makes the checks for all agents together. Call it after [verdict.hear] for each agent. It checks that each tool call in
-// the ledger belongs to an agent, that a person has approved each call of wire, and that each repeated model request is explained:
-// see [ledger.repeats].
+// the ledger belongs to an agent, that no at-most-once call took effect twice, that a person has approved each call of wire, and that
+// each repeated model request is explained: see [ledger.repeats].
 func (v *verdict) close(l *ledger, p *people, spans map[string]span) {
 	for key, all := range v.seen {
 		v.effects += len(all)
 		if v.owners[key] == "" {
 			v.problemf("%s %s took effect, and nobody asked for it: %s", all[0].Tool, all[0].Arguments, key)
+		}
+		switch n := len(all); {
+		case all[0].Tool == "read":
+			v.repeatedReads += n - 1
+		case n > 1:
+			v.duplicates += n - 1
+			v.problemf("%s: %s %s took effect %d times: %s", v.owners[key], all[0].Tool, all[0].Arguments, n, key)
 		}
 		if all[0].Tool == "wire" && !p.approved(key) {
 			v.problemf("%s: wire %s took effect, and nobody has approved it: %s", v.owners[key], all[0].Arguments, key)
