@@ -19,7 +19,8 @@ import (
 // KeyVersion is the key version of new agents. It is the version of the formulas for keys, of the texts that this package
 // writes into transcripts, and of the driver. An agent keeps its key version until its end. Version 2 has two texts
 // that differ from version 1. From version 3 on, the driver starts no timer in a turn without sub-agents, and receives all results
-// in one coroutine. From version 4 on, the driver records a marker when calls begin to wait for somebody outside.
+// in one coroutine. From version 4 on, the driver records a marker when calls begin to wait for somebody outside,
+// and an external call that has no result says that its outcome is unknown.
 const KeyVersion = 4
 
 // Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it

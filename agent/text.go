@@ -49,8 +49,11 @@ func textLongID(bytes, limit int) string {
 
 func textNotRun(why string) string { return "not run: " + why }
 
+// textUnknown follows the reason why a call that may have done its work has no result.
+const textUnknown = "; outcome unknown — check before you retry"
+
 func textStopped(why string) string {
-	return "interrupted: " + why + "; outcome unknown — check before you retry"
+	return "interrupted: " + why + textUnknown
 }
 
 func textChildInterrupted(why, handle string) string {
@@ -83,8 +86,12 @@ func textNoDecision(limitMS int64) string {
 	return "denied: nobody decided on this call within " + duration(limitMS)
 }
 
-func textNoGivenResult(limitMS int64) string {
-	return "error: no result came from outside within " + duration(limitMS)
+func textNoGivenResult(limitMS int64, handed bool) string {
+	text := "error: no result came from outside within " + duration(limitMS)
+	if handed {
+		text += textUnknown
+	}
+	return text
 }
 
 func textBadQuestion(problem string) string {

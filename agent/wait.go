@@ -12,6 +12,14 @@ func (c *Call) Waits() bool {
 // call may wait for an approval.
 func (c *Call) external() bool { return c.Waits() && c.Approval != Asked }
 
+// tellsOfHanded is the first key version of agents whose model is told that an external call without a result may have done its work:
+// see [KeyVersion].
+const tellsOfHanded = 4
+
+// handed reports whether the work of the call is done outside the agent, and may be done already: see [EffectExternal]. It is false for a
+// question to a person.
+func (c *Call) handed() bool { return c.External && c.Approval != Asked && c.Name != AskUser }
+
 // waitsOutside reports whether a call waits for somebody outside the agent.
 func (s *State) waitsOutside() bool {
 	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Waits() })
@@ -74,7 +82,7 @@ func (s *State) waitEnded(e WaitEnded) bool {
 		tool, _ := s.Definition.Tool(c.Name)
 		text := textNoDecision(tool.ApprovalMS)
 		if c.external() {
-			text = textNoGivenResult(tool.ResultMS)
+			text = textNoGivenResult(tool.ResultMS, c.handed() && s.KeyVersion >= tellsOfHanded)
 		}
 		c.Result = &Result{Content: text, IsError: true, Time: e.Time}
 		changed = true

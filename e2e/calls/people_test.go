@@ -63,7 +63,7 @@ func TestExternalCallGetsItsResultOnce(t *testing.T) {
 	_, _, code := w.Starter("complete", id, "--call", call.Call, "deployed twice")
 	require.Equal(t, 4, code)
 	w.Finished(id, "done")
-	require.Equal(t, []string{"tool: deployed", "tool: error: no result came from outside within 1 second"}, w.Show(id).Lines()[2:4])
+	require.Equal(t, []string{"tool: deployed", "tool: error: no result came from outside within 1 second; outcome unknown — check before you retry"}, w.Show(id).Lines()[2:4])
 }
 
 // A call is denied if nobody decides in time. An approval may permit later calls, until it is revoked.
