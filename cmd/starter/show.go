@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,7 +133,18 @@ type messageView struct {
 	// FinishReason is the provider's finish reason of a reply that is not a usual one. The field is absent for other messages.
 	FinishReason string    `json:"finish_reason,omitempty"`
 	Key          agent.Key `json:"key,omitempty"`
-	Time         time.Time `json:"time"`
+	// DecidedBy says who has decided on the call of this result, or has given the result. The field is absent for other messages.
+	DecidedBy *deciderView `json:"decided_by,omitempty"`
+	Time      time.Time    `json:"time"`
+}
+
+// deciderView is an [agent.Decider].
+type deciderView struct {
+	By         string    `json:"by,omitempty"`
+	From       string    `json:"from,omitempty"`
+	Denied     bool      `json:"denied,omitempty"`
+	Remembered bool      `json:"remembered,omitempty"`
+	Time       time.Time `json:"time"`
 }
 
 type pendingView struct {
@@ -251,10 +263,7 @@ func view(s client.Snapshot) agentView {
 		v.Messages = append(v.Messages, viewMessage(m))
 	}
 	for _, c := range s.Pending {
-		state := "running"
-		if c.Approval == agent.Asked {
-			state = "approval"
-		}
+		state := cmp.Or(string(c.WaitsFor()), "running")
 		v.Pending = append(v.Pending, pendingView{Key: c.Key, CallID: c.CallID, Tool: c.Name, Arguments: c.Arguments, State: state})
 	}
 	for _, m := range s.Inbox {
@@ -272,10 +281,14 @@ func viewMessage(m agent.Message) messageView {
 	for i := range calls {
 		calls[i].Opaque = llm.Opaque{} // it says nothing to people
 	}
-	return messageView{
+	v := messageView{
 		Role: m.Role, Content: m.Content, ToolCalls: calls, ToolCallID: m.ToolCallID,
 		FinishReason: m.FinishReason, Key: m.Key, Time: time.UnixMilli(m.Time).UTC(),
 	}
+	if d := m.Decider; d != nil {
+		v.DecidedBy = &deciderView{By: d.By, From: d.From, Denied: d.Denied, Remembered: d.Remembered, Time: time.UnixMilli(d.Time).UTC()}
+	}
+	return v
 }
 
 func printJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
@@ -303,8 +316,16 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 	for _, m := range s.Messages {
 		p.message(m)
 	}
+	waits := false
 	for _, c := range s.Pending {
-		fmt.Fprintf(w, "… %s %s\n", printable.Line(c.Name, 100), printable.Line(c.Arguments, 200))
+		text := ""
+		if c.Waits() {
+			text, waits = ", waits for "+string(c.WaitsFor()), true
+		}
+		fmt.Fprintf(w, "… %s %s%s\n", printable.Line(c.Name, 100), printable.Line(c.Arguments, 200), text)
+	}
+	if waits {
+		fmt.Fprintln(w, "Somebody has to act: see `starter inbox`")
 	}
 	for _, m := range s.Inbox {
 		fmt.Fprintf(w, "waiting  > %s\n", printable.Line(m.Text, 200))

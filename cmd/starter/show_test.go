@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // show reports the attempts that may have been paid for in addition to the replies.
@@ -34,4 +35,29 @@ func TestShowTellsRepeatedAttempts(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
 	require.Equal(t, []int{3, 2, 200}, []int{got.Usage.RepeatedAttempts, got.Usage.LostAttempts, got.Usage.LostInputTokens})
+}
+
+// show says who has decided on a call, and who has to act.
+func TestShowTellsWhoDecidesAndWhoHasDecided(t *testing.T) {
+	s := client.Snapshot{
+		ID:       "talk",
+		Messages: []agent.Message{{Message: llm.Message{Role: llm.Tool, ToolCallID: "1", Content: "paid"}, Decider: &agent.Decider{By: "ann", From: "laptop", Time: 1000}}},
+		Pending: []agent.Call{
+			{Key: "tool-1", Name: "pay", Arguments: "{}", Approval: agent.Asked}, {Key: "tool-2", Name: "deploy", Arguments: "{}", External: true}, {Key: "tool-3", Name: "read", Arguments: "{}"},
+		},
+	}
+	var out bytes.Buffer
+	printSnapshot(&out, s)
+	require.Contains(t, out.String(), "… pay {}, waits for approval\n… deploy {}, waits for result\n… read {}\nSomebody has to act: see `starter inbox`\n")
+	out.Reset()
+	require.NoError(t, printJSON(&out, view(s)))
+	var got struct {
+		Messages []struct {
+			DecidedBy map[string]any `json:"decided_by"`
+		}
+		Pending []struct{ State string }
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
+	require.Equal(t, map[string]any{"by": "ann", "from": "laptop", "time": "1970-01-01T00:00:01Z"}, got.Messages[0].DecidedBy)
+	require.Equal(t, []struct{ State string }{{"approval"}, {"result"}, {"running"}}, got.Pending)
 }

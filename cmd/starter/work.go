@@ -23,6 +23,8 @@ type work struct {
 	since time.Time
 	// calls are the tool calls of the last reply that have no result yet.
 	calls []llm.ToolCall
+	// answered says that the last message is the agent's answer. The agent then has at most to tell its hooks that it has ended.
+	answered bool
 }
 
 // line returns one line that says what the agent works on: the model or the tools. The line also contains the time so far,
@@ -36,13 +38,16 @@ func (w *work) line(p client.Progress, now time.Time) string {
 	}
 	if p.Status != client.Running {
 		if p.Status != "" || p.Rewound {
-			w.since, w.calls = now, nil
+			w.since, w.calls, w.answered = now, nil, false
 		}
 		return ""
 	}
 	what := "the model"
-	if len(w.calls) > 0 {
+	switch {
+	case len(w.calls) > 0:
 		what = callsText(w.calls)
+	case w.answered:
+		what = "the end of the agent"
 	}
 	parts := []string{fmt.Sprintf("%s: %s", what, elapsedText(now.Sub(w.since)))}
 	if p.PartialText != nil {
@@ -62,7 +67,7 @@ func (w *work) line(p client.Progress, now time.Time) string {
 // message updates the work with a message of the transcript. The message arrived at the time `now`. A reply of the model
 // begins tool calls. The result of a tool ends one tool call.
 func (w *work) message(m agent.Message, now time.Time) {
-	w.since = now
+	w.since, w.answered = now, m.Role == llm.Assistant && len(m.ToolCalls) == 0
 	if m.Role != llm.Tool {
 		w.calls = m.ToolCalls
 		return

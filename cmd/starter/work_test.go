@@ -51,6 +51,8 @@ func TestNewcomerSeesOnATerminalWhatTheAgentWorksOn(t *testing.T) {
 		see(answers(0, "1", "x"), 0)
 		require.Equal(t, "… search_files: 1 s", see(running, time.Second))
 		require.Equal(t, "… search_files: 1 s", see(client.Progress{NoServer: true}, time.Second), "nothing is known of it")
+		see(client.Progress{Message: &agent.Message{Message: llm.Message{Role: llm.Assistant, Content: "done"}}}, 0)
+		require.Equal(t, "… the end of the agent: 1 s", see(running, time.Second), "a hook may be slow")
 		require.Empty(t, see(client.Progress{Status: client.Completed}, 0))
 		require.Equal(t, 1, strings.Count(s.text()+"\n", "\n"), "nothing of it stays")
 	})
