@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -51,6 +52,10 @@ func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
 	}
 	if !asked {
 		d.apply(agent.AsideAnswered{Usage: result.Usage, Candidate: result.Candidate})
+	}
+	if strings.TrimSpace(result.Message.Content) == "" { // for example, a model calls a tool although the request has none
+		delete(d.asides, r.Key)
+		return "", refusal(asideError{"the model has answered without a text; ask again"})
 	}
 	return result.Message.Content, nil
 }

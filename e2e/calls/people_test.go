@@ -165,6 +165,8 @@ func TestQuestionAside(t *testing.T) {
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		last := req.Messages[len(req.Messages)-1]
 		switch {
+		case strings.Contains(last.Content, "Say nothing!"):
+			return llmtest.Call(llmtest.ToolCall("1", "slow", `{}`)), nil
 		case strings.Contains(last.Content, "asks you aside") && len(req.Messages) == 2:
 			return llmtest.Say("I do: " + req.Messages[0].Content), nil
 		case last.Content == "go slowly":
@@ -179,6 +181,9 @@ func TestQuestionAside(t *testing.T) {
 	require.Equal(t, "I do: go slowly\n", w.Must("ask", id, "What are you doing?"))
 	_, stderr, code := w.Starter("ask", id, " ")
 	require.NotEqual(t, 0, code, stderr)
+	_, stderr, code = w.Starter("ask", id, "Say nothing!")
+	require.Equal(t, 4, code, stderr)
+	require.Contains(t, stderr, "without a text")
 	close(gate.Open)
 	w.Finished(id, "done")
 	require.Equal(t, []string{"user: go slowly", "assistant: [slow {}]", "tool: slow", "assistant: done"}, w.Show(id).Lines())
