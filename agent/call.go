@@ -285,14 +285,14 @@ func (s *State) repaired(call Key) bool {
 // interruptAll gives every open call an error result, because the agent stops waiting for the calls. The parameter
 // `why` is the reason, as a text for the model. A call that waits for somebody outside was not run, and its result says this.
 // Any other call may have done its work, and so may a call that was handed to the outside. Its result says that the
-// outcome is unknown.
+// outcome is unknown, and the real result may still come.
 func (s *State) interruptAll(why string, now int64) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		switch {
 		case c.Result != nil:
 		case c.handed() && s.KeyVersion >= tellsOfHanded:
-			c.Result = &Result{Content: textStopped(why), IsError: true, Time: now}
+			c.Result = &Result{Content: textStopped(why), IsError: true, Interrupted: true, Time: now}
 		case c.Waits():
 			c.Result = &Result{Content: textNotRun(why), IsError: true, Time: now}
 		default:

@@ -150,6 +150,8 @@ func (s *State) AcceptsDecision(d Decision) error {
 	}
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == d.Key })
 	switch {
+	case d.Result != nil && s.awaitsLate(d.Key):
+		return nil
 	case i < 0 || s.Calls[i].Result != nil:
 		return ErrNoCall
 	case d.Result != nil && !s.Calls[i].external():
@@ -178,7 +180,7 @@ func (s *State) applyEarlier(c *Call, result bool, now int64) {
 // result for the call, even if the agent has not applied it yet. Otherwise, it returns an error:
 //   - [ErrDecided] if the call has another result. The other result may be from outside, or say that a time limit or a person has ended
 //     the wait.
-//   - [ErrWaits] if the call waits for its result.
+//   - [ErrWaits] if the call waits for its result, or was interrupted while it waited.
 //   - [ErrNotExternal] if the call is open and does not wait for a result from outside, for example because it waits for an approval first.
 //   - [ErrNoCall] if the state has no call with this key.
 func (s *State) ResultGiven(d Decision) error {
@@ -197,6 +199,9 @@ func (s *State) ResultGiven(d Decision) error {
 			return ErrWaits
 		}
 		return ErrNotExternal
+	}
+	if s.awaitsLate(d.Key) {
+		return ErrWaits
 	}
 	if slices.ContainsFunc(s.Messages, func(m Message) bool { return m.Key == d.Key }) {
 		return ErrDecided
@@ -234,6 +239,7 @@ func (s *State) decided(e Decided) bool {
 	}
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Decision.Key && c.waitsFor(e.Decision) })
 	if i < 0 {
+		s.giveLate(len(s.Decisions)-1, e.Time)
 		return true
 	}
 	s.decide(&s.Calls[i], s.use(len(s.Decisions)-1), e.Time)
@@ -242,6 +248,23 @@ func (s *State) decided(e Decided) bool {
 	}
 	s.advanceTranscript(e.Time)
 	return true
+}
+
+// awaitsLate reports whether an external call in the transcript was interrupted, so that its real result from outside may still come.
+func (s *State) awaitsLate(key Key) bool {
+	return slices.ContainsFunc(s.Interrupted, func(c Call) bool { return c.Key == key && c.handed() })
+}
+
+// giveLate applies the decision with the given index if it is the result of an external call that was interrupted: see [LateResult].
+func (s *State) giveLate(i int, now int64) {
+	d := s.Decisions[i]
+	if d.Result == nil || !s.awaitsLate(d.Key) {
+		return
+	}
+	r := Result{Content: clip.Middle(d.Result.Content, s.Definition.Limits.resultBytes()), IsError: d.Result.IsError, Time: now}
+	if s.repairLater(nil, r, func(c Call) bool { return c.Key == d.Key && c.handed() }) {
+		s.use(i)
+	}
 }
 
 // waitsFor reports whether the call waits for a decision of the same kind as d.

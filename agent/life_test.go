@@ -340,6 +340,12 @@ func (l *life) decide() {
 	if len(asked) > 0 {
 		l.say(pick(l.r, asked...))
 	}
+	for _, c := range l.s.Interrupted {
+		if c.External && c.Name != agent.AskUser && l.r.IntN(4) == 0 {
+			l.sayLate(c)
+			break
+		}
+	}
 	if len(l.s.Permissions) > 0 && l.r.IntN(8) == 0 {
 		l.apply(agent.PermissionRevoked{Key: pick(l.r, l.s.Permissions...).Key})
 	}
@@ -352,6 +358,16 @@ func (l *life) say(c agent.Call) {
 	changed := l.apply(agent.Decided{Decision: d, Time: l.now})
 	if d.Result != nil && open && l.s.Definition != nil && changed != tells(l.s, d.Result.Content) {
 		l.law.brokenf("the result of call %s is lost", c.Key)
+	}
+}
+
+// sayLate gives an external call its result after it was interrupted.
+func (l *life) sayLate(c agent.Call) {
+	given := agent.GivenResult{Content: "given late to " + string(c.Key)}
+	d := agent.Decision{Key: c.Key, Result: &given}
+	accepted := l.s.AcceptsDecision(d) == nil
+	if l.apply(agent.Decided{Decision: d, Time: l.now}) && accepted && l.s.Definition != nil && !tells(l.s, given.Content) {
+		l.law.brokenf("the late result of call %s is lost", c.Key)
 	}
 }
 

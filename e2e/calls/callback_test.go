@@ -219,3 +219,23 @@ func TestCallbackHoldsInEveryRun(t *testing.T) {
 	require.Equal(t, "tool: deployed again", w.Transcript(fork, 4)[2])
 	w.NothingTwice()
 }
+
+// The result of an external call that comes after an interrupt reaches the model as a message, once.
+func TestResultAfterAnInterruptIsNews(t *testing.T) {
+	t.Parallel()
+	w, far := callbackWorld(t)
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "--id", id, "deploy it")
+	url := far.url(id)
+	w.Must("interrupt", id)
+	far.postUntil(http.StatusOK, url, "deployed")
+	far.postUntil(http.StatusOK, url, "deployed")
+	far.postUntil(http.StatusConflict, url, "failed")
+	w.Must("send", "--detach", id, "go on")
+	require.Equal(t, []string{
+		"tool: interrupted: a person interrupted the turn; outcome unknown — check before you retry",
+		"user: The interrupted call 1 of deploy has its result now:\n\ndeployed", "user: go on", "assistant: done",
+	}, w.Transcript(id, 6)[2:])
+	w.NothingTwice()
+}
