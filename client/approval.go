@@ -45,10 +45,14 @@ type AmbiguousCallError struct {
 // Error returns a text that names the calls.
 func (e *AmbiguousCallError) Error() string {
 	var calls []string
+	noun := "questions"
 	for _, w := range e.Waiting {
 		calls = append(calls, w.Handle()+" ("+w.Call.Name+")")
+		if w.Call.WaitsFor() != agent.WaitsForAnswer {
+			noun = "calls"
+		}
 	}
-	return fmt.Sprintf("%d calls of agent %q wait: %s; name one of them", len(e.Waiting), e.ID, strings.Join(calls, ", "))
+	return fmt.Sprintf("%d %s of agent %q wait: %s; name one of them", len(e.Waiting), noun, e.ID, strings.Join(calls, ", "))
 }
 
 // NoCallError is the error of [Client.Approve], [Client.Deny] and [Client.Complete] if no such call waits.
@@ -57,47 +61,86 @@ type NoCallError struct {
 	ID, Call string
 	// For says for what the call should wait, such as "a decision".
 	For string
+	// WaitsFor is what the call waits for instead. It is empty if the call does not wait.
+	WaitsFor agent.WaitsFor
+	// Decided says that somebody has decided on the call before.
+	Decided bool
 }
 
 // Error returns a text that names the agent and the call.
 func (e *NoCallError) Error() string {
-	if e.Call == "" {
-		return fmt.Sprintf("no call of agent %q or of its sub-agents waits for %s", e.ID, e.For)
+	noun := "call"
+	if e.For == kindText(agent.WaitsForAnswer) {
+		noun = "question"
 	}
-	return fmt.Sprintf("no call %q of agent %q or of its sub-agents waits for %s: it has its result, or other arguments than those that were shown; list the calls again", e.Call, e.ID, e.For)
+	switch {
+	case e.Call == "":
+		return fmt.Sprintf("no %s of agent %q or of its sub-agents waits for %s", noun, e.ID, e.For)
+	case e.WaitsFor != "":
+		return fmt.Sprintf("the call %q of agent %q waits for %s, not for %s", e.Call, e.ID, kindText(e.WaitsFor), e.For)
+	case e.Decided:
+		return fmt.Sprintf("the call %q of agent %q was decided before, and does not wait for %s", e.Call, e.ID, e.For)
+	}
+	return fmt.Sprintf("no %s %q of agent %q or of its sub-agents waits for %s", noun, e.Call, e.ID, e.For)
+}
+
+// kindText says in an error what a call waits for.
+func kindText(kind agent.WaitsFor) string {
+	switch kind {
+	case agent.WaitsForApproval:
+		return "a decision"
+	case agent.WaitsForAnswer:
+		return "an answer"
+	}
+	return "a result from outside"
 }
 
 // Pending returns the calls that wait for somebody outside, in the agent with the given ID and in all running sub-agents below it. It
 // reads histories, so it needs no worker.
 func (c *Client) Pending(ctx context.Context, id string) ([]Waits, error) {
+	found, err := c.outside(ctx, id)
+	return found.waiting, err
+}
+
+// outside is what [Client.outside] and [Client.outsideOf] read about the calls of agents that wait for somebody outside.
+type outside struct {
+	// status is that of the first agent.
+	status Status
+	// waiting are the calls that wait. decided are the keys of the calls that somebody has decided.
+	waiting []Waits
+	decided []agent.Key
+}
+
+// outside reads the calls of an agent and of all running sub-agents below it.
+func (c *Client) outside(ctx context.Context, id string) (outside, error) {
 	tree, err := c.Tree(ctx, id)
 	if err != nil {
-		return nil, err
+		return outside{}, err
 	}
-	var all []Waits
+	all := outside{status: tree[0].Status}
 	for _, e := range tree {
 		if e.Status.Ended() {
 			continue
 		}
-		waiting, err := c.pendingOf(ctx, e)
+		found, err := c.outsideOf(ctx, e)
 		if errors.Is(err, ErrNotFound) {
 			continue // deleted meanwhile
 		}
 		if err != nil {
-			return nil, err
+			return outside{}, err
 		}
-		all = append(all, waiting...)
+		all.waiting, all.decided = append(all.waiting, found.waiting...), append(all.decided, found.decided...)
 	}
 	return all, nil
 }
 
-// pendingOf returns the calls of one agent that wait for somebody outside.
-func (c *Client) pendingOf(ctx context.Context, e Entry) ([]Waits, error) {
+// outsideOf reads the calls of one agent.
+func (c *Client) outsideOf(ctx context.Context, e Entry) (outside, error) {
 	run, err := c.read(ctx, agent.RunRef{ID: e.ID, RunID: e.RunID})
 	if err != nil || run.State == nil {
-		return nil, err
+		return outside{}, err
 	}
-	var all []Waits
+	all := outside{status: e.Status}
 	for _, call := range run.State.Pending() {
 		if !call.Waits() {
 			continue
@@ -106,7 +149,10 @@ func (c *Client) pendingOf(ctx context.Context, e Entry) ([]Waits, error) {
 		if n := len(run.State.Messages); n > 0 {
 			w.Since = run.State.Messages[n-1].Time
 		}
-		all = append(all, w)
+		all.waiting = append(all.waiting, w)
+	}
+	for _, d := range run.State.Decisions {
+		all.decided = append(all.decided, d.Key)
 	}
 	return all, nil
 }
@@ -134,13 +180,13 @@ func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
 			return nil, errors.Join(err, group.Wait())
 		}
 		group.Go(func() error {
-			waiting, err := c.pendingOf(reading, e)
+			found, err := c.outsideOf(reading, e)
 			if errors.Is(err, ErrNotFound) {
 				return nil // deleted meanwhile
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			all = append(all, waiting...)
+			all = append(all, found.waiting...)
 			return err
 		})
 	}
@@ -170,19 +216,23 @@ type DecideOptions struct {
 // [Waits.Handle] or its key; it may be empty if one call waits. The decision holds only for the arguments that the call has now.
 // Approve returns the decided call. It needs a running worker.
 //
-// The error is a [*NoCallError] or an [*AmbiguousCallError] if no call or several calls have the name. It wraps [ErrRefused] if
-// the agent refuses the decision, for example because another person has decided before.
+// The error is a [*NoCallError] or an [*AmbiguousCallError] if no call or several calls have the name. It wraps [ErrClosed] if no such
+// call waits and the agent has ended. It wraps [ErrRefused] if the agent refuses the decision, for example because another person has
+// decided before.
 func (c *Client) Approve(ctx context.Context, id, call string, o DecideOptions) (Waits, error) {
-	return c.decide(ctx, id, call, agent.Decision{Approve: true, Arguments: o.Arguments, Remember: o.Remember, By: o.By})
+	return c.decide(ctx, id, call, agent.Decision{Approve: true, Arguments: o.Arguments, Remember: o.Remember, By: o.By}, agent.WaitsForApproval)
 }
 
 // Deny refuses a call. The model gets the reason as the result of the call. See [Client.Approve] for the parameters and errors.
 func (c *Client) Deny(ctx context.Context, id, call string, o DecideOptions) (Waits, error) {
-	return c.decide(ctx, id, call, agent.Decision{Reason: o.Reason, By: o.By})
+	return c.decide(ctx, id, call, agent.Decision{Reason: o.Reason, By: o.By}, agent.WaitsForApproval)
 }
 
 // CompleteOptions are the options of [Client.Complete].
 type CompleteOptions struct {
+	// For is the kind of call that gets the result: [WaitsForAnswer] for a question, or [WaitsForResult] for an external call. Calls of
+	// the other kind are then left alone. Empty means both kinds. [Client.GiveResult] ignores it.
+	For WaitsFor
 	// IsError says that the result describes a failure.
 	IsError bool
 	// By is the name of the person or of the program that gives the result. It has at most 200 bytes. Defaults to the user of this
@@ -196,29 +246,49 @@ type CompleteOptions struct {
 // the tool "ask_user" or of any other tool (see [agent.Elicitation]). The model reads the result, of at most [agent.MaxGivenBytes] bytes. See [Client.Approve] for the other
 // parameters and the errors.
 func (c *Client) Complete(ctx context.Context, id, call, result string, o CompleteOptions) (Waits, error) {
-	return c.decide(ctx, id, call, agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By, From: o.From})
+	kinds := []WaitsFor{agent.WaitsForResult, agent.WaitsForAnswer}
+	if o.For != "" {
+		kinds = []WaitsFor{o.For}
+	}
+	return c.decide(ctx, id, call, agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By, From: o.From}, kinds...)
 }
 
-// decide sends a decision on the call with the given name. It looks only at the calls that wait for this kind of decision.
-func (c *Client) decide(ctx context.Context, id, call string, d agent.Decision) (Waits, error) {
-	waiting, err := c.Pending(ctx, id)
+// decide sends a decision on the call with the given name. It looks only at the calls of the given kinds.
+func (c *Client) decide(ctx context.Context, id, call string, d agent.Decision, kinds ...WaitsFor) (Waits, error) {
+	found, err := c.outside(ctx, id)
 	if err != nil {
 		return Waits{}, err
 	}
-	missing := &NoCallError{ID: id, Call: call, For: "a decision"}
-	if d.Result != nil {
-		missing.For = "a result from outside"
+	w, err := found.choose(id, call, kinds)
+	if err != nil {
+		return Waits{}, err
 	}
-	waiting = slices.DeleteFunc(waiting, func(w Waits) bool {
-		return call != "" && string(w.Call.Key) != call && w.Handle() != call || (w.Call.WaitsFor() == agent.WaitsForApproval) != (d.Result == nil)
-	})
-	switch len(waiting) {
-	case 0:
-		return Waits{}, missing
-	case 1:
-		return waiting[0], c.Decide(ctx, waiting[0], d)
+	return w, c.Decide(ctx, w, d)
+}
+
+// choose returns the call of the given kinds that waits and has the given name. An empty name means any call.
+func (o outside) choose(id, call string, kinds []WaitsFor) (Waits, error) {
+	named := func(key agent.Key) bool { return call == "" || string(key) == call || key.Handle() == call }
+	missing := &NoCallError{ID: id, Call: call, For: kindText(kinds[0]), Decided: call != "" && slices.ContainsFunc(o.decided, named)}
+	var chosen []Waits
+	for _, w := range o.waiting {
+		switch kind := w.Call.WaitsFor(); {
+		case !named(w.Call.Key):
+		case slices.Contains(kinds, kind):
+			chosen = append(chosen, w)
+		case call != "":
+			missing.WaitsFor = kind
+		}
 	}
-	return Waits{}, &AmbiguousCallError{ID: id, Waiting: waiting}
+	switch {
+	case len(chosen) == 1:
+		return chosen[0], nil
+	case len(chosen) > 1:
+		return Waits{}, &AmbiguousCallError{ID: id, Waiting: chosen}
+	case o.status.Ended() && missing.WaitsFor == "":
+		return Waits{}, &ClosedError{Operation: protocol.DecideUpdate, ID: id, Status: o.status}
+	}
+	return Waits{}, missing
 }
 
 // Decide sends a decision on a call that [Client.Pending] or [Client.Inbox] has returned. It sets the field Key of the decision, and

@@ -12,13 +12,15 @@ import (
 
 // giving are the flags of `starter answer` and `starter complete`.
 type giving struct {
+	// kind is the kind of call that the command settles.
+	kind    client.WaitsFor
 	call    string
 	isError bool
 	wait    time.Duration
 }
 
 func newAnswer(g *globals) *cobra.Command {
-	var o giving
+	o := giving{kind: client.WaitsForAnswer}
 	cmd := &cobra.Command{
 		Use:   "answer ID TEXT...",
 		Short: "Answer a question of an agent",
@@ -37,14 +39,14 @@ read from the standard input.`,
 }
 
 func newComplete(g *globals) *cobra.Command {
-	var o giving
+	o := giving{kind: client.WaitsForResult}
 	cmd := &cobra.Command{
 		Use:   "complete ID RESULT...",
 		Short: "Give the result of a call that happens outside",
 		Long: `complete gives a call its result, if the tool is one whose results come from outside:
 "external" in agents.yaml. With --call it gives the result of the call that
-"starter inbox" shows under this name; it may be left out if one call waits. A call gets
-one result. The result "-" is read from the standard input.`,
+"starter inbox" shows under this name; it may be left out if one such call waits. A call
+gets one result. The result "-" is read from the standard input.`,
 		Example: `  starter inbox
   starter complete report 'deployed version 12'
   starter complete report --call 3f2a91c4 --error 'the build is broken'`,
@@ -63,7 +65,7 @@ func (o *giving) command(g *globals, cmd *cobra.Command, verb string) *cobra.Com
 			return err
 		}
 		return change(cmd, g, args[0], o.wait, func(ctx context.Context, c *client.Client, _ func()) error {
-			w, err := c.Complete(ctx, args[0], o.call, result, client.CompleteOptions{IsError: o.isError})
+			w, err := c.Complete(ctx, args[0], o.call, result, client.CompleteOptions{For: o.kind, IsError: o.isError})
 			if err != nil {
 				return refused(err)
 			}

@@ -160,6 +160,9 @@ func (o decision) pending(ctx context.Context, c *client.Client, id string) ([]c
 	case err != nil:
 		return nil, err
 	case len(waiting) == 0:
+		if snap, err := c.Look(ctx, id); err == nil && snap.Status.Ended() {
+			return nil, &client.ClosedError{Operation: "decide", ID: id, Status: snap.Status}
+		}
 		return nil, &client.NoCallError{ID: id, For: "a decision"}
 	case len(waiting) > 1 && !o.all:
 		return nil, &client.AmbiguousCallError{ID: id, Waiting: waiting}
@@ -223,8 +226,21 @@ func namedCall(w client.Waits) string {
 // refused returns the error of a command that settles a call. It has the code [exitWrongState] if no such call waits or the agent has
 // refused the command.
 func refused(err error) error {
-	if errors.As(err, new(*client.NoCallError)) || errors.As(err, new(*client.AmbiguousCallError)) || errors.Is(err, client.ErrRefused) {
+	missing, none := errors.AsType[*client.NoCallError](err)
+	switch {
+	case none && missing.WaitsFor != "":
+		return exitf(exitWrongState, "%w: use %s", err, settledBy[missing.WaitsFor])
+	case none && missing.Call != "":
+		return exitf(exitWrongState, "%w: see `starter inbox`", err)
+	case none, errors.As(err, new(*client.AmbiguousCallError)), errors.Is(err, client.ErrRefused):
 		return exitf(exitWrongState, "%w", err)
 	}
 	return err
+}
+
+// settledBy names the commands that settle a call of each kind.
+var settledBy = map[client.WaitsFor]string{
+	client.WaitsForApproval: "`starter approve` or `starter deny`",
+	client.WaitsForAnswer:   "`starter answer`",
+	client.WaitsForResult:   "`starter complete`",
 }
