@@ -10,9 +10,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// Interrupt stops the running turn of an agent: its model call, its tool calls and its running sub-agents. The calls get results that
-// say so, and the agent waits for a message, with which the turn goes on. Sub-agents are cancelled. Interrupt returns when the agent
-// has received the request; the calls end shortly after. It needs a running worker.
+// Interrupt stops the running turn of an agent: its model call, its tool calls and the sub-agents that it waits for. The calls get
+// results that say so, and the agent waits for a message, with which the turn goes on. These sub-agents are cancelled; those in the
+// background go on. Interrupt returns when the agent has received the request; the calls end shortly after. It needs a running worker.
 //
 // The error wraps [ErrRefused] if no turn runs, and [ErrClosed] if the agent has ended.
 func (c *Client) Interrupt(ctx context.Context, id string) error {

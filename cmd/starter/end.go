@@ -44,9 +44,9 @@ func newInterrupt(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "interrupt ID",
 		Short: "Stop what an agent does now, and let it wait",
-		Long: `interrupt stops the model call and the tool calls that an agent is making, and cancels its
-running sub-agents. The calls get results that say so; a tool may have done a part of its
-work. The agent keeps everything and waits. The next message goes into the interrupted
+		Long: `interrupt stops the model call and the tool calls that an agent is making, and cancels the
+sub-agents that it waits for; those in the background go on. The calls get results that
+say so; a tool may have done a part of its work. The agent keeps everything and waits. The next message goes into the interrupted
 turn, and the agent works on: send it with "starter send", or with --message.`,
 		Example: `  starter interrupt talk
   starter interrupt talk --message 'use the test database instead'`,
