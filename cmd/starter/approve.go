@@ -106,6 +106,9 @@ func decide(cmd *cobra.Command, g *globals, args []string, o decision) error {
 	case o.all && o.arguments != "":
 		return exitf(exitUsage, "--all and --arguments exclude each other; decide the calls one by one")
 	}
+	if err := o.check(cmd.Flags().Changed("arguments")); err != nil {
+		return err
+	}
 	// Without the name of a call, the command decides on what waits now. That may be another call than the one that the person has read.
 	ask := name == "" && !o.yes && interactive(cmd)
 	stderr := cmd.ErrOrStderr()
@@ -150,6 +153,22 @@ func decide(cmd *cobra.Command, g *globals, args []string, o decision) error {
 		}
 		return nil
 	})
+}
+
+// check returns an error if the agent would refuse the flags for any call. The parameter says that the command line has the flag
+// --arguments. Empty arguments would approve those of the model.
+func (o decision) check(arguments bool) error {
+	flag, err := "--reason", agent.Decision{Key: "tool-0", Approve: o.approve, Arguments: o.arguments, Reason: o.reason}.Check()
+	if o.approve {
+		flag = "--arguments"
+	}
+	if err == nil && arguments && o.arguments == "" {
+		err = errors.New("the arguments must be a JSON object")
+	}
+	if err != nil {
+		return exitf(exitUsage, "%s: %s", flag, strings.TrimPrefix(err.Error(), "decision: "))
+	}
+	return nil
 }
 
 // pending returns the calls on which a command without the name of a call decides. Without the flag --all, it is one call.

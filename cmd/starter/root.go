@@ -98,7 +98,14 @@ func newRoot() *cobra.Command {
 // line is wrong. Therefore such an error has the code [exitUsage].
 func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	began := false
-	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		// Cobra checks the groups of flags after this function, with errors that a person cannot read.
+		if err := usage.FlagGroups(cmd); err != nil {
+			return err
+		}
+		began = true
+		return nil
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

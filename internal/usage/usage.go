@@ -27,6 +27,27 @@ func FlagError(_ *cobra.Command, err error) error {
 	return err
 }
 
+// FlagGroups returns an error if a command line has several flags that [cobra.Command.MarkFlagsMutuallyExclusive] has put in one
+// group. It names the flags, and needs to be called before cobra checks the groups.
+func FlagGroups(cmd *cobra.Command) error {
+	given := map[string][]string{} // the flags of each group that the command line has
+	var err error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		for _, group := range f.Annotations[exclusiveGroups] {
+			if !f.Changed {
+				continue
+			}
+			if given[group] = append(given[group], f.Name); len(given[group]) == 2 && err == nil {
+				err = fmt.Errorf("--%s and --%s exclude each other; leave one of them out", given[group][0], given[group][1])
+			}
+		}
+	})
+	return err
+}
+
+// exclusiveGroups is the annotation with which cobra marks the flags of a group. Each value has the names of the flags in the group.
+const exclusiveGroups = "cobra_annotation_mutually_exclusive"
+
 // NoArguments returns an error if a command has arguments. Commands that have only flags use it in the field `Args` of
 // [cobra.Command].
 func NoArguments(cmd *cobra.Command, args []string) error {
