@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,7 +23,8 @@ func newPermissions(g *globals) *cobra.Command {
 		Short: "List or revoke what an agent may do without a decision",
 		Long: `permissions shows the permissions that "starter approve --for-agent" has given to an
 agent. With --revoke it removes them: those with the given names, or all. From then on a
-person is asked again. Sub-agents have permissions of their own.`,
+person is asked again. Sub-agents have permissions of their own. Only --revoke needs a
+worker; it waits for one as long as --wait allows.`,
 		Example: `  starter permissions report
   starter permissions report 3f2a91c4 --revoke`,
 		Args:              cobra.MinimumNArgs(1),
@@ -32,36 +34,59 @@ person is asked again. Sub-agents have permissions of their own.`,
 			if len(names) > 0 && !revoke {
 				return exitf(exitUsage, "names are for --revoke; add it, or leave the names out")
 			}
-			return change(cmd, g, id, wait, func(ctx context.Context, c *client.Client, _ func()) error {
-				all, err := c.Permissions(ctx, id)
-				if err != nil {
-					return err
-				}
-				if !revoke {
-					return printPermissions(cmd.OutOrStdout(), all, asJSON)
-				}
-				for _, name := range names {
-					if !slices.ContainsFunc(all, func(p agent.Permission) bool { return p.Key.Handle() == name || string(p.Key) == name }) {
-						return exitf(exitWrongState, "agent %q has no permission %q; see `starter permissions %s`", id, name, shellWord(id))
-					}
-				}
-				for _, p := range all {
-					if len(names) > 0 && !slices.Contains(names, p.Key.Handle()) && !slices.Contains(names, string(p.Key)) {
-						continue
-					}
-					if err := c.Revoke(ctx, id, p.Key); err != nil {
-						return err
-					}
-					fmt.Fprintf(cmd.ErrOrStderr(), "Revoked %s %s of agent %s\n", p.Key.Handle(), printable.Name(p.Tool), printable.Name(id))
-				}
-				return nil
-			})
+			if revoke {
+				return change(cmd, g, id, wait, func(ctx context.Context, c *client.Client, _ func()) error {
+					return revokePermissions(ctx, c, cmd.ErrOrStderr(), id, names)
+				})
+			}
+			c, queue, done, err := g.agentsOf(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			defer done()
+			all, err := c.Permissions(cmd.Context(), id)
+			if err != nil {
+				return withExitCode(err, queue)
+			}
+			return printPermissions(cmd.OutOrStdout(), all, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "remove the permissions")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	addWait(cmd, &wait, defaultWait)
 	return cmd
+}
+
+// permissionRevoker is the part of [client.Client] that [revokePermissions] uses.
+type permissionRevoker interface {
+	Permissions(ctx context.Context, id string) ([]agent.Permission, error)
+	Revoke(ctx context.Context, id string, key agent.Key) error
+}
+
+// revokePermissions removes the permissions with the given names, or all if there are no names, and says what it has removed.
+func revokePermissions(ctx context.Context, c permissionRevoker, out io.Writer, id string, names []string) error {
+	all, err := c.Permissions(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(p agent.Permission) bool { return p.Key.Handle() == name || string(p.Key) == name }) {
+			return exitf(exitWrongState, "agent %q has no permission %q; see `starter permissions %s`", id, name, shellWord(id))
+		}
+	}
+	if len(all) == 0 {
+		fmt.Fprintf(out, "Nothing was revoked: agent %s has no permissions.\n", printable.Name(id))
+	}
+	for _, p := range all {
+		if len(names) > 0 && !slices.Contains(names, p.Key.Handle()) && !slices.Contains(names, string(p.Key)) {
+			continue
+		}
+		if err := c.Revoke(ctx, id, p.Key); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "Revoked %s %s of agent %s\n", p.Key.Handle(), printable.Name(p.Tool), printable.Name(id))
+	}
+	return nil
 }
 
 // permissionView is the JSON form of one permission. Fields may be added, but must not be changed.
@@ -87,7 +112,8 @@ func printPermissions(out io.Writer, all []agent.Permission, asJSON bool) error 
 		if p.Arguments != "" {
 			arguments = printable.Line(p.Arguments, maxShown)
 		}
-		_, err := fmt.Fprintf(out, "%s  %s %s, by %s, %s\n", p.Key.Handle(), printable.Name(p.Tool), arguments, printable.Name(p.By), time.UnixMilli(p.Time).Format(time.DateTime))
+		by := cmp.Or(p.By, "an unknown person") // clients of earlier versions may leave the name empty
+		_, err := fmt.Fprintf(out, "%s  %s %s, by %s, %s\n", p.Key.Handle(), printable.Name(p.Tool), arguments, printable.Name(by), time.UnixMilli(p.Time).Format(time.DateTime))
 		if err != nil {
 			return err
 		}

@@ -75,7 +75,7 @@ func TestApprovalHasALimitAndMayBeRemembered(t *testing.T) {
 	w := world.New(t, world.Script(
 		pay(`{"n":1}`), pay(`{"n":2}`), llmtest.Say("two"), pay(`{"n":3}`), llmtest.Say("none"),
 	), tools, "    tools: [far.*]\n    approval: {default: always}\n    approval_timeout: 5s\n")
-	w.Worker()
+	worker := w.Worker()
 	id := t.Name()
 	w.Must("run", "--detach", "--chat", "--id", id, "pay")
 	w.Eventually("the call waits", func() bool { return len(inboxOf(w, id)) == 1 })
@@ -84,10 +84,13 @@ func TestApprovalHasALimitAndMayBeRemembered(t *testing.T) {
 		read, err := w.Client.Read(t.Context(), id)
 		return err == nil && read.Answer == "two"
 	})
+	worker.Kill()
 	var permissions []struct{ Name, Tool, By string }
 	require.NoError(t, json.Unmarshal([]byte(w.Must("permissions", id, "--json")), &permissions))
 	require.Len(t, permissions, 1)
 	require.Equal(t, "pay", permissions[0].Tool)
+	require.NotEmpty(t, permissions[0].By)
+	w.Worker()
 	w.Must("permissions", id, permissions[0].Name, "--revoke")
 	w.Must("send", id, "again") // nobody decides, and the call is denied
 	lines := w.Show(id).Lines()

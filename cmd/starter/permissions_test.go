@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+)
+
+// permitting is an agent with permissions.
+type permitting struct {
+	all     []agent.Permission
+	revoked []agent.Key
+}
+
+func (p *permitting) Permissions(context.Context, string) ([]agent.Permission, error) {
+	return p.all, nil
+}
+
+func (p *permitting) Revoke(_ context.Context, _ string, key agent.Key) error {
+	p.revoked = append(p.revoked, key)
+	return nil
+}
+
+// A person who revokes permissions is told what was revoked, also if it was nothing.
+func TestRevokeSaysWhatItRevoked(t *testing.T) {
+	pay, post := agent.Permission{Key: "tool-11111111", Tool: "pay"}, agent.Permission{Key: "tool-22222222", Tool: "post"}
+	for _, c := range []struct {
+		all   []agent.Permission
+		names []string
+		said  string
+		keys  []agent.Key
+	}{
+		{said: "Nothing was revoked: agent a has no permissions.\n"},
+		{
+			all: []agent.Permission{pay, post}, keys: []agent.Key{pay.Key, post.Key},
+			said: "Revoked 11111111 pay of agent a\nRevoked 22222222 post of agent a\n",
+		},
+		{all: []agent.Permission{pay, post}, names: []string{"22222222"}, keys: []agent.Key{post.Key}, said: "Revoked 22222222 post of agent a\n"},
+	} {
+		p, out := &permitting{all: c.all}, new(bytes.Buffer)
+		require.NoError(t, revokePermissions(t.Context(), p, out, "a", c.names))
+		require.Equal(t, c.said, out.String())
+		require.Equal(t, c.keys, p.revoked)
+	}
+	err := revokePermissions(t.Context(), &permitting{}, new(bytes.Buffer), "a", []string{"33333333"})
+	require.EqualError(t, err, "agent \"a\" has no permission \"33333333\"; see `starter permissions a`")
+	require.Equal(t, exitWrongState, codeOf(err))
+}
+
+// The list names who gave a permission, also if a client of an earlier version has left the name empty.
+func TestPermissionWithoutANameIsOfAnUnknownPerson(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, printPermissions(&out, []agent.Permission{{Key: "tool-11111111", Tool: "pay"}, {Key: "tool-22222222", Tool: "post", By: "ann"}}, false))
+	require.Contains(t, out.String(), "11111111  pay with any arguments, by an unknown person, ")
+	require.Contains(t, out.String(), "22222222  post with any arguments, by ann, ")
+}
