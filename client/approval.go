@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -302,8 +304,17 @@ func (c *Client) Decide(ctx context.Context, w Waits, d agent.Decision) error {
 	return c.update(ctx, w.AgentID, nil, protocol.DecideUpdate, d)
 }
 
-// person returns the name of the user of this process. It is empty if the environment does not tell it.
-func person() string { return cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME")) }
+// person returns the name of the user of this process. A process of cron or in a container may have no such environment variable, and
+// a container may have no entry for its user. The name is then the number of the user.
+func person() string {
+	if name := cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME")); name != "" {
+		return name
+	}
+	if found, err := user.Current(); err == nil && found.Username != "" {
+		return found.Username
+	}
+	return "uid " + strconv.Itoa(os.Getuid())
+}
 
 // machine returns the name of this machine. It is empty if the system does not tell it.
 func machine() string {
