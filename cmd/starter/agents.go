@@ -84,15 +84,21 @@ func (g *globals) agentName(name string) (string, error) {
 // The error has the code [exitUsage] if standard input is empty. It has the same code if there are no arguments and standard
 // input is a terminal.
 func text(cmd *cobra.Command, args []string) (string, error) {
+	return textUpTo(cmd, args, agent.MaxMessageBytes)
+}
+
+// textUpTo is [text] with a limit for the text, in bytes. Of a longer text on standard input it returns more than `limit` bytes, but
+// perhaps not all. The caller must refuse such a text.
+func textUpTo(cmd *cobra.Command, args []string, limit int) (string, error) {
 	if len(args) > 1 || len(args) == 1 && args[0] != "-" {
 		return strings.Join(args, " "), nil
 	}
 	if file, ok := cmd.InOrStdin().(*os.File); ok && len(args) == 0 && term.IsTerminal(file.Fd()) {
 		return "", exitf(exitUsage, "the text is missing: give it as arguments, or on standard input; see `%s --help`", cmd.CommandPath())
 	}
-	// Read no more than is needed to find that the text is too long. Even without the newline, the part that is read is then
-	// longer than agent.CheckMessage accepts. So the beginning of a long text is never sent alone.
-	data, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), agent.MaxMessageBytes+2))
+	// Read no more than is needed to find that the text is too long, even without the newline. So the beginning of a long text is never
+	// sent alone.
+	data, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), int64(limit)+2))
 	if err != nil {
 		return "", fmt.Errorf("read standard input: %w", err)
 	}

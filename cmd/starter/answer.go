@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 )
 
@@ -60,7 +62,7 @@ func (o *giving) command(g *globals, cmd *cobra.Command, verb string) *cobra.Com
 	cmd.Args = cobra.MinimumNArgs(2)
 	cmd.ValidArgsFunction = completeIDs(g, 1, client.Running)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		result, err := text(cmd, args[1:])
+		result, err := givenText(cmd, args[1:])
 		if err != nil {
 			return err
 		}
@@ -76,4 +78,18 @@ func (o *giving) command(g *globals, cmd *cobra.Command, verb string) *cobra.Com
 	cmd.Flags().StringVar(&o.call, "call", "", "`name` of the call, as inbox shows it")
 	addWait(cmd, &o.wait, defaultWait)
 	return cmd
+}
+
+// givenText returns the text of an answer or of a result, as [text] does. The error has the code [exitUsage] if no agent takes the text.
+func givenText(cmd *cobra.Command, args []string) (string, error) {
+	given, err := textUpTo(cmd, args, agent.MaxGivenBytes)
+	switch {
+	case err != nil:
+		return "", err
+	case len(given) > agent.MaxGivenBytes:
+		return "", exitf(exitUsage, "the text is larger than the limit of %d bytes", agent.MaxGivenBytes)
+	case !utf8.ValidString(given): // the history has JSON, which cannot keep other bytes
+		return "", exitf(exitUsage, "the text is not UTF-8")
+	}
+	return given, nil
 }
