@@ -41,7 +41,10 @@ func (r root) edit(ctx context.Context, in editFileIn) (string, error) {
 	case in.New:
 		return "", errors.New("old and new are equal: there is nothing to change")
 	}
-	name := clean(in.Path)
+	name, err := r.relative(in.Path)
+	if err != nil {
+		return "", err
+	}
 	dir, err := r.open()
 	if err != nil {
 		return "", err

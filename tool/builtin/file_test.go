@@ -45,9 +45,41 @@ func TestNothingOutsideTheRootIsRead(t *testing.T) {
 		k.fails("search_files", map[string]any{"path": path, "query": "secret"})
 	}
 	require.Equal(t, "inside", k.ok("read_file", map[string]any{"path": "inner"}))
-	require.Equal(t, "inside", k.ok("read_file", map[string]any{"path": "/in.txt"}))
 	require.NotContains(t, k.ok("search_files", map[string]any{"query": "secret"}), "top")
 	require.Contains(t, k.ok("list_files", map[string]any{"recursive": true}), "up (link)\n")
+}
+
+// A model that has seen an absolute path, for example as the output of pwd, uses it. It means this file and no other.
+func TestAbsolutePathIsTheFileThatItNames(t *testing.T) {
+	root := tree(t, map[string]string{"src/in.txt": "inside"})
+	link := filepath.Join(filepath.Dir(root), "link")
+	require.NoError(t, os.Symlink("root", link))
+	for _, configured := range []string{root, link} {
+		k := newKit(t, builtin.Options{Root: configured})
+		for _, folder := range []string{configured, root} {
+			file := filepath.Join(folder, "src", "in.txt")
+			require.Equal(t, "inside", k.ok("read_file", map[string]any{"path": file}))
+			require.Contains(t, k.ok("list_files", map[string]any{"path": folder}), "src/\n")
+			require.Contains(t, k.ok("search_files", map[string]any{"path": folder + "/src/", "query": "ins"}), "src/in.txt:1: inside")
+			require.Contains(t, k.ok("write_file", map[string]any{"path": filepath.Join(folder, "new.txt"), "content": "a"}), " new.txt")
+			k.ok("edit_file", map[string]any{"path": filepath.Join(folder, "new.txt"), "old": "a", "new": "b"})
+			require.Equal(t, map[string]string{"src/in.txt": "inside", "new.txt": "b"}, files(t, root))
+			require.NoError(t, os.Remove(filepath.Join(root, "new.txt")))
+		}
+		for _, path := range []string{"/elsewhere/n.txt", "/src/in.txt", root + "x/n.txt", root + "/../n.txt", "//" + "n.txt"} {
+			for tool, args := range map[string]map[string]any{
+				"read_file": {}, "list_files": {}, "search_files": {"query": "a"}, "write_file": {"content": "a"}, "edit_file": {"old": "a", "new": "b"},
+			} {
+				args["path"] = path
+				require.Contains(t, k.fails(tool, args), "paths are relative to this working folder", tool+" "+path)
+			}
+		}
+		for _, path := range []string{"/", ""} {
+			require.Equal(t, "src/\n", k.ok("list_files", map[string]any{"path": path}))
+		}
+	}
+	require.Equal(t, map[string]string{"src/in.txt": "inside"}, files(t, root))
+	require.NoFileExists(t, filepath.Join(filepath.Dir(root), "n.txt"))
 }
 
 func TestListFiles(t *testing.T) {

@@ -39,7 +39,11 @@ func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
 		return "", err
 	}
 	defer dir.Close()
-	start, pattern := clean(in.Path), glob(in.Glob)
+	start, err := r.relative(in.Path)
+	if err != nil {
+		return "", err
+	}
+	pattern := glob(in.Glob)
 	limit := within(in.Limit, defaultEntries, maxEntries)
 	if err := pattern.valid(); err != nil {
 		return "", err

@@ -44,7 +44,10 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 		return "", err
 	}
 	defer dir.Close()
-	name := clean(in.Path)
+	name, err := r.relative(in.Path)
+	if err != nil {
+		return "", err
+	}
 	f, info, err := r.openFile(dir, name, os.O_RDONLY)
 	if err != nil {
 		return "", err

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,9 +34,32 @@ func (r root) open() (*os.Root, error) {
 	return dir, nil
 }
 
-// clean converts a path from a model into a path relative to the root folder. For "" and "/", clean returns ".", which means
-// the root folder.
-func clean(name string) string { return path.Clean(strings.TrimLeft(name, "/")) }
+// relative converts a path from a model into a path relative to the root folder. For "" and "/", relative returns ".", which means the
+// root folder. Models often write an absolute path, as a command has shown it. If this path is below the root folder, relative returns
+// the rest of it. Otherwise relative returns an error: to take the path as relative would read or create another file than the one
+// that the model means and that a person has approved.
+//
+// relative only compares names. [os.Root] refuses each path that leads out of the folder.
+func (r root) relative(name string) (string, error) {
+	cleaned := path.Clean(name)
+	switch {
+	case !path.IsAbs(cleaned):
+		return cleaned, nil
+	case cleaned == "/":
+		return ".", nil
+	}
+	folders := []string{r.path}
+	// A command shows the path without links. The links are read at each call, because the folder may be replaced.
+	if resolved, err := filepath.EvalSymlinks(r.path); err == nil {
+		folders = append(folders, resolved)
+	}
+	for _, folder := range folders {
+		if rest, err := filepath.Rel(folder, cleaned); err == nil && filepath.IsLocal(rest) {
+			return filepath.ToSlash(rest), nil
+		}
+	}
+	return "", fmt.Errorf("%s is outside of the folder of the file tools: paths are relative to this working folder, without a / at the beginning", name)
+}
 
 // openFile opens a file for one of the file tools. `name` is the path of the file within the root folder `dir`. The parameter
 // `access` is [os.O_RDONLY] or [os.O_RDWR]. openFile returns an error for three kinds of files: a file that is not regular, a file that is listed in [Options.Secret], and a file

@@ -60,7 +60,10 @@ func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 		return "", err
 	}
 	defer dir.Close()
-	start := clean(in.Path)
+	start, err := r.relative(in.Path)
+	if err != nil {
+		return "", err
+	}
 	info, err := dir.Stat(start)
 	if err != nil {
 		return "", readableError(start, err)

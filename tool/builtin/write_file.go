@@ -29,7 +29,10 @@ func (r root) writeFile() tool.Tool {
 
 // write does the work of the tool `write_file`. It returns a text that says what was done.
 func (r root) write(ctx context.Context, in writeFileIn) (string, error) {
-	name := clean(in.Path)
+	name, err := r.relative(in.Path)
+	if err != nil {
+		return "", err
+	}
 	if err := r.checkSize(name, len(in.Content)); err != nil {
 		return "", err
 	}

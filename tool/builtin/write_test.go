@@ -39,7 +39,7 @@ func TestWriteFileCreatesFilesAndReplacesTheirContent(t *testing.T) {
 		return k.ok("write_file", map[string]any{"path": path, "content": content})
 	}
 	require.Equal(t, "created new/deep/b.txt with 13 bytes in 3 lines\n", write("new/deep/b.txt", "one\ntwo\nthree"))
-	require.Equal(t, "replaced the content of a.txt: it has now 3 bytes in 1 line, and had 3 bytes before\n", write("/a.txt", "new"))
+	require.Equal(t, "replaced the content of a.txt: it has now 3 bytes in 1 line, and had 3 bytes before\n", write("./a.txt", "new"))
 	require.Equal(t, "a.txt already has this content: 3 bytes in 1 line\n", write("a.txt", "new"))
 	require.Equal(t, "created empty with 0 bytes in 0 lines\n", write("empty", ""))
 	require.Equal(t, map[string]string{"a.txt": "new", "empty": "", "new/deep/b.txt": "one\ntwo\nthree"}, files(t, root))
