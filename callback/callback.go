@@ -3,6 +3,7 @@
 package callback
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -67,8 +68,9 @@ type Options struct {
 //   - 400, 405, 413, 415: the request is wrong, and names the field. Nothing has happened.
 //   - 401: the token is not valid.
 //   - 404: there is no such agent or call any more.
-//   - 409: the call has another result, or its agent has ended without one.
-//   - 503, with Retry-After: no worker answers, or the call takes no result at the moment. Send the request again.
+//   - 409: the call has another result, or its agent has completed without one. It never takes this result.
+//   - 503, with Retry-After: no worker answers, or the call takes no result at the moment, for example because its agent was terminated and
+//     a person may resume it. Send the request again.
 //   - 500: any other failure. The call may have the result. Send the request again.
 //
 // The result is recorded with "callback" as the person, and with the address of the sender as the machine: behind a proxy, that of the
@@ -248,7 +250,30 @@ func decode(body []byte) (result string, isError bool, wrong *problem) {
 	case len(*in.Result) > agent.MaxGivenBytes:
 		return "", false, tooLarge()
 	}
+	if field := twice(body); field != "" {
+		return "", false, &problem{http.StatusBadRequest, field, "the field " + field + " is given twice; " + form}
+	}
 	return *in.Result, in.IsError, nil
+}
+
+// twice returns the name of a field that a JSON object has more than once; "" if there is none. The values of the object are no objects
+// and no lists. Package json would take the last value, and the sender may have meant another one.
+func twice(body []byte) string {
+	seen := map[string]bool{}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	for i := 0; ; i++ {
+		next, err := decoder.Token()
+		if err != nil {
+			return ""
+		}
+		if name, ok := next.(string); ok && i%2 == 1 { // after the brace, names and values take turns
+			name = strings.ToLower(name) // as package json compares them
+			if seen[name] {
+				return name
+			}
+			seen[name] = true
+		}
+	}
 }
 
 func tooLarge() *problem {

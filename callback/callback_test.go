@@ -76,6 +76,7 @@ func TestResultIsGiven(t *testing.T) {
 		`{"result": "deployed"}`:                                 object,
 		`{"is_error": true, "result": ""}` + "\n":                "Application/JSON; charset=UTF-8",
 		"plain <text>":                                           "text/plain",
+		`{"result": "result", "is_error": null}`:                 object,
 		strings.Repeat("x", agent.MaxGivenBytes):                 "text/plain; charset=utf-8",
 		`{"result":"` + strings.Repeat(`\u00e9`, 150_000) + `"}`: object,
 	} {
@@ -85,7 +86,7 @@ func TestResultIsGiven(t *testing.T) {
 	}
 	const who = "order-7 tool-b0e86962c8de663a172d0fc86f1b3609 "
 	require.ElementsMatch(t, []string{
-		who + "8 deployed false callback 192.0.2.7", who + "0  true callback 192.0.2.7", who + "12 plain <text> false callback 192.0.2.7",
+		who + "6 result false callback 192.0.2.7", who + "8 deployed false callback 192.0.2.7", who + "0  true callback 192.0.2.7", who + "12 plain <text> false callback 192.0.2.7",
 		who + "300000 xxxxxxxxxxxxxxxxxxxx false callback 192.0.2.7", who + "300000 éééééééééé false callback 192.0.2.7",
 	}, s.given)
 }
@@ -122,6 +123,8 @@ func TestWrongRequestIsRefused(t *testing.T) {
 		{"POST", own, object, `{"result":null}`, 400, "result", "the field result is missing"},
 		{"POST", own, object, `{"result":{"n":1}}`, 400, "result", "must be a string"},
 		{"POST", own, object, `{"result":"x","is_error":"no"}`, 400, "is_error", "must be true or false"},
+		{"POST", own, object, `{"result":"x","result":"y"}`, 400, "result", "the field result is given twice"},
+		{"POST", own, object, `{"result":"x","is_error":true,"Is_error":false}`, 400, "is_error", "the field is_error is given twice"},
 		{"POST", own, object, `["x"]`, 400, "body", "cannot unmarshal array"},
 	} {
 		response, said := s.send(c.method, c.token, c.kind, strings.NewReader(c.body))

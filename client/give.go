@@ -11,7 +11,7 @@ import (
 
 // The errors of [Client.GiveResult]. Compare with [errors.Is], because other errors wrap these errors.
 var (
-	// ErrSettled says that an external call takes no result any more. It has another result, or its agent has ended without one.
+	// ErrSettled says that an external call takes no result any more. It has another result, or its agent has completed without one.
 	ErrSettled = errors.New("the call is settled otherwise")
 	// ErrNotReady says that an external call takes no result now, and may take one later.
 	ErrNotReady = errors.New("the call does not wait for a result now")
@@ -25,7 +25,7 @@ var (
 //
 // The error wraps [ErrNotFound] if there is no such agent, and is a [*NoCallError] if the agent has no such call. It wraps [ErrSettled]
 // if the call has another result, and [ErrNotReady] if it does not wait for its result yet: the agent was reset to a point before the
-// call, or a person has to approve the call first. It wraps [ErrNoWorker] or [ErrNoServer] if there is no answer until ctx ends, and
+// call, a person has to approve the call first, or the agent has ended without an answer and takes the result after [Client.Resume]. It wraps [ErrNoWorker] or [ErrNoServer] if there is no answer until ctx ends, and
 // [ErrRefused] if the result is not valid: see [agent.MaxGivenBytes]. After any other error, the agent may or may not have the result;
 // call GiveResult again.
 func (c *Client) GiveResult(ctx context.Context, id string, call agent.Key, result string, o CompleteOptions) error {
@@ -69,22 +69,30 @@ func (c *Client) given(ctx context.Context, id string, d agent.Decision) (again 
 		}
 		return true, nil
 	}
+	return untaken(id, found.status, run.State, d)
+}
+
+// untaken returns what [Client.given] returns for a result that an agent with the given status and state has refused.
+func untaken(id string, status Status, state *agent.State, d agent.Decision) (again bool, err error) {
 	refused := func(cause error, why string) error {
 		return &agentError{fmt.Sprintf("the call %s of agent %q %s", d.Key.Handle(), id, why), []error{cause}}
 	}
-	switch err := run.State.ResultGiven(d); {
+	switch err := state.ResultGiven(d); {
 	case err == nil:
 		return false, nil
 	case errors.Is(err, agent.ErrDecided):
 		return false, refused(ErrSettled, "has another result already, and takes no second one")
-	case found.status.Ended() && !errors.Is(err, agent.ErrNoCall):
-		return false, refused(ErrSettled, "has no result, and its agent has ended; resume the agent first")
+	case errors.Is(err, agent.ErrNoCall) && (status.Ended() || state.CopiedStatus() != agent.Running):
+		return false, &NoCallError{ID: id, Call: d.Key.Handle(), For: "a result from outside"}
+	case errors.Is(err, agent.ErrNoCall):
+		return false, refused(ErrNotReady, "does not exist now: the agent was reset, and may make the call again")
+	case status == Completed:
+		return false, refused(ErrSettled, "has no result, and its agent has completed without it")
+	case status.Ended():
+		// The call is still in the state from which the agent continues.
+		return false, refused(ErrNotReady, "does not wait for its result now: its agent has ended without an answer; resume the agent first")
 	case errors.Is(err, agent.ErrWaits):
 		return true, nil
-	case errors.Is(err, agent.ErrNotExternal):
-		return false, refused(ErrNotReady, "does not wait for its result now: a person has to approve the call first")
-	case !found.status.Ended() && run.State.CopiedStatus() == agent.Running:
-		return false, refused(ErrNotReady, "does not exist now: the agent was reset, and may make the call again")
 	}
-	return false, &NoCallError{ID: id, Call: d.Key.Handle(), For: "a result from outside"}
+	return false, refused(ErrNotReady, "does not wait for its result now: a person has to approve the call first")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -70,6 +71,7 @@ func newCallbackServer(
 	s := &callbackServer{path: strings.TrimRight(u.Path, "/")}
 	mux := http.NewServeMux()
 	mux.Handle(s.path+"/{token}", handler)
+	mux.HandleFunc("/", noCallback)
 	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
 		return nil, fmt.Errorf("callbacks: listen at %s: %w; choose another address with callbacks.listen or --listen, or accept no results here with --listen none",
 			address, err)
@@ -79,6 +81,15 @@ func newCallbackServer(
 		MaxHeaderBytes: callbackHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	return s, nil
+}
+
+// noCallback answers a request whose path is not that of a callback, in the form of the other errors.
+func noCallback(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = io.WriteString(w, `{"field":"path","error":"there is no callback at this path; use the URL in the field callback of the notification, as it is"}`+"\n")
 }
 
 // start begins to answer requests. It calls `fail` if that ends with an error.

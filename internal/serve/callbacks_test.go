@@ -1,7 +1,7 @@
 package serve
 
 import (
-	"io"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -41,12 +41,15 @@ func TestCallbacksAreServed(t *testing.T) {
 	require.ErrorContains(t, err, "callbacks: listen at "+address+": ")
 	require.ErrorContains(t, err, "address already in use; choose another address with callbacks.listen or --listen, or")
 	s.start(func(err error) { t.Errorf("failed: %v", err) })
-	for path, status := range map[string]int{"/callbacks/x": http.StatusUnauthorized, "/callbacks/": http.StatusNotFound, "/callbacks/x/y": http.StatusNotFound, "/": http.StatusNotFound} {
+	for path, status := range map[string]int{"/callbacks/x": http.StatusUnauthorized, "/callbacks/": http.StatusNotFound, "/callbacks/x/": http.StatusNotFound, "/callbacks/x/y": http.StatusNotFound, "/": http.StatusNotFound} {
 		response, err := http.Post("http://"+address+path, "text/plain", strings.NewReader("done"))
 		require.NoError(t, err)
-		_, _ = io.Copy(io.Discard, response.Body)
+		var said map[string]any
+		require.NoError(t, json.NewDecoder(response.Body).Decode(&said), path)
 		response.Body.Close()
 		require.Equal(t, status, response.StatusCode, path)
+		require.Equal(t, "application/json", response.Header.Get("Content-Type"), path)
+		require.Contains(t, said["error"], "use the URL in the field callback of the notification", path)
 	}
 	s.stop()
 	s.stop()
