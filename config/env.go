@@ -53,6 +53,9 @@ func (r *reader) withReferences(p place) string {
 // filePrefix begins the text in a reference to a file.
 const filePrefix = "file:"
 
+// inWorker ends the text about an environment variable that is not set.
+const inWorker = "; set it in the environment of the worker"
+
 // fileOf returns the path in a reference ${file:PATH}, and whether the reference is one to a file.
 func fileOf(ref string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(variable(ref), filePrefix)
@@ -94,7 +97,7 @@ func resolve(values map[string]string, report func(name, problem string)) map[st
 			}
 			value, ok := os.LookupEnv(variable(ref))
 			if !ok {
-				report(name, "the environment variable "+variable(ref)+" is not set")
+				report(name, "the environment variable "+variable(ref)+" is not set"+inWorker)
 			}
 			return value
 		})
@@ -141,7 +144,7 @@ func (s Shell) ResolveEnv() (map[string]string, error) {
 	for i, name := range s.Env {
 		value, ok := os.LookupEnv(name)
 		if !ok {
-			errs = append(errs, fmt.Errorf("env[%d]: the environment variable %s is not set", i, name))
+			errs = append(errs, fmt.Errorf("env[%d]: the environment variable %s is not set%s", i, name, inWorker))
 		}
 		env[name] = value
 	}
@@ -201,11 +204,13 @@ func (c *Config) CheckEnvironment() error {
 			continue
 		}
 		if _, err := c.Models[name].APIKey(); err != nil {
-			field := ".api_key_env"
+			field, advice := ".api_key_env", inWorker
 			if c.Models[name].APIKeyFile != "" {
-				field = ".api_key_file"
+				field, advice = ".api_key_file", ""
+			} else if _, written := c.source.lines["models."+name+field]; written {
+				advice += ", or leave out api_key_env for an endpoint that needs no key"
 			}
-			problems = append(problems, c.source.at("models."+name+field, "%v", err))
+			problems = append(problems, c.source.at("models."+name+field, "%v%s", err, advice))
 		}
 		resolve(c.Models[name].Headers, unset("models."+name+".headers"))
 		resolve(c.Models[name].Query, unset("models."+name+".query"))
@@ -220,7 +225,7 @@ func (c *Config) CheckEnvironment() error {
 	if c.userOf(shellTool) != "" {
 		for i, name := range c.Tools.Shell.Env {
 			if _, ok := os.LookupEnv(name); !ok {
-				problems = append(problems, c.source.at(fmt.Sprintf("builtin.shell.env[%d]", i), "the environment variable %s is not set", name))
+				problems = append(problems, c.source.at(fmt.Sprintf("builtin.shell.env[%d]", i), "the environment variable %s is not set%s", name, inWorker))
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,8 +30,8 @@ func TestEnvironmentIsCheckedForWhatAgentsUse(t *testing.T) {
 	cfg, err := Parse("agents.yaml", []byte(environmentFile))
 	require.NoError(t, err)
 	require.EqualError(t, cfg.CheckEnvironment(),
-		"agents.yaml:2: models.main.api_key_env: the environment variable REAGENT_TEST_KEY is empty or not set; it must contain the model's API key\n"+
-			"agents.yaml:9: mcp_servers.web.headers.Authorization: the environment variable REAGENT_TEST_TOKEN is not set")
+		"agents.yaml:2: models.main.api_key_env: the environment variable REAGENT_TEST_KEY is empty or not set; it must contain the model's API key; set it in the environment of the worker, or leave out api_key_env for an endpoint that needs no key\n"+
+			"agents.yaml:9: mcp_servers.web.headers.Authorization: the environment variable REAGENT_TEST_TOKEN is not set; set it in the environment of the worker")
 
 	t.Setenv("REAGENT_TEST_KEY", "sk-secret")
 	t.Setenv("REAGENT_TEST_TOKEN", "")
@@ -58,7 +59,7 @@ func TestReferencesAreResolvedOnTheWorker(t *testing.T) {
 	cfg, err := Parse("agents.yaml", []byte(environmentFile))
 	require.NoError(t, err)
 	_, err = cfg.MCPServers["web"].ResolveHeaders()
-	require.EqualError(t, err, "headers.Authorization: the environment variable REAGENT_TEST_TOKEN is not set")
+	require.EqualError(t, err, "headers.Authorization: the environment variable REAGENT_TEST_TOKEN is not set; set it in the environment of the worker")
 
 	t.Setenv("REAGENT_TEST_TOKEN", "t0p${HOME}")
 	headers, err := cfg.MCPServers["web"].ResolveHeaders()
@@ -192,4 +193,34 @@ callbacks:
 	require.Contains(t, cfg.Secrets(), old[0])
 	require.Contains(t, cfg.SecretFiles(), filepath.Join(dir, "old"))
 	require.ErrorContains(t, cfg.CheckFiles(), "callbacks: "+filepath.Join(dir, "old")+" is below builtin.files_root")
+}
+
+// The advice fits the problem: only an API key may be left out, and a secret that is too short is not missing in the environment.
+func TestAdviceFitsTheMissingValue(t *testing.T) {
+	unset(t, "UNSET", "OPENAI_API_KEY", BaseURLEnv)
+	t.Setenv("SHORT", "short-secret")
+	cfg, err := Parse("agents.yaml", []byte(`
+models:
+  m: {model: x, base_url: "http://127.0.0.1:1/v1", api_key_env: UNSET}
+  default: {model: x}
+  file: {model: x, api_key_file: none}
+callbacks: {url: "https://example.com", secret: "${SHORT}", old_secrets: ["${UNSET}"]}
+builtin: {shell: {env: [UNSET]}}
+notify:
+  a: {url: "https://example.com/${UNSET}", secret_env: UNSET}
+  b: {url: "https://example.com", secret_env: SHORT}
+agents: {a: {model: m, tools: [shell], fallback: [default, file]}}
+`))
+	require.NoError(t, err)
+	require.EqualError(t, cfg.CheckEnvironment(), strings.Join([]string{
+		"agents.yaml:3: models.m.api_key_env: the environment variable UNSET is empty or not set; it must contain the model's API key; set it in the environment of the worker, or leave out api_key_env for an endpoint that needs no key",
+		"agents.yaml:4: models.default.api_key_env: the environment variable OPENAI_API_KEY is empty or not set; it must contain the model's API key; set it in the environment of the worker",
+		"agents.yaml:5: models.file.api_key_file: the file that holds the model's key cannot be read: open none: no such file or directory",
+		"agents.yaml:6: callbacks.secret: the secret has 12 bytes; it needs at least 24",
+		"agents.yaml:6: callbacks.old_secrets[0]: the environment variable UNSET is not set; set it in the environment of the worker",
+		"agents.yaml:7: builtin.shell.env[0]: the environment variable UNSET is not set; set it in the environment of the worker",
+		"agents.yaml:9: notify.a.url: the environment variable UNSET is not set; set it in the environment of the worker",
+		"agents.yaml:9: notify.a.secret_env: the environment variable UNSET is empty or not set; it must contain the hook's secret; set it in the environment of the worker",
+		"agents.yaml:10: notify.b.secret_env: the secret has 12 bytes; it needs at least 24",
+	}, "\n"))
 }

@@ -82,7 +82,7 @@ func (h Hook) Secret() (string, error) {
 		secret = strings.TrimSpace(string(text))
 	case h.SecretEnv != "":
 		if secret = strings.TrimSpace(os.Getenv(h.SecretEnv)); secret == "" {
-			return "", fmt.Errorf("the environment variable %s is empty or not set; it must contain the hook's secret", h.SecretEnv)
+			return "", fmt.Errorf("the environment variable %s is empty or not set; it must contain the hook's secret%s", h.SecretEnv, inWorker)
 		}
 	default:
 		return "", nil

@@ -98,7 +98,7 @@ func TestAttackKeyFileBelowTheFolderOfCommandsIsRefused(t *testing.T) {
 	require.ErrorContains(t, parse("data", "shell").CheckEnvironment(), "agents.yaml:3: builtin.shell.env[1]: the environment variable UNSET_VARIABLE is not set")
 	require.NoError(t, parse("data", "read_file").CheckEnvironment(), "no agent has the shell")
 	_, err := parse("data", "shell").Tools.Shell.ResolveEnv()
-	require.EqualError(t, err, "env[1]: the environment variable UNSET_VARIABLE is not set")
+	require.EqualError(t, err, "env[1]: the environment variable UNSET_VARIABLE is not set; set it in the environment of the worker")
 	t.Setenv("UNSET_VARIABLE", "")
 	env, err := parse("data", "shell").Tools.Shell.ResolveEnv()
 	require.NoError(t, err)

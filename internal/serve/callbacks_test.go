@@ -57,5 +57,5 @@ func TestCallbacksAreServed(t *testing.T) {
 	require.NoError(t, err)
 	again.stop() // it was never started
 	_, err = newCallbackServer(t.Context(), address, config.Callbacks{URL: c.URL, Secret: "${UNSET_SECRET}"}, nil, nil, slog.Default())
-	require.EqualError(t, err, "callbacks: secret: the environment variable UNSET_SECRET is not set")
+	require.EqualError(t, err, "callbacks: secret: the environment variable UNSET_SECRET is not set; set it in the environment of the worker")
 }

@@ -81,7 +81,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 		return err
 	}
 	if err := cfg.CheckEnvironment(); err != nil {
-		return fmt.Errorf("%w: set it in the environment of the worker, or leave out api_key_env for an endpoint that needs no key", err)
+		return err
 	}
 	if err := cfg.CheckFiles(); err != nil {
 		return err
