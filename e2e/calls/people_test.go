@@ -59,10 +59,20 @@ func TestExternalCallGetsItsResultOnce(t *testing.T) {
 	w.Eventually("one call waits", func() bool { calls := inboxOf(w, id); return len(calls) == 1 && calls[0].Tool == "deploy" })
 	call := inboxOf(w, id)[0]
 	require.JSONEq(t, `{"version":12}`, call.Arguments)
+	refused := func(says string, args ...string) {
+		t.Helper()
+		_, stderr, code := w.Starter(args...)
+		require.Equal(t, 4, code)
+		require.Contains(t, stderr, says)
+	}
+	refused("use `starter complete`", "answer", id, "--call", call.Call, "no question")
+	refused("no question of agent", "answer", id, "no question")
 	w.Must("complete", id, "--call", call.Call, "deployed")
-	_, _, code := w.Starter("complete", id, "--call", call.Call, "deployed twice")
-	require.Equal(t, 4, code)
+	refused("", "complete", id, "--call", call.Call, "deployed twice")
 	w.Finished(id, "done")
+	for _, args := range [][]string{{"complete", id, "late"}, {"answer", id, "late"}, {"approve", id, call.Call}, {"deny", id, "--all", "--yes"}} {
+		refused("the agent has ended: completed", args...)
+	}
 	require.Equal(t, []string{"tool: deployed", "tool: error: no result came from outside within 1 second; outcome unknown — check before you retry"}, w.Show(id).Lines()[2:4])
 }
 
