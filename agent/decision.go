@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/reagent-dev/reagent/internal/clip"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // Approval says whether a person has approved a tool call. The empty Approval means that the call needs no approval.
@@ -160,6 +161,15 @@ func (s *State) AcceptsDecision(d Decision) error {
 		return ErrNotAsked
 	}
 	return nil
+}
+
+// HasResult reports whether the call with the given key has its result. If the result is in a message that was summarised, HasResult
+// returns false.
+func (s *State) HasResult(key Key) bool {
+	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == key }); i >= 0 {
+		return s.Calls[i].Result != nil
+	}
+	return slices.ContainsFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == key })
 }
 
 // maxDecisions is the largest number of decisions in a state. A further decision removes the oldest one. A decision

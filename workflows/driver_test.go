@@ -553,6 +553,51 @@ func TestResultsBeforeTheStateAreCheckedLater(t *testing.T) {
 	}
 }
 
+// After a reset, a run accepts decisions on calls that it does not have yet. If a call has its result, it refuses a decision on this
+// call, also if the decision came before the run had read its state. Here a person has interrupted the turn after the reset.
+func TestDecisionAfterAResetIsRefusedIfTheCallHasItsResult(t *testing.T) {
+	b := newBench(t)
+	b.def.Tools = []agent.Tool{{Name: "pay", Approval: true}}
+	s := agent.New("default-test-workflow-id", agent.Start{
+		Agent: "x", Mode: agent.Chat, KeyVersion: agent.KeyVersion, Incarnation: "l", Message: &agent.InboxMessage{ID: "m", Text: "go"},
+	}, 0)
+	require.True(t, s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: b.def}))
+	s.Advance(0)
+	require.True(t, s.Apply(agent.ModelReplied{Key: s.Next().(agent.CallModel).Key, Reply: llmtest.Call(llmtest.ToolCall("1", "pay", "{}"))}))
+	call := s.Pending()[0].Key
+	require.True(t, s.Apply(agent.Rewound{Run: "reset"}))
+	require.True(t, s.Apply(agent.Interrupt{}.Stopped(1)))
+	packed, err := protocol.Pack(s)
+	require.NoError(t, err)
+	sent := make(chan struct{})
+	b.RegisterActivityWithOptions(func(context.Context, protocol.ReadAgentInput) (protocol.Page, error) {
+		<-sent
+		return protocol.Page{Data: packed, Pages: 1}, nil
+	}, activity.RegisterOptions{Name: protocol.ReadAgent})
+	outcomes := map[string]error{}
+	decide := func(after time.Duration, name string, key agent.Key, then func()) {
+		b.RegisterDelayedCallback(func() {
+			b.UpdateWorkflow(protocol.DecideUpdate, name, &testsuite.TestUpdateCallback{
+				OnAccept:   func() {},
+				OnReject:   func(err error) { outcomes[name] = err },
+				OnComplete: func(_ any, err error) { outcomes[name] = err },
+			}, agent.Decision{Key: key, Approve: true})
+			then()
+		}, after)
+	}
+	decide(0, "before the state", call, func() { close(sent) })
+	decide(time.Hour, "after the state", call, func() {})
+	decide(2*time.Hour, "on a later call", "tool-0", b.CancelWorkflow)
+	b.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{
+		Agent: "x", Mode: agent.Chat, KeyVersion: agent.KeyVersion, Incarnation: "l", From: &agent.RunRef{ID: "default-test-workflow-id", RunID: "earlier", Resume: true},
+	})
+	require.True(t, b.IsWorkflowCompleted())
+	require.ErrorContains(t, outcomes["before the state"], "no open call has this key")
+	require.ErrorContains(t, outcomes["after the state"], "no open call has this key")
+	require.Contains(t, outcomes, "on a later call")
+	require.NoError(t, outcomes["on a later call"])
+}
+
 // open returns the calls that have no result.
 func (b *bench) open(t *testing.T) (calls []agent.Call) {
 	value, err := b.QueryWorkflow(protocol.PendingQuery)

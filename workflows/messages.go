@@ -119,16 +119,16 @@ func (d *driver) decided(ctx workflow.Context, decision agent.Decision) error {
 		return refusal(err)
 	}
 	if !d.apply(agent.Decided{Decision: decision, Time: d.now()}) {
-		return refusal(agent.ErrDecided) // after a reset, acceptsDecision accepts every valid decision
+		return refusal(agent.ErrDecided) // after a reset, acceptsDecision does not check this
 	}
 	return nil
 }
 
 // acceptsDecision checks whether the agent accepts a person's decision. If not, the returned error says why. After a reset
-// Temporal delivers earlier decisions again, before their calls exist. So the agent accepts every valid decision until it has
-// searched the other runs. While the driver has no state, it does so, too.
+// Temporal delivers earlier decisions again, before their calls exist. So until the agent has searched the other runs, it accepts every
+// valid decision on a call that has no result. While the driver has no state, it accepts every valid decision.
 func (d *driver) acceptsDecision(decision agent.Decision) error {
-	if d.state == nil || d.state.Reset != d.state.Searched {
+	if d.state == nil || d.state.Reset != d.state.Searched && !d.state.HasResult(decision.Key) {
 		return decision.Check()
 	}
 	return d.state.AcceptsDecision(decision)
