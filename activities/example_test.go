@@ -59,7 +59,7 @@ func ExampleActivities_Check() {
 		panic(err)
 	}
 	fmt.Println(doing.Check(context.Background()))
-	// Output: agent clerk: unknown tool "order" (the known tools are ask_user, read_result)
+	// Output: agents.clerk.tools[0]: unknown tool "order" (the known tools are ask_user, read_result)
 }
 
 // A program that embeds a worker can show text while it grows. In this example, the chunks do not come from a model. In a

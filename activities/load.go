@@ -139,6 +139,9 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		d.Prices = nil
 	}
 	bound, err := a.tools.Resolve(ctx, conf.Tools)
+	if unknown, ok := errors.AsType[*tool.UnknownToolError](err); ok {
+		return d, fmt.Errorf("agents.%s.tools[%d]: %w", name, slices.Index(conf.Tools, unknown.Ref), err)
+	}
 	if err != nil {
 		return d, fmt.Errorf("agent %s: %w", name, err)
 	}

@@ -30,6 +30,7 @@ func (r *reader) check(cfg *Config) {
 		}
 		r.checkHook("notify."+name, cfg.Notify[name])
 	}
+	r.checkExternal(cfg)
 	r.checkCallbacks(cfg.Callbacks)
 	if len(cfg.Agents) == 0 && !r.hasProblem("agents") {
 		r.problemf("agents", "missing; define at least one agent")

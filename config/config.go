@@ -170,7 +170,8 @@ type Agent struct {
 	Instructions string
 	// Tools has the names of the agent's tools. An entry is the name of a built-in tool or Go tool, "server.tool" for one
 	// tool of an MCP server, or "server.*" for all its tools: see [SplitTool]. After the dot stands the name that the tool
-	// has at the server. The worker, not this package, checks that the tools exist.
+	// has at the server. [Config.CheckTools] checks that the
+	// tools exist, except for the tools of MCP servers.
 	Tools []string
 	// Agents has the names of the sub-agents. The model sees each sub-agent as a tool.
 	Agents []string

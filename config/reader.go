@@ -224,10 +224,21 @@ func (r *reader) money(into *agent.Money, units int64) func(place) {
 	}
 }
 
+var (
+	// days matches a duration with days, which [time.ParseDuration] does not know.
+	days = regexp.MustCompile(`^[0-9.]+d`)
+	// wellFormedDuration matches durations that [time.ParseDuration] refuses only if they are too long.
+	wellFormedDuration = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|ms|h|m|s))+$`)
+)
+
 func (r *reader) duration(into *time.Duration) func(place) {
 	return func(p place) {
 		d, err := time.ParseDuration(p.node.Value)
 		switch {
+		case p.node.Kind == yaml.ScalarNode && days.MatchString(p.node.Value):
+			r.problemf(p.path, "%s: there is no unit for days; write 24h for one day", quoted(p))
+		case p.node.Kind == yaml.ScalarNode && err != nil && wellFormedDuration.MatchString(p.node.Value):
+			r.problemf(p.path, "%s is too long; write at most 290 years, which is 2540400h", quoted(p))
 		case p.node.Kind != yaml.ScalarNode || err != nil:
 			r.problemf(p.path, "%s is not a duration; write 90s, 10m or 1h", quoted(p))
 		case d <= 0:

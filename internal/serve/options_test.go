@@ -10,6 +10,7 @@ import (
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/tool/builtin"
 )
 
 // The configuration in this test sets every setting. The test fails if a setting does not reach the options of the plugin.
@@ -112,5 +113,20 @@ func requireSet(t *testing.T, v any, but ...string) {
 		} else {
 			require.Contains(t, but, name, "%T.%s is not set", v, name)
 		}
+	}
+}
+
+// Package config knows the names of all built-in tools. Otherwise it would refuse one as unknown, or accept another tool with its name.
+func TestConfigurationKnowsEveryBuiltinTool(t *testing.T) {
+	tools, err := builtin.Tools(builtin.Options{Root: t.TempDir(), Shell: &builtin.Shell{Folder: t.TempDir()}})
+	require.NoError(t, err)
+	for _, each := range tools {
+		name := each.Spec().Name
+		const models = "models: {m: {model: m}}\nbuiltin: {shell: {}}\n"
+		cfg, err := config.Parse("agents.yaml", []byte(models+"agents: {a: {model: m, tools: ["+name+"]}}\n"))
+		require.NoError(t, err)
+		require.NoError(t, cfg.CheckTools())
+		_, err = config.Parse("agents.yaml", []byte(models+"external: {"+name+": {}}\nagents: {a: {model: m}}\n"))
+		require.ErrorContains(t, err, "agents.yaml:3: external."+name+": the worker has a tool with this name already")
 	}
 }

@@ -80,10 +80,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := cfg.CheckEnvironment(); err != nil {
-		return err
-	}
-	if err := cfg.CheckFiles(); err != nil {
+	if err := errors.Join(cfg.CheckTools(), cfg.CheckEnvironment(), cfg.CheckFiles()); err != nil {
 		return err
 	}
 	hide := redact.Random(cfg.Secrets()...)

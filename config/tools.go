@@ -1,0 +1,83 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/reagent-dev/reagent/agent"
+)
+
+// ownTools has the names of the tools that each worker has: the built-in tools without `shell`, and those of the agents themselves.
+func ownTools() map[string]bool {
+	tools := map[string]bool{"calculator": true, "current_time": true, "http_get": true, agent.AskUser: true, agent.ReadResult: true}
+	for _, name := range fileTools {
+		tools[name] = true
+	}
+	return tools
+}
+
+// checkExternal reports the names of external tools that no model accepts or that a tool of the worker has.
+func (r *reader) checkExternal(cfg *Config) {
+	own := ownTools()
+	if r.present("builtin." + shellTool) {
+		own[shellTool] = true
+	}
+	for _, name := range sorted(cfg.External) {
+		switch path := "external." + name; {
+		case !toolName.MatchString(name):
+			r.problemf(path, "the name of an external tool %s", toolNameHelp)
+		case own[name]:
+			r.problemf(path, "the worker has a tool with this name already; choose another name")
+		}
+	}
+}
+
+// CheckTools returns an [*Error] with two kinds of problems. The first kind is an entry of the `tools` of an agent that is not a built-in
+// tool, not an external tool, and not a tool of an MCP server. Whether an MCP server has a tool is known only after the worker has
+// connected to it. The second kind is a folder of `builtin` that does not exist or is not a folder.
+//
+// A worker whose tools are all in the configuration calls CheckTools before it starts. [Parse] does not, because a program may have
+// tools of its own.
+func (c *Config) CheckTools() error {
+	known := ownTools()
+	if c.Tools.Shell != nil {
+		known[shellTool] = true
+	}
+	for name := range c.External {
+		known[name] = true
+	}
+	var problems []Problem
+	for _, name := range sorted(c.Agents) {
+		for i, entry := range c.Agents[name].Tools {
+			path := fmt.Sprintf("agents.%s.tools[%d]", name, i)
+			switch server, tool := SplitTool(entry); {
+			case server != "" || known[tool]:
+			case tool == shellTool:
+				problems = append(problems, c.source.at(path, "the tool shell is not configured; write shell: {} in builtin, or remove it here"))
+			default:
+				problems = append(problems, c.source.at(path, "%q is not one of the tools; %s", tool, suggest(tool, known)))
+			}
+		}
+	}
+	problems = append(problems, c.checkFolder("builtin.files_root", c.Tools.Root)...)
+	if c.userOf(shellTool) != "" && c.Tools.Shell.Folder != c.Tools.Root {
+		problems = append(problems, c.checkFolder("builtin.shell.folder", c.Tools.Shell.Folder)...)
+	}
+	return newError(problems)
+}
+
+// checkFolder returns the problem of a folder in a field; none if it is a folder.
+func (c *Config) checkFolder(field, folder string) []Problem {
+	info, err := os.Stat(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return []Problem{c.source.at(field, "the folder %s does not exist", folder)}
+	case err != nil:
+		return []Problem{c.source.at(field, "the folder cannot be used: %v", err)}
+	case !info.IsDir():
+		return []Problem{c.source.at(field, "%s is not a folder", folder)}
+	}
+	return nil
+}
