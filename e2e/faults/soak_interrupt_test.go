@@ -136,10 +136,11 @@ func (s *soak) hearInterrupted(ctx context.Context, v *verdict, id string, messa
 
 // hearSenders checks that the messages of the scenario and those that let an interrupted agent go on are in its transcript once.
 func (s *soak) hearSenders(v *verdict, id string, lines []line, messages []string) {
-	senders := make([][]reagent.Message, 1)
+	var scenario []reagent.Message
 	for _, text := range messages {
-		senders[0] = append(senders[0], reagent.Message{Text: text})
+		scenario = append(scenario, reagent.Message{Text: text})
 	}
+	senders := [][]reagent.Message{scenario}
 	for _, m := range s.extras.accepted[id] {
 		senders = append(senders, []reagent.Message{m})
 	}
