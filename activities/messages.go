@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	historypb "go.temporal.io/api/history/v1"
@@ -294,8 +295,8 @@ type runMessages struct {
 	// another run had taken the message before.
 	sent, found received
 	admitted    []agent.InboxMessage
-	// deciding holds the decisions that the run has accepted and not applied yet, by the ID of the WorkflowExecutionUpdateAccepted
-	// event. The run may still refuse such a decision.
+	// deciding holds the decisions that the run has accepted without telling their senders yet, by the ID of the
+	// WorkflowExecutionUpdateAccepted event. The run may still refuse such a decision.
 	deciding map[int64]agent.Decision
 	// listed holds the messages in the lists that searches returned. These messages have only an ID and a time.
 	listed []agent.InboxMessage
@@ -320,6 +321,10 @@ func (a *Activities) readMessages(ctx context.Context, from agent.RunRef) (*runM
 		if err != nil {
 			return nil, fmt.Errorf("read the messages of run %s: %w", from.RunID, err)
 		}
+	}
+	// The run has accepted these, and has ended before it told their senders. A run that goes on with its state has them.
+	for _, accepted := range slices.Sorted(maps.Keys(t.deciding)) {
+		t.sent.decisions = append(t.sent.decisions, t.deciding[accepted])
 	}
 	return t, nil
 }
@@ -368,7 +373,7 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		}
 	}
 	if base := event.GetWorkflowTaskFailedEventAttributes().GetBaseRunId(); base != "" {
-		t.bases, t.sent, t.admitted = append(t.bases, base), received{}, nil
+		t.bases, t.sent, t.admitted, t.deciding = append(t.bases, base), received{}, nil, map[int64]agent.Decision{}
 	}
 	if update := event.GetWorkflowExecutionUpdateAdmittedEventAttributes().GetRequest().GetInput(); update.GetName() == protocol.MessageUpdate {
 		var m agent.InboxMessage
@@ -378,10 +383,11 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		m.Time = 0
 		t.admitted = append(t.admitted, m)
 	}
-	if ended := event.GetWorkflowExecutionUpdateCompletedEventAttributes(); ended != nil && ended.GetOutcome().GetFailure() == nil {
-		if d, ok := t.deciding[ended.GetAcceptedEventId()]; ok {
+	if ended := event.GetWorkflowExecutionUpdateCompletedEventAttributes(); ended != nil {
+		if d, ok := t.deciding[ended.GetAcceptedEventId()]; ok && ended.GetOutcome().GetFailure() == nil {
 			t.sent.decisions = append(t.sent.decisions, d)
 		}
+		delete(t.deciding, ended.GetAcceptedEventId())
 	}
 	return t.addAccepted(event, dc)
 }

@@ -1,9 +1,11 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
@@ -47,13 +49,37 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 			continue
 		}
 		r := s.RecallCall(in.Call)
-		r.Started = r.Started || out.Started
-		if out.Started = r.Started; r.Result != nil {
+		r.Started, r.Decider = r.Started || out.Started, cmp.Or(r.Decider, out.Decider)
+		if out.Started, out.Decider = r.Started, r.Decider; r.Result != nil {
 			out.Recalled = r
 			return out, nil
 		}
 	}
 	return out, nil
+}
+
+// told returns the result of this activity's tool call that the model was told in an earlier run, although the call had none: for example,
+// that a person had interrupted it. It returns nil if there is none. The model then went on, and a run that tells it something else would do
+// again what followed.
+func (a *Activities) told(ctx context.Context, e protocol.Effect) (*agent.Result, error) {
+	id, key := names(ctx)
+	runs, err := a.earlierRuns(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range runs {
+		s, err := a.stateWith(ctx, agent.RunRef{ID: id, RunID: run}, agent.Call{Key: key})
+		if err != nil {
+			return nil, fmt.Errorf("read what run %s told the model about a call: %w", run, err)
+		}
+		if s == nil {
+			continue
+		}
+		if r := s.RecallCall(agent.Call{Key: key}); r.Result != nil {
+			return r.Result, nil
+		}
+	}
+	return nil, nil
 }
 
 // recallAttempts is the number of an activity attempt. From this attempt on, an activity skips an earlier run whose history
@@ -63,7 +89,7 @@ const recallAttempts = 10
 
 // stateWith returns the state at the end of a run if the run's history mentions the given call of a sub-agent. The history
 // mentions the call if it has the model call that requested the sub-agent, an activity for the call, or the start of the
-// sub-agent. Otherwise stateWith returns nil, because making a state takes time. It also returns nil if there is no state:
+// sub-agent, or the call's own activity. Otherwise stateWith returns nil, because making a state takes time. It also returns nil if there is no state:
 // see [Activities.lastState].
 func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agent.Call) (*agent.State, error) {
 	x, err := a.index(ctx, from.ID, from.RunID)
@@ -73,13 +99,14 @@ func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agen
 	if err != nil {
 		return nil, err
 	}
-	mentioned := false
-	for _, id := range []string{
-		string(call.Model), string(call.Child), string(agent.RecallKey(call.Key)), agent.ChildID(from.ID, call.Name, call.Child),
-	} {
-		_, has := x.activities[id]
-		mentioned = mentioned || has
+	ids := []string{string(call.Key), string(call.Model), string(agent.RecallKey(call.Key))}
+	if call.Child != "" {
+		ids = append(ids, string(call.Child), agent.ChildID(from.ID, call.Name, call.Child))
 	}
+	mentioned := slices.ContainsFunc(ids, func(id string) bool {
+		_, has := x.activities[id]
+		return has
+	})
 	if !mentioned {
 		return nil, nil
 	}

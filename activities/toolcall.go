@@ -61,6 +61,11 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 		earlier.Recalled = true
 		return earlier.Shown(key, cmp.Or(in.ShownBytes, in.ResultBytes)), err
 	}
+	if m.doubt {
+		if told, err := a.told(ctx, in.Effect); told != nil || err != nil {
+			return protocol.ToolResult{Told: told, Recalled: true}, err
+		}
+	}
 	keep := func(r protocol.ToolResult) bool { return !r.Lost }
 	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
 }

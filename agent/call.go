@@ -48,6 +48,12 @@ type Call struct {
 	Decider *Decider `json:"decider,omitempty"`
 	// Edited reports whether a person has changed the arguments. The result then tells the model so.
 	Edited bool `json:"edited,omitempty"`
+	// Look reports whether other runs have to be asked about the call before anything else becomes of it: see [CallRecalled].
+	// After a reset, another run may have told the model the result of the call, or have begun the call.
+	Look bool `json:"look,omitempty"`
+	// Stopped is the result that the call gets if no other run has one, because the agent has stopped waiting for the call; nil
+	// if the agent has not stopped. A call with this field has Look, too.
+	Stopped *Result `json:"stopped,omitempty"`
 	// Result is the result of the call; nil if there is none yet. It is also nil for the calls in
 	// [State].Interrupted.
 	Result *Result `json:"result,omitempty"`
@@ -288,19 +294,30 @@ func (s *State) repaired(call Key) bool {
 // outcome is unknown, and the real result may still come.
 func (s *State) interruptAll(why string, now int64) {
 	for i := range s.Calls {
-		c := &s.Calls[i]
-		switch {
-		case c.Result != nil:
-		case c.handed() && s.KeyVersion >= tellsOfHanded:
-			c.Result = &Result{Content: textStopped(why), IsError: true, Interrupted: true, Time: now}
-		case c.Waits():
-			c.Result = &Result{Content: textNotRun(why), IsError: true, Time: now}
-		default:
-			c.Result = &Result{Content: textStopped(why), IsError: true, Interrupted: true, Time: now}
-			if child := s.child(c.Child); child != nil {
-				child.Interrupted = true
-			}
-		}
+		s.interrupt(&s.Calls[i], why, now)
+	}
+}
+
+func (s *State) interrupt(c *Call, why string, now int64) {
+	switch {
+	case c.Result != nil, c.Stopped != nil:
+	case c.Waits() && !(c.handed() && s.KeyVersion >= tellsOfHanded):
+		s.stop(c, Result{Content: textNotRun(why), IsError: true, Time: now})
+	default:
+		s.stop(c, Result{Content: textStopped(why), IsError: true, Interrupted: true, Time: now})
+	}
+}
+
+// stop ends the wait for a call with the result r. If an earlier run may have another result of the call, the call gets r only
+// when no run has one: see [Call].Stopped.
+func (s *State) stop(c *Call, r Result) {
+	if s.asksEarlier(c.Key) {
+		c.Stopped, c.Look = &r, true
+		return
+	}
+	c.Result = &r
+	if child := s.child(c.Child); child != nil && r.Interrupted {
+		child.Interrupted = true
 	}
 }
 
@@ -323,7 +340,7 @@ func (s *State) answerCalls() {
 		}
 		if c.unanswered(c.Result) && !s.repaired(c.Key) {
 			c.Failed = c.Failed || !c.Result.Interrupted
-			c.Result = nil
+			c.Result, c.Stopped, c.Look = nil, nil, false
 			s.Interrupted = append(s.Interrupted, c)
 		}
 	}

@@ -153,7 +153,7 @@ func (s *State) AcceptsDecision(d Decision) error {
 	switch {
 	case d.Result != nil && s.awaitsLate(d.Key):
 		return nil
-	case i < 0 || s.Calls[i].Result != nil:
+	case i < 0 || s.Calls[i].Result != nil || s.Calls[i].Stopped != nil:
 		return ErrNoCall
 	case d.Result != nil && !s.Calls[i].external():
 		return ErrNotExternal
@@ -163,11 +163,11 @@ func (s *State) AcceptsDecision(d Decision) error {
 	return nil
 }
 
-// HasResult reports whether the call with the given key has its result. If the result is in a message that was summarised, HasResult
+// HasResult reports whether the call with the given key has its result, or gets one without a decision: see [Call].Stopped. If the result is in a message that was summarised, HasResult
 // returns false.
 func (s *State) HasResult(key Key) bool {
 	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == key }); i >= 0 {
-		return s.Calls[i].Result != nil
+		return s.Calls[i].Result != nil || s.Calls[i].Stopped != nil
 	}
 	return slices.ContainsFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == key })
 }
@@ -175,7 +175,11 @@ func (s *State) HasResult(key Key) bool {
 // maxDecisions is the largest number of decisions in a state. A further decision removes the oldest one. A decision
 // stays in the state after it was applied, because Temporal may deliver the decision again. A decision may also come
 // before its call: after a reset, Temporal delivers all earlier decisions at once, and a search finds those of other runs.
-const maxDecisions = 1000
+const (
+	maxDecisions = 1000
+	// maxUnused is the largest number of decisions in a state none of which was applied. A further decision removes the oldest one.
+	maxUnused = 10_000
+)
 
 // applyEarlier applies a decision that came before its call. `result` says which kind it looks for: a result, or an approval or a
 // denial.
@@ -236,28 +240,67 @@ func (s *State) decided(e Decided) bool {
 	if slices.ContainsFunc(s.Decisions, e.Decision.decides) {
 		return false
 	}
-	if len(s.Decisions) >= maxDecisions {
-		s.Decisions = slices.Delete(s.Decisions, 0, 1)
-	}
+	s.makeRoom()
 	e.Decision.Used, e.Decision.Time = false, cmp.Or(e.Decision.Time, e.Time)
 	s.Decisions = append(s.Decisions, e.Decision)
 	if e.Decision.Message != "" {
 		s.rememberID(e.Decision.Message)
 	}
-	if s.Definition == nil {
-		return true // the definition is being read again, and the new one may change the call's tool
+	if s.Definition == nil || s.unsearched() {
+		return true // the new definition may change the call's tool, and the search may find a decision of another run
 	}
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Decision.Key && c.waitsFor(e.Decision) })
+	if i >= 0 && s.Calls[i].Look {
+		return true // callRecalled applies the decision, unless another run knows the result of the call
+	}
 	if i < 0 {
 		s.giveLate(len(s.Decisions)-1, e.Time)
 		return true
 	}
 	s.decide(&s.Calls[i], s.use(len(s.Decisions)-1), e.Time)
-	if !s.waitsOutside() && s.Held == nil {
-		s.Turn.Began = e.Time // the time in which the agent waited does not count
-	}
+	s.restartTurn(e.Time)
 	s.advanceTranscript(e.Time)
 	return true
+}
+
+// restartTurn lets the time limit of the turn begin again, because the time in which the agent waited for somebody outside does not
+// count.
+func (s *State) restartTurn(now int64) {
+	if !s.waitsOutside() && s.Held == nil {
+		s.Turn.Began = now
+	}
+}
+
+// makeRoom removes the oldest decision if there are too many. The agent may still need decisions that were not applied, because
+// their calls do not exist yet.
+func (s *State) makeRoom() {
+	if len(s.Decisions) < maxDecisions {
+		return
+	}
+	i := slices.IndexFunc(s.Decisions, func(d Decision) bool { return d.Used })
+	if i >= 0 || len(s.Decisions) >= maxUnused {
+		s.Decisions = slices.Delete(s.Decisions, max(i, 0), max(i, 0)+1)
+	}
+}
+
+// Unsettled reports whether the agent has received the decision, and other runs are still to be asked about its call. Another run may have
+// an earlier decision or the result of the call, which then holds.
+func (s *State) Unsettled(d Decision) bool {
+	return s.unsearched() || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Key == d.Key && c.Look && c.Result == nil })
+}
+
+// Keeps reports whether the agent has kept the decision. If not, an earlier decision of another run, or what became of the call there, has
+// replaced it.
+func (s *State) Keeps(d Decision) bool {
+	return slices.ContainsFunc(s.Decisions, func(own Decision) bool {
+		if !own.decides(d) {
+			return false
+		}
+		if d.Result != nil {
+			return own.Result.Hash == d.Result.hash() || own.Result.hash() == d.Result.hash()
+		}
+		return own.Approve == d.Approve && own.Reason == d.Reason && own.By == d.By && own.From == d.From
+	})
 }
 
 // awaitsLate reports whether an external call in the transcript was interrupted, so that its real result from outside may still come.
@@ -268,7 +311,7 @@ func (s *State) awaitsLate(key Key) bool {
 // giveLate applies the decision with the given index if it is the result of an external call that was interrupted: see [LateResult].
 func (s *State) giveLate(i int, now int64) {
 	d := s.Decisions[i]
-	if d.Result == nil || !s.awaitsLate(d.Key) {
+	if d.Result == nil || d.Used || !s.awaitsLate(d.Key) {
 		return
 	}
 	r := Result{Content: clip.Middle(d.Result.Content, s.Definition.Limits.resultBytes()), IsError: d.Result.IsError, Time: now}
@@ -279,7 +322,10 @@ func (s *State) giveLate(i int, now int64) {
 
 // waitsFor reports whether the call waits for a decision of the same kind as d.
 func (c *Call) waitsFor(d Decision) bool {
-	if d.Result != nil {
+	switch {
+	case c.Stopped != nil:
+		return false
+	case d.Result != nil:
 		return c.external()
 	}
 	return c.Result == nil && c.Approval == Asked

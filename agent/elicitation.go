@@ -37,7 +37,7 @@ func (s *State) elicit(c *Call, e Elicitation, now int64) {
 		return
 	}
 	e.Answer, c.Elicitation, c.Until, c.Notified = nil, &e, 0, ""
-	s.applyEarlier(c, true, now)
+	s.settle(c, now)
 }
 
 // answerElicitation gives the call the answer of a person. The call runs again, under a new key.

@@ -58,7 +58,11 @@ func TestInterruptAtEveryPoint(t *testing.T) {
 		l.apply(agent.Interrupt{By: "ann"}.Stopped(l.now))
 		l.begin()
 		switch step := l.s.Next().(type) {
-		case agent.CallModel, agent.RunTools, agent.Compact:
+		case agent.RunTools:
+			if runs := step.Running(agent.CallsAtOnce, func(agent.Call) bool { return false }); len(runs) > 0 {
+				l.law.brokenf("after the interrupt, these calls run: %#v", runs)
+			}
+		case agent.CallModel, agent.Compact:
 			l.law.brokenf("after the interrupt, the next step is %#v", step)
 		}
 		if l.s.AcceptsInterrupt() == nil && l.s.Held == nil {

@@ -45,11 +45,10 @@ func (s *State) stopChildren(why string, now int64) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		child := s.child(c.Child)
-		if c.Result != nil || child == nil {
+		if c.Result != nil || c.Stopped != nil || child == nil {
 			continue
 		}
-		result := ChildFailed(child.Agent, why, now)
-		c.Result = &result
+		s.stop(c, ChildFailed(child.Agent, why, now))
 		child.Stop = !child.Done
 	}
 }

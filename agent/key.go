@@ -20,8 +20,10 @@ import (
 // writes into transcripts, and of the driver. An agent keeps its key version until its end. Version 2 has two texts
 // that differ from version 1. From version 3 on, the driver starts no timer in a turn without sub-agents, and receives all results
 // in one coroutine. From version 4 on, the driver records a marker when calls begin to wait for somebody outside,
-// and an external call that has no result says that its outcome is unknown.
-const KeyVersion = 4
+// and an external call that has no result says that its outcome is unknown. From version 5 on, nothing begins after a
+// reset before other runs were searched, and a call waits only if no other run knows what became of it: see [FindMessages] and
+// [Call].Look.
+const KeyVersion = 5
 
 // Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it
 // needs: a model call, a tool call or a sub-agent. Every run of the agent computes the same key for the same effect.

@@ -86,10 +86,13 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 			w.decided(e.Decision)
 		}
 	case agent.MessagesFound:
-		for _, d := range e.Decisions {
-			if _, said := w.words[w.places[d.Key]]; changed && !said {
+		for _, d := range s.Decisions { // a decision of another run replaces one of this run that was not applied
+			if changed {
 				w.decided(d)
 			}
+		}
+		for _, key := range s.Revoked {
+			w.permitted[key] = false
 		}
 	case agent.PermissionRevoked:
 		if changed { // an agent that has ended keeps its permissions
@@ -207,7 +210,13 @@ func (w *law) asksPeople(s *agent.State) {
 	if s.Definition == nil {
 		return // a decision that comes while the definition is read again is applied when the definition is there
 	}
+	if s.Reset != s.Searched {
+		return // another run may have a decision on each call, so nothing is applied, and nothing begins
+	}
 	for _, c := range s.Pending() {
+		if c.Look || c.Stopped != nil {
+			continue // other runs are asked first
+		}
 		word, said := w.words[place{c.Model, c.Position}]
 		needed := c.Name == "pay" || c.Name == "lawyer" || c.Name == "wire"
 		if c.External != (c.Approval != agent.Asked && (c.Name == "deploy" || c.Name == "wire" || c.Name == agent.AskUser)) {
@@ -215,6 +224,8 @@ func (w *law) asksPeople(s *agent.State) {
 		}
 		switch {
 		case needed && !said && c.Decider != nil && c.Decider.Remembered:
+		case needed && said && c.Decider != nil && c.Decider.Remembered && word.Key != "" && !word.Used:
+			w.brokenf("call %s runs by a permission, and there is a decision on it", c.Key)
 		case needed && said == (c.Approval == agent.Asked), needed && said && !word.Approve:
 			w.brokenf("call %s is %q; the word on it is %+v", c.Key, c.Approval, word)
 		case word.Arguments != "" && c.Arguments != word.Arguments:
@@ -387,7 +398,7 @@ func (w *law) same(s, again *agent.State) {
 // or has ended. If the agent can be forked after half of its messages or after all of them, every call in the fork has
 // a result. The fork repeats no request, and its time limit begins with the fork.
 func (w *law) rests(s *agent.State) {
-	if len(s.Calls) > 0 {
+	if len(s.Calls) > 0 && (s.Outcome == nil || s.Outcome.Status != agent.Cancelled) { // a resume goes on with the calls of a cancelled agent
 		w.brokenf("the agent rests with open calls")
 	}
 	if s.Outcome == nil && s.Held == nil && len(s.Inbox) > 0 {

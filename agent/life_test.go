@@ -50,7 +50,7 @@ func newLife(seed uint64) *life {
 			ModelCalls: pick(l.r, 0, 0, 2, 4), Tokens: pick(l.r, 0, 0, 0, 200), Time: pick(l.r, 0, time.Minute), Depth: pick(l.r, 0, 1, 1, 1),
 		},
 	}
-	in := agent.Start{Incarnation: "l", Agent: "x", Mode: pick(l.r, agent.Task, agent.Chat, agent.Chat)}
+	in := agent.Start{KeyVersion: agent.KeyVersion, Incarnation: "l", Agent: "x", Mode: pick(l.r, agent.Task, agent.Chat, agent.Chat)}
 	if l.r.IntN(2) == 0 {
 		in.Message = &agent.InboxMessage{ID: "first", Text: "begin"}
 	}
@@ -100,7 +100,7 @@ func (l *life) begin() {
 	step := l.s.Next()
 	if find, ok := step.(agent.FindMessages); ok {
 		fly(find.Key, l.searched)
-		step = find.Then
+		return
 	}
 	switch step := step.(type) {
 	case agent.Load:
@@ -112,10 +112,13 @@ func (l *life) begin() {
 	case agent.CallModel:
 		l.apply(agent.ModelAsked{Key: step.Key})
 		fly(step.Key, func() agent.Event { return l.replied(step.Key) })
-	case agent.RunTools: // calls may run during a search
+	case agent.RunTools:
 		for _, c := range step.Calls {
+			if c.Look {
+				fly(agent.RecallKey(c.Key), func() agent.Event { return l.recalled(c) })
+			}
 			switch {
-			case c.Waits():
+			case c.Waits(), c.Stopped != nil:
 			case c.Child != "":
 				fly(c.Child, func() agent.Event { return l.childEnded(c.Child) })
 			default:
@@ -199,7 +202,7 @@ func (l *life) goOn() {
 	case agent.Compact:
 		l.compact(step)
 	case agent.RunTools:
-		if slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.Waits() }) {
+		if slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.WaitsFor() != "" }) {
 			l.decide()
 			return
 		}
@@ -336,7 +339,7 @@ func (l *life) write() {
 }
 
 func (l *life) decide() {
-	asked := slices.DeleteFunc(l.s.Pending(), func(c agent.Call) bool { return !c.Waits() })
+	asked := slices.DeleteFunc(l.s.Pending(), func(c agent.Call) bool { return c.WaitsFor() == "" })
 	if len(asked) > 0 {
 		l.say(pick(l.r, asked...))
 	}
@@ -356,7 +359,7 @@ func (l *life) say(c agent.Call) {
 	d := l.decision(c)
 	open := slices.ContainsFunc(l.s.Pending(), func(o agent.Call) bool { return o.Key == c.Key })
 	changed := l.apply(agent.Decided{Decision: d, Time: l.now})
-	if d.Result != nil && open && l.s.Definition != nil && changed != tells(l.s, d.Result.Content) {
+	if d.Result != nil && open && l.s.Definition != nil && l.s.Reset == l.s.Searched && changed != tells(l.s, d.Result.Content) {
 		l.law.brokenf("the result of call %s is lost", c.Key)
 	}
 }
@@ -366,7 +369,7 @@ func (l *life) sayLate(c agent.Call) {
 	given := agent.GivenResult{Content: "given late to " + string(c.Key)}
 	d := agent.Decision{Key: c.Key, Result: &given}
 	accepted := l.s.AcceptsDecision(d) == nil
-	if l.apply(agent.Decided{Decision: d, Time: l.now}) && accepted && l.s.Definition != nil && !tells(l.s, given.Content) {
+	if l.apply(agent.Decided{Decision: d, Time: l.now}) && accepted && l.s.Definition != nil && l.s.Reset == l.s.Searched && !tells(l.s, given.Content) {
 		l.law.brokenf("the late result of call %s is lost", c.Key)
 	}
 }
@@ -472,6 +475,18 @@ func (l *life) searched() agent.Event {
 		}
 	}
 	return found
+}
+
+// recalled returns what other runs know of a call: nothing, that somebody has approved it, or its result.
+func (l *life) recalled(c agent.Call) agent.Event {
+	e := agent.CallRecalled{Key: c.Key, Time: l.now}
+	switch l.r.IntN(3) {
+	case 0:
+		e.Recalled.Decider = &agent.Decider{By: "ann", Remembered: true}
+	case 1:
+		e.Recalled.Result = &agent.Result{Content: "told of " + string(c.Key)}
+	}
+	return e
 }
 
 // again delivers an earlier event a second time.

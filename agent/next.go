@@ -21,7 +21,8 @@ type (
 	}
 
 	// RunTools asks for the results of the calls that have none, in the model's order. The driver starts the calls
-	// that [RunTools.Running] returns, except those in flight. Then it waits for an event.
+	// that [RunTools.Running] returns, except those in flight. It asks other runs about the calls with the field
+	// [Call].Look, and applies [CallRecalled]. Then it waits for an event.
 	RunTools struct{ Calls []Call }
 
 	// Compact asks the model for a summary of the beginning of the transcript. If Key is empty, no summary can make
@@ -46,11 +47,11 @@ type (
 
 	// FindMessages searches other runs of the agent for messages and decisions that this run did not get. After a
 	// reset, Temporal delivers again those of the run that was reset. Temporal does not deliver those that were sent to
-	// other runs, such as a run that an earlier reset or a resume began.
+	// other runs, such as a run that an earlier reset or a resume began. Nothing begins during the search, because a
+	// person may have denied it in another run.
 	FindMessages struct {
 		Key Key
-		// Then is the step that follows if the search finds nothing. If it is a [RunTools], its calls may run during the
-		// search.
+		// Then is the step that follows if the search finds nothing. What it asks for and is in flight already goes on.
 		Then Step
 	}
 
@@ -78,13 +79,13 @@ func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))
 	for i, c := range r.Calls {
-		if runs[i] = !c.Waits() && started(c); runs[i] {
+		if runs[i] = !c.Waits() && c.Stopped == nil && started(c); runs[i] {
 			free--
 		}
 	}
 	running := make([]Call, 0, min(limit, len(r.Calls)))
 	for i, c := range r.Calls {
-		if !runs[i] && !c.Waits() && free > 0 {
+		if !runs[i] && !c.Waits() && c.Stopped == nil && free > 0 {
 			free--
 			runs[i] = true
 		}
@@ -108,7 +109,7 @@ func Wants(step Step, key Key) bool {
 	case FindMessages:
 		return step.Key == key || Wants(step.Then, key)
 	case RunTools:
-		return slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Key == key })
+		return slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Key == key && c.Stopped == nil })
 	}
 	return false
 }
@@ -169,16 +170,52 @@ func noRoom(now int64) Event {
 //     Finish (task, or closing)
 //
 // There is one exception. A run that began by a reset must search other runs for messages and decisions. Before this
-// search, rule 4 and both lines of rule 6 give [FindMessages] instead, and so does rule 1 if a call waits for somebody
-// outside. For rule 2, see [Held]. An agent is closing if [State].Closing is set.
+// search, all rules but rule 0 give [FindMessages] instead. For rule 2, see [Held]. An agent is closing if
+// [State].Closing is set.
 func (s *State) Next() Step {
+	step := s.next()
+	if !s.searchesBefore(step) {
+		return step
+	}
+	// The key contains no run ID. If a further reset copies the step into the history of a new run, the new run has to
+	// compute the same key.
+	return FindMessages{Key: s.key(KindMessages, s.Searches), Then: step}
+}
+
+// searchesFirst is the first key version of agents that begin nothing after a reset before the search of other runs: see
+// [KeyVersion]. An older agent searches only before it takes a message, rests, or waits for somebody outside.
+const searchesFirst = 5
+
+// unsearched reports whether the run began by a reset and has not searched other runs yet, so that another run may have a
+// decision on each call.
+func (s *State) unsearched() bool { return s.Reset != s.Searched && s.KeyVersion >= searchesFirst }
+
+// searchesBefore reports whether a search of other runs has to come before the given step.
+func (s *State) searchesBefore(step Step) bool {
+	switch {
+	case s.Reset == s.Searched, s.Outcome != nil, s.Definition == nil:
+		return false
+	case s.KeyVersion >= searchesFirst:
+		return true
+	case len(s.Calls) > 0:
+		return s.waitsOutside()
+	case s.Held != nil:
+		return false
+	}
+	switch step.(type) {
+	case TakeMessage, Wait, Finish:
+		return true
+	}
+	return false
+}
+
+// next returns the next step of an agent that need not search other runs.
+func (s *State) next() Step {
 	switch {
 	case s.Outcome != nil:
 		return Finish{*s.Outcome}
 	case s.Definition == nil:
 		return Load{Key: s.definitionKey(s.Agent, s.Reloads), Agent: s.Agent}
-	case s.waitsOutside():
-		return s.search(RunTools{Calls: s.openCalls()})
 	case len(s.Calls) > 0:
 		return RunTools{Calls: s.openCalls()}
 	case s.reloads():
@@ -196,33 +233,16 @@ func (s *State) Next() Step {
 		call = CallModel{Key: s.modelKey(), Count: s.SentCount()}
 	}
 	if i := s.steers(); i >= 0 && (call.Key == "" || call.Key != s.Asked) {
-		return s.take(s.Inbox[i])
+		return TakeMessage{ID: s.Inbox[i].ID}
 	}
 	if call.Key != "" {
 		return call
 	}
 	if len(s.Inbox) > 0 {
-		return s.take(s.nextTurn())
+		return TakeMessage{ID: s.nextTurn().ID}
 	}
-	var rest Step = Finish{Outcome{Status: Completed, Answer: s.Answer(), FinishReason: s.FinishReason(), Stopped: s.Turn.Stopped}}
 	if !s.Closing && (s.Mode == Chat || s.Count() == 0 || len(s.inBackground()) > 0) {
-		rest = Wait{}
+		return Wait{}
 	}
-	return s.search(rest)
-}
-
-// take returns the step that moves the message m into the transcript. If a search of other runs has to come first,
-// take returns the step for the search: see [State.search].
-func (s *State) take(m InboxMessage) Step { return s.search(TakeMessage{ID: m.ID}) }
-
-// search returns a [FindMessages] step if a search of other runs has to come before the given step. Otherwise, it
-// returns the given step. A run that began by a reset has to search, because another run may have received a message
-// that was sent earlier than those in the inbox, or a decision on a call that waits.
-func (s *State) search(then Step) Step {
-	if s.Reset == s.Searched {
-		return then
-	}
-	// The key contains no run ID. If a further reset copies the step into the history of a new run, the new run has to
-	// compute the same key.
-	return FindMessages{Key: s.key(KindMessages, s.Searches), Then: then}
+	return Finish{Outcome{Status: Completed, Answer: s.Answer(), FinishReason: s.FinishReason(), Stopped: s.Turn.Stopped}}
 }

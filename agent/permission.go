@@ -23,6 +23,9 @@ type Permission struct {
 	Key Key `json:"key"`
 	// Tool is the name of the tool or of the sub-agent.
 	Tool string `json:"tool"`
+	// Reply is the key of the model call whose reply asked for the call on which the person decided. The permission is for calls of
+	// later replies only. The other calls of this reply waited when the person decided, and need decisions of their own.
+	Reply Key `json:"reply,omitempty"`
 	// Arguments are the permitted arguments, in canonical JSON. Empty means all arguments.
 	Arguments string `json:"arguments,omitempty"`
 	// By, From and Time are those of the [Decision].
@@ -41,6 +44,9 @@ func (s *State) remember(c *Call, d Decision) {
 		return
 	}
 	p := Permission{Key: c.Key, Tool: c.Name, By: d.By, From: d.From, Time: d.Time}
+	if s.KeyVersion >= searchesFirst {
+		p.Reply = c.Model
+	}
 	if d.Remember == RememberCall {
 		p.Arguments = canonical(c.Arguments)
 	}
@@ -53,7 +59,7 @@ func (s *State) remember(c *Call, d Decision) {
 // permits returns the permission that lets the call run. The second result is false if there is none.
 func (s *State) permits(c *Call) (Permission, bool) {
 	i := slices.IndexFunc(s.Permissions, func(p Permission) bool {
-		return p.Tool == c.Name && (p.Arguments == "" || p.Arguments == canonical(c.Arguments))
+		return p.Tool == c.Name && p.Reply != c.Model && (p.Arguments == "" || p.Arguments == canonical(c.Arguments))
 	})
 	if i < 0 {
 		return Permission{}, false

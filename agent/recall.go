@@ -27,6 +27,8 @@ type Recalled struct {
 	// After is the number of messages that the earlier run had at its end. It is set if the call had a result, but
 	// the sub-agent's answer could still come: see [Child].After.
 	After int `json:"after,omitempty"`
+	// Decider says who had decided on the call; nil if nobody had. A call that was approved may have run.
+	Decider *Decider `json:"decider,omitempty"`
 }
 
 // RecalledResult is a late result that an earlier run got for a call: see [LateResult].
@@ -44,10 +46,15 @@ type RecalledResult struct {
 // The result is for a later run that makes the same call: see [Recalled]. RecallCall reads only the fields Key, Name,
 // CallID and Child of the call.
 //
-// RecallCall leaves out the result that a call got because its turn was stopped, by the time limit or by a person.
-// The later run is not stopped at that moment. Therefore the call in the later run can wait for the real result. If
-// the earlier run got the real result after the stop, [Recalled].Result contains it.
+// RecallCall leaves out the result that a call got because its turn was stopped, by the time limit or by a person, unless the
+// model was asked again afterwards. Otherwise, the call in the later run can wait for the real result, because the later run is
+// not stopped at that moment. If the earlier run got the real result after the stop, [Recalled].Result contains it.
+//
+// For a call without a sub-agent, such as a call that waits for an approval, see [State.recallTold].
 func (s *State) RecallCall(call Call) Recalled {
+	if call.Child == "" {
+		return s.recallTold(call.Key)
+	}
 	var r Recalled
 	child := s.child(call.Child)
 	if child != nil {
@@ -76,6 +83,9 @@ func (s *State) RecallCall(call Call) Recalled {
 			r.Late = s.answerElsewhere(child)
 		}
 	case !stoppedText(content):
+		r.Result = &result
+	case s.heardOf(call.Key):
+		result.Interrupted, result.IsError = true, true
 		r.Result = &result
 	case len(r.Late) > 0:
 		r.Result, r.Late = &r.Late[0].Result, r.Late[1:]
@@ -154,7 +164,109 @@ func (s *State) insertLateResult(m InboxMessage) {
 	s.Inbox = slices.Insert(s.Inbox, i, m)
 }
 
+// recallTold returns who decided on the call with the given key, and the result that the model was told. The result of a call that was
+// stopped counts only if the model was asked again afterwards. Otherwise, a later run may still wait for the call.
+func (s *State) recallTold(call Key) Recalled {
+	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call }); i >= 0 {
+		c := s.Calls[i]
+		switch {
+		case c.Result != nil && !stopText(c.Result.Content):
+			return Recalled{Result: c.Result, Decider: c.Decider, Started: true}
+		case c.Waits():
+			return Recalled{}
+		}
+		return Recalled{Decider: c.Decider, Started: true}
+	}
+	i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
+	if i < 0 {
+		return Recalled{}
+	}
+	m := s.Messages[i]
+	r := Recalled{Decider: m.Decider, Started: true}
+	if s.heard(i) || !stopText(m.Content) {
+		r.Result = &Result{Content: m.Content, Interrupted: stoppedText(m.Content)}
+		r.Result.IsError = r.Result.Interrupted
+	}
+	return r
+}
+
+// heardOf reports whether the model was asked again after the result of the call with the given key.
+func (s *State) heardOf(call Key) bool {
+	i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
+	return i >= 0 && s.heard(i)
+}
+
+// heard reports whether the model was asked again after the message with the given index.
+func (s *State) heard(i int) bool {
+	return slices.ContainsFunc(s.Messages[i:], func(m Message) bool { return m.Role == llm.Assistant && !m.Notice })
+}
+
+// recalledWait applies what another run knows about a call to which the agent gives nothing else before: see [Call].Look. It
+// returns false if the call needs no such knowledge.
+func (s *State) recalledWait(e CallRecalled) bool {
+	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Look && c.Result == nil })
+	if i < 0 {
+		return false
+	}
+	c, r := &s.Calls[i], e.Recalled
+	if c.Stopped == nil && c.Approval == Asked && r.Decider != nil && !r.Decider.Denied {
+		// The call has begun there. It begins here, too, and recalls its result.
+		s.decide(c, Decision{Approve: true, By: r.Decider.By, From: r.Decider.From, Time: r.Decider.Time}, e.Time)
+		c.Decider.Remembered = r.Decider.Remembered
+	}
+	c.Look = false
+	if r.Result != nil && c.Result == nil && c.Child == "" && (c.Waits() || c.Stopped != nil) {
+		result := *r.Result
+		if result.Time = e.Time; c.Edited {
+			result.Content = strings.TrimPrefix(result.Content, textEdited(c.Arguments, ""))
+		}
+		c.Result, c.Decider = &result, cmp.Or(c.Decider, r.Decider)
+		s.Usage.Recalled++
+	}
+	if c.Result == nil && c.Stopped != nil {
+		c.Result = c.Stopped
+		if child := s.child(c.Child); child != nil && c.Result.Interrupted {
+			child.Interrupted = true
+		}
+	}
+	c.Stopped = nil
+	s.supersede(e.Key, c)
+	if c.Waits() {
+		s.applyEarlier(c, c.Approval != Asked, e.Time)
+	}
+	s.advanceTranscript(e.Time)
+	return true
+}
+
+// supersede replaces the decisions on the call with the given key that were not applied, if another run has settled the call. They came too
+// late. The replacements say what holds.
+func (s *State) supersede(key Key, c *Call) {
+	for i := range s.Decisions {
+		d := &s.Decisions[i]
+		if d.Key != key || d.Used || c.waitsFor(*d) {
+			continue
+		}
+		holds := Decision{Key: key, Approve: d.Result == nil && c.Approval == Approved, Used: true}
+		if c.Decider != nil {
+			holds.By, holds.From, holds.Time = c.Decider.By, c.Decider.From, c.Decider.Time
+		}
+		if d.Result != nil {
+			if c.Result == nil {
+				continue // the call has not begun to wait for its result yet
+			}
+			holds.Result = &GivenResult{Hash: GivenResult{Content: c.Result.Content, IsError: c.Result.IsError}.hash()}
+		}
+		*d = holds
+	}
+}
+
 func (s *State) callRecalled(e CallRecalled) bool {
+	known := s.recalledChild(e)
+	return s.recalledWait(e) || known
+}
+
+// recalledChild applies what another run knows about the sub-agent of a call.
+func (s *State) recalledChild(e CallRecalled) bool {
 	r := e.Recalled
 	open := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child != "" && c.Result == nil })
 	told := slices.IndexFunc(s.Interrupted, func(c Call) bool { return c.Key == e.Key && c.Child != "" })

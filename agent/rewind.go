@@ -7,6 +7,9 @@ import "slices"
 // the driver reads no histories. For a new effect, the histories need not exist any more.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
+// asksEarlier reports whether earlier runs have to be asked about the call with the given key before the call is given up.
+func (s *State) asksEarlier(key Key) bool { return s.MayRecall(key) && s.KeyVersion >= searchesFirst }
+
 // rewound records that this run began by a reset of an earlier run. It returns false if this reset was recorded
 // before. The earlier run may have received the messages in the inbox, too. Therefore rewound clears the field Fresh
 // in all of them, and may set Brought: see [InboxMessage]. The earlier run may also have carried out the effects (see
@@ -20,6 +23,11 @@ func (s *State) rewound(e Rewound) bool {
 	// done, other runs may have messages that are older than some in the inbox, so the search determines the order.
 	searched := s.Reset == s.Searched
 	s.Reset, s.Recall = e.Run, true
+	if s.KeyVersion >= searchesFirst {
+		// The earlier run may have stopped the model call that is in flight, and have put a message into the request. A message that
+		// came during the call, and was to wait for its reply, still waits: see InboxMessage.After.
+		s.Asked = ""
+	}
 	for i := range s.Inbox {
 		s.Inbox[i].Fresh = false
 		s.Inbox[i].Brought = s.Inbox[i].Brought || searched
@@ -66,7 +74,22 @@ func (s *State) messagesFound(e MessagesFound) bool {
 		s.permissionRevoked(PermissionRevoked{Key: key})
 	}
 	for _, d := range e.Decisions {
+		if s.KeyVersion >= searchesFirst {
+			// Somebody may have decided in this run before its search has ended. The decision of the other run was earlier.
+			s.Decisions = slices.DeleteFunc(s.Decisions, func(own Decision) bool { return !own.Used && own.decides(d) })
+		}
 		s.decided(Decided{Decision: d, Time: e.Time})
+	}
+	if s.KeyVersion >= searchesFirst && s.Definition != nil {
+		waited := s.waitsOutside()
+		s.settleAll(e.Time)
+		for i := range s.Decisions {
+			s.giveLate(i, e.Time)
+		}
+		if waited {
+			s.restartTurn(e.Time)
+		}
+		s.advanceTranscript(e.Time)
 	}
 	return true
 }
@@ -82,7 +105,7 @@ func (s *State) reopen() {
 			s.Reopened = append(s.Reopened, c.Child)
 		}
 	}
-	switch step := s.Next().(type) {
+	switch step := s.next().(type) {
 	case Load:
 		s.Reopened = append(s.Reopened, step.Key)
 	case CallModel:

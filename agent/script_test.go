@@ -125,6 +125,16 @@ func (s *script) apply(t *testing.T, line string) {
 			found.Decisions = []agent.Decision{s.decision(rest)}
 		}
 		e = found
+	case "recalled": // recalled KEY [approved | RESULT]: other runs were asked about the call
+		recalled := agent.CallRecalled{Key: s.key(arg), Time: s.now}
+		switch text {
+		case "":
+		case "approved":
+			recalled.Recalled.Decider = &agent.Decider{Remembered: true}
+		default:
+			recalled.Recalled.Result = &agent.Result{Content: text, IsError: true}
+		}
+		e = recalled
 	case "asked": // asked model: the model call is in flight
 		e = agent.ModelAsked{Key: s.key(arg)}
 	case "revoke":
@@ -271,6 +281,9 @@ func (s *script) step(step agent.Step) string {
 			}
 			if e := c.Elicitation; e != nil && e.Answer != nil {
 				line += fmt.Sprintf(", %s, answered %q", e.State, e.Answer.Content)
+			}
+			if c.Look {
+				line += ", other runs are asked"
 			}
 			if c.Until != 0 {
 				line += fmt.Sprintf(", waits %d s", (c.Until-s.now)/1000)

@@ -179,6 +179,8 @@ type Turn struct {
 	Began int64 `json:"began,omitempty"`
 	// Stopped names the limit that ended the turn: "model_calls", "tokens", "cost" or "time". Otherwise, it is empty.
 	Stopped string `json:"stopped,omitempty"`
+	// TimeUp reports whether the turn has reached its time limit, and ends when all its calls have a result.
+	TimeUp bool `json:"time_up,omitempty"`
 	// Corrections counts the answers in this turn that did not fit the output schema.
 	Corrections int `json:"corrections,omitempty"`
 	// PartialText reports whether a message of the turn asks for partial text: see [InboxMessage].PartialText.

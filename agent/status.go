@@ -62,7 +62,7 @@ func (s *State) statusAt(step Step) Status {
 		}
 		return Waiting
 	case RunTools:
-		if !slices.ContainsFunc(step.Calls, func(c Call) bool { return !c.Waits() }) {
+		if !slices.ContainsFunc(step.Calls, func(c Call) bool { return !c.Waits() || c.Look }) {
 			return Waiting
 		}
 	}
@@ -109,17 +109,18 @@ func (s *State) waitsForAt(step Step) WaitsFor {
 // none. Other calls may run meanwhile.
 func (s *State) CallWaitsFor() WaitsFor {
 	for _, c := range s.Calls {
-		if c.Waits() {
+		if c.WaitsFor() != "" {
 			return c.WaitsFor()
 		}
 	}
 	return ""
 }
 
-// WaitsFor returns what a call that waits for somebody outside waits for. It returns "" for any other call.
+// WaitsFor returns what a call that waits for somebody outside waits for. It returns "" for any other call, and for a call
+// about which other runs are still to be asked: see [Call].Look.
 func (c *Call) WaitsFor() WaitsFor {
 	switch {
-	case !c.Waits():
+	case !c.Waits(), c.Look:
 		return ""
 	case c.Approval == Asked:
 		return WaitsForApproval

@@ -75,6 +75,12 @@ func stoppedText(content string) bool {
 		strings.HasSuffix(content, strings.TrimPrefix(textStopped(""), "interrupted: "))
 }
 
+// stopText reports whether the content of a result says that the agent stopped waiting for the call. [textStopped] and [textNotRun] make such
+// texts.
+func stopText(content string) bool {
+	return stoppedText(content) || strings.HasPrefix(content, textNotRun(""))
+}
+
 func textDenied(reason string) string {
 	if reason == "" {
 		return "denied: a person refused this call"

@@ -35,20 +35,11 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		if s.Definition.lacksToolOf(*c) {
-			result := toolRemoved(*c, e.MayHaveRun, s.Messages[len(s.Messages)-1].Time)
-			c.Result = &result
+			s.stop(c, toolRemoved(*c, e.MayHaveRun, s.Messages[len(s.Messages)-1].Time))
 		}
-		if c.external() {
-			s.applyEarlier(c, true, s.Messages[len(s.Messages)-1].Time)
-		}
-		if c.Result == nil && c.Approval == Asked {
-			tool, _ := s.Definition.Tool(c.Name)
-			limit := c.Until
-			s.ask(c, tool, s.Messages[len(s.Messages)-1].Time) // the decision may have come while there was no definition
-			if c.Waits() {
-				c.Until = limit
-			}
-		}
+	}
+	if len(s.Calls) > 0 {
+		s.settleAll(s.Messages[len(s.Messages)-1].Time) // the decision may have come while there was no definition
 	}
 	s.answerCalls()
 	return true
@@ -88,12 +79,12 @@ func (s *State) modelAsked(e ModelAsked) bool {
 
 // asked reports whether the next step is the model call with the given key.
 func (s *State) asked(key Key) bool {
-	step, ok := s.Next().(CallModel)
+	step, ok := s.next().(CallModel)
 	return ok && step.Key == key
 }
 
 func (s *State) modelReplied(e ModelReplied) bool {
-	if step, ok := s.Next().(Compact); ok && step.Key == e.Key && e.Key != "" {
+	if step, ok := s.next().(Compact); ok && step.Key == e.Key && e.Key != "" {
 		s.summarised(step, e)
 		return true
 	}
@@ -165,7 +156,7 @@ func (s *State) countEmpty(e EmptyReplies) {
 }
 
 func (s *State) modelFailed(e ModelFailed) bool {
-	compacting, compacts := s.Next().(Compact)
+	compacting, compacts := s.next().(Compact)
 	compacts = compacts && compacting.Key == e.Key && e.Key != ""
 	if !compacts && !s.asked(e.Key) {
 		return false
@@ -203,9 +194,16 @@ func (s *State) timeReached(e TimeReached) bool {
 	if e.Turn != s.Turn.Number || !s.TurnRuns() || s.Definition == nil {
 		return false
 	}
+	if s.Turn.TimeUp {
+		return false
+	}
 	why := textTime(s.KeyVersion, s.Definition.Limits.Time)
 	s.interruptAll(why, e.Time)
 	s.answerCalls()
+	if s.hasOpenCall() {
+		s.Turn.TimeUp = true // the turn ends when other runs were asked about the calls
+		return true
+	}
 	s.stopTurn("time", why, e.Time)
 	return true
 }
@@ -225,8 +223,12 @@ func (s *State) timeRestarted(e TimeRestarted) bool {
 }
 
 func (s *State) cancelRequested(e CancelRequested) bool {
-	s.interruptAll(textCancelled, e.Time)
-	s.answerCalls()
+	if s.KeyVersion < searchesFirst {
+		s.interruptAll(textCancelled, e.Time)
+		s.answerCalls()
+	}
+	// The calls stay open, and a resume goes on with them. If the model were told that they were cancelled, a later run that is reset to a
+	// task before the cancel would tell it something else, and do again what followed.
 	s.Outcome = &Outcome{Status: Cancelled, Answer: s.Answer(), FinishReason: s.FinishReason(), Message: textCancelled}
 	return true
 }
@@ -240,7 +242,7 @@ func (s *State) resumed(e Resumed) bool {
 	}
 	s.ResumedFrom = e.RunID
 	s.Outcome, s.Held, s.Closing, s.Asked = nil, nil, false, ""
-	s.Turn.Began = e.Time
+	s.Turn.Began, s.Turn.TimeUp = e.Time, false
 	for i := range s.Calls {
 		if s.Calls[i].Child != "" {
 			s.Calls[i].Began = 0 // the time in which the agent did not run does not count
@@ -305,7 +307,7 @@ func (s *State) resumeLost(e ResumeLost) bool {
 // results into the transcript. If a limit forbids the next model call, advanceTranscript ends the turn.
 func (s *State) advanceTranscript(now int64) {
 	s.answerCalls()
-	switch s.Next().(type) {
+	switch s.next().(type) {
 	case CallModel, Compact:
 	default:
 		return
@@ -326,6 +328,8 @@ func (s *State) limit() (name, why string) {
 		return "tokens", textTokens(bounds.Tokens)
 	case bounds.Cost > 0 && spent.Cost >= bounds.Cost:
 		return "cost", textCost(bounds.Cost)
+	case s.Turn.TimeUp:
+		return "time", textTime(s.KeyVersion, limits.Time)
 	}
 	return "", ""
 }

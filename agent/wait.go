@@ -25,17 +25,45 @@ func (s *State) waitsOutside() bool {
 	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Waits() })
 }
 
-// ask makes the call wait for a person's decision. After a reset, the state may already have the decision. In that case, ask applies
-// the decision at once. Otherwise, a person may have permitted such calls before: see [Permission].
+// ask makes the call wait for a person's decision, unless it is known already: see [State.settle].
 func (s *State) ask(c *Call, tool Tool, now int64) {
 	c.Approval, c.Until = Asked, until(now, tool.ApprovalMS)
-	s.applyEarlier(c, false, now)
-	if c.Result != nil || c.Approval != Asked {
+	s.settle(c, now)
+}
+
+// settle applies what the state knows about a call that begins to wait for somebody outside, or has begun. The order matters:
+//
+//  1. A decision on the call, or its result from outside. After a reset, Temporal delivers it before the call exists.
+//  2. A permission for such calls: see [Permission].
+//  3. What another run knows of the call: see [Call].Look. So a call that has run, or whose wait has ended, is not asked about
+//     again, even if its permission was revoked since.
+//
+// Before the search of other runs, settle does nothing, because the search may bring a denial or a revocation.
+func (s *State) settle(c *Call, now int64) {
+	if s.unsearched() || c.Stopped != nil {
 		return
 	}
-	if p, ok := s.permits(c); ok {
-		s.decide(c, Decision{Approve: true, By: p.By, From: p.From, Time: p.Time}, now)
-		c.Decider.Remembered = true
+	if c.Approval == Asked {
+		s.applyEarlier(c, false, now)
+		if p, ok := s.permits(c); ok && c.Result == nil && c.Approval == Asked {
+			s.decide(c, Decision{Approve: true, By: p.By, From: p.From, Time: p.Time}, now)
+			c.Decider.Remembered = true
+		}
+	}
+	if c.external() {
+		s.applyEarlier(c, true, now)
+	}
+	if c.Waits() && s.Recall && s.KeyVersion >= searchesFirst {
+		c.Look = true
+	}
+}
+
+// settleAll settles all calls that wait for somebody outside.
+func (s *State) settleAll(now int64) {
+	for i := range s.Calls {
+		if s.Calls[i].Waits() {
+			s.settle(&s.Calls[i], now)
+		}
 	}
 }
 
@@ -48,7 +76,7 @@ func (s *State) hand(c *Call, tool Tool, now int64) {
 			return
 		}
 	}
-	s.applyEarlier(c, true, now)
+	s.settle(c, now)
 }
 
 // until returns the end of a wait of `ms` milliseconds that begins now; 0 if ms is 0, which means that the wait has no limit.
@@ -60,11 +88,14 @@ func until(now, ms int64) int64 {
 }
 
 // WaitDeadline returns the earliest time at which the wait for somebody outside reaches its limit, in Unix milliseconds. It returns
-// 0 if no call waits, or if no such wait has a limit.
+// 0 if no call waits, or if no such wait has a limit. A wait about which other runs are still to be asked has none yet.
 func (s *State) WaitDeadline() int64 {
 	first := int64(0)
+	if s.unsearched() {
+		return 0
+	}
 	for _, c := range s.Calls {
-		if c.Waits() && c.Until != 0 && (first == 0 || c.Until < first) {
+		if c.Waits() && !c.Look && c.Until != 0 && (first == 0 || c.Until < first) {
 			first = c.Until
 		}
 	}
@@ -76,7 +107,7 @@ func (s *State) waitEnded(e WaitEnded) bool {
 	changed := false
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if !c.Waits() || c.Until == 0 || c.Until > e.Time || s.Definition == nil {
+		if !c.Waits() || c.Look || s.unsearched() || c.Until == 0 || c.Until > e.Time || s.Definition == nil {
 			continue
 		}
 		tool, _ := s.Definition.Tool(c.Name)
@@ -88,9 +119,7 @@ func (s *State) waitEnded(e WaitEnded) bool {
 		changed = true
 	}
 	if changed {
-		if !s.waitsOutside() && s.Held == nil {
-			s.Turn.Began = e.Time
-		}
+		s.restartTurn(e.Time)
 		s.advanceTranscript(e.Time)
 	}
 	return changed

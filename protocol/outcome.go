@@ -46,6 +46,8 @@ type ToolResult struct {
 	Lost bool `json:"lost,omitempty"`
 	// Recalled says that the result comes from the history of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`
+	// Told is what an earlier run told the model, although the call had no result there. It is nil for all other results.
+	Told *agent.Result `json:"told,omitempty"`
 }
 
 // OmitDefaults makes a model reply smaller for the history. It returns a copy of the reply without the values that can be
@@ -144,6 +146,10 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 		return agent.ToolFinished{Key: key, Result: agent.ToolLost(now)}
 	case errors.As(err, &timeout), err == nil && r.Lost:
 		return agent.ToolFinished{Key: key, Result: agent.ToolLost(now)}
+	case err == nil && r.Told != nil:
+		told := *r.Told
+		told.Time = now
+		return agent.ToolFinished{Key: key, Recalled: true, Result: told}
 	case err != nil:
 		_, message := cause(err)
 		return agent.ToolFinished{Key: key, Result: agent.ToolFailed(name, message, now)}

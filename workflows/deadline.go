@@ -51,6 +51,10 @@ func (d *driver) endTurnInTime() {
 // immediately. The time limits start anew in the first workflow task that the reset did not copy. If a run is reset that was
 // itself created by a reset, the copied tasks contain an earlier new start, and the replay repeats it.
 func (d *driver) restartTime() {
+	if d.rewindsLate() {
+		d.rewind()
+		return
+	}
 	if !d.reset || d.timeRestarted || !d.activitiesEndTurns() || !d.since("time limits begin again") {
 		return
 	}

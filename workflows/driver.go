@@ -42,8 +42,13 @@ type driver struct {
 	indexed                  [2]string
 	// runSuffix is the end of this run's ID: see [protocol.RunSuffix].
 	runSuffix string
-	// reset says that this run began by a reset of an earlier run.
-	reset bool
+	// reset says that this run began by a reset of an earlier run. rewound says that the state knows: see [driver.rewind]. rewoundAt is
+	// the length of the history at the task in which the state last learnt of a reset.
+	reset, rewound bool
+	rewoundAt      int
+	// author is the end of the ID of the run that executed the current task first. It differs from runSuffix in the tasks that a reset
+	// has copied.
+	author string
 	// timeRestarted says that the time limits have begun again after the reset: see [driver.restartTime]. restarted is the time, in
 	// Unix milliseconds. It is 0 if they have not begun again.
 	timeRestarted bool
@@ -100,7 +105,7 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	checkVersion(in.KeyVersion)
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	d := &driver{
-		start: in, options: o, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset,
+		start: in, options: o, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset, author: protocol.RunSuffix(info.OriginalRunID),
 		recalledBy: map[agent.Key]string{}, late: map[agent.Key]bool{}, stopped: map[agent.Key]bool{}, asides: map[agent.Key]workflow.Future{}, ends: workflow.GetSignalChannel(root, protocol.ChildEndSignal),
 		marksLeft: -1,
 	}
@@ -122,14 +127,13 @@ func checkVersion(version int) {
 	}
 }
 
-// begin gives the driver the state with which the run begins, and records the size of the history. If the run began by a
-// reset, begin also applies the event [agent.Rewound], because the state must know of the reset.
+// begin gives the driver the state with which the run begins, and records the size of the history.
 func (d *driver) begin(s *agent.State) {
 	checkVersion(s.KeyVersion)
 	d.state = s
 	info := workflow.GetInfo(d.root)
 	d.begunEvents, d.begunBytes = info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()
-	if d.reset {
+	if d.reset && !d.rewindsLate() {
 		d.apply(agent.Rewound{Run: d.runSuffix})
 	}
 }
@@ -148,6 +152,7 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 		if ctx.Err() != nil && d.state.Outcome == nil && d.cancelsFirst() {
 			d.apply(agent.CancelRequested{Time: d.now()})
 		}
+		d.rewind()
 		d.receiveChildEnds()
 		d.endTurnInTime()
 		d.endWaitsInTime()
@@ -182,7 +187,7 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 		d.carryOut(step)
 		d.cancelUnwanted(step)
 		d.showDetails()
-		if !searchesDecisions(step) {
+		if !d.looks(step) {
 			d.notify()
 			d.markWaits()
 			d.index()
@@ -245,15 +250,17 @@ func (d *driver) cancelsFirst() bool {
 	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
 }
 
-// searchesDecisions reports whether the step searches other runs while a call waits for somebody outside. The search may find the
-// decision on this call, so nobody is told yet that the call waits.
-func searchesDecisions(step agent.Step) bool {
-	find, ok := step.(agent.FindMessages)
-	if !ok {
-		return false
+// looks reports whether the agent asks other runs what has become of its calls. Their answer may be a decision or a result, so nobody
+// is told yet that a call waits.
+func (d *driver) looks(step agent.Step) bool {
+	switch step := step.(type) {
+	case agent.FindMessages:
+		_, calls := step.Then.(agent.RunTools)
+		return calls || d.rewindsLate()
+	case agent.RunTools:
+		return slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.Look })
 	}
-	_, waits := find.Then.(agent.RunTools)
-	return waits
+	return false
 }
 
 // looksBack reports whether the driver carries out a step that searches other runs for messages and decisions. The answer matters in a run
@@ -261,7 +268,7 @@ func searchesDecisions(step agent.Step) bool {
 // only if the other run made the search in the same task. A workflow version (workflow.GetVersion) in the history records the
 // search. The name of the version contains the key of the search.
 func (d *driver) looksBack(search agent.FindMessages) bool {
-	return d.inFlight(search.Key) || d.since(string(search.Key))
+	return d.rewindsLate() || d.inFlight(search.Key) || d.since(string(search.Key))
 }
 
 // own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task from
@@ -285,6 +292,7 @@ func (d *driver) since(point string) bool {
 // apply applies an event to the state. It reports whether the event changed the state. If so, the loop runs again. For a nil
 // event, apply does nothing and returns false.
 func (d *driver) apply(e agent.Event) (changed bool) {
+	d.rewind()
 	changed = e != nil && d.state.Apply(e)
 	if changed {
 		d.version++
@@ -315,7 +323,7 @@ func (d *driver) carryOut(step agent.Step) {
 		d.startActivity(step.Key, func(ctx workflow.Context, f *effect) { d.compact(ctx, f, step) })
 	case agent.FindMessages:
 		d.startEffect(step.Key, func(ctx workflow.Context) { d.findMessages(ctx, step) })
-		if tools, ok := step.Then.(agent.RunTools); ok {
+		if tools, ok := step.Then.(agent.RunTools); ok && !d.rewindsLate() {
 			d.runTools(tools)
 		}
 	case agent.RunTools:
@@ -325,6 +333,11 @@ func (d *driver) carryOut(step agent.Step) {
 
 // runTools starts the calls of the step that are to run now.
 func (d *driver) runTools(step agent.RunTools) {
+	for _, call := range step.Calls {
+		if call.Look && !d.inFlight(agent.RecallKey(call.Key)) {
+			workflow.Go(d.root, func(ctx workflow.Context) { d.recall(ctx, call) })
+		}
+	}
 	for _, call := range step.Running(d.callsAtOnce(step), d.started) {
 		switch {
 		case call.Child == "":

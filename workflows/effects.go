@@ -101,7 +101,7 @@ func (d *driver) askModel(ctx workflow.Context, f *effect, label string, key age
 		err := f.result.Get(ctx, &result)
 		e := protocol.ModelEvent(key, result, err, d.now())
 		if replied, ok := e.(agent.ModelReplied); ok {
-			replied.New = result.NewIn != "" && result.NewIn == d.runSuffix
+			replied.New = result.NewIn != "" && d.sentHere(result.NewIn)
 			e = replied
 		}
 		d.applyEnd(turn, e, err)
@@ -135,7 +135,7 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 			break
 		}
 	}
-	if found.Run == d.runSuffix {
+	if d.sentHere(found.Run) {
 		found.Run = d.state.Reset // the reset may have begun an earlier run, which this run continues
 	}
 	found.Time = d.now()

@@ -32,7 +32,9 @@ func (d *driver) listen(ctx workflow.Context) error {
 		{protocol.PartialTextUpdate, "lets the model calls and tool calls report their text while it grows", func(ctx workflow.Context, duration int64) error {
 			return d.take(ctx, agent.PartialTextAsked{Until: d.now() + duration, Time: d.now()})
 		}, nil},
-		{protocol.DecideUpdate, "a decision on a call, or the result of an external call", d.decided, func(decision agent.Decision) error { return refusal(d.acceptsDecision(decision)) }},
+		{protocol.DecideUpdate, "a decision on a call, or the result of an external call", d.decided, func(decision agent.Decision) error {
+			return refusal(d.acceptsDecision(decision, d.state != nil && d.unsearched()))
+		}},
 		{protocol.RevokeUpdate, "removes a permission", func(ctx workflow.Context, key agent.Key) error {
 			return d.take(ctx, agent.PermissionRevoked{Key: key})
 		}, nil},
@@ -101,7 +103,7 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 		if d.state.Outcome != nil { // the validator could not check this while there was no state
 			return false, refusal(agent.ErrEnded)
 		}
-		m.Message.Fresh = m.Message.Run == d.runSuffix
+		m.Message.Fresh = d.sentHere(m.Message.Run)
 		m.Time = d.now()
 		e = m
 	}
@@ -115,23 +117,41 @@ func (d *driver) decided(ctx workflow.Context, decision agent.Decision) error {
 		return err
 	}
 	decision.Time = 0 // the sender does not set it
-	if err := d.acceptsDecision(decision); err != nil {
+	d.rewind()
+	if err := d.acceptsDecision(decision, d.state.Reset != d.state.Searched); err != nil {
 		return refusal(err)
 	}
 	if !d.apply(agent.Decided{Decision: decision, Time: d.now()}) {
 		return refusal(agent.ErrDecided) // after a reset, acceptsDecision does not check this
 	}
+	if !d.rewindsLate() || !d.state.Unsettled(decision) {
+		return nil
+	}
+	// The state has the decision. The sender waits until it is known whether the decision holds.
+	free, _ := workflow.NewDisconnectedContext(ctx)
+	if err := workflow.Await(free, func() bool { return d.state.Outcome != nil || !d.state.Unsettled(decision) }); err != nil {
+		return err
+	}
+	if !d.state.Keeps(decision) {
+		return refusal(agent.ErrDecided)
+	}
 	return nil
 }
 
 // acceptsDecision checks whether the agent accepts a person's decision. If not, the returned error says why. After a reset
-// Temporal delivers earlier decisions again, before their calls exist. So until the agent has searched the other runs, it accepts every
-// valid decision on a call that has no result. While the driver has no state, it accepts every valid decision.
-func (d *driver) acceptsDecision(decision agent.Decision) error {
-	if d.state == nil || d.state.Reset != d.state.Searched && !d.state.HasResult(decision.Key) {
+// Temporal delivers earlier decisions again, before their calls exist. So while the agent has not searched the other runs (`unsearched`), it
+// accepts every valid decision on a call that has no result. While the driver has no state, it accepts every valid decision.
+func (d *driver) acceptsDecision(decision agent.Decision, unsearched bool) error {
+	if d.state == nil || unsearched && !d.state.HasResult(decision.Key) {
 		return decision.Check()
 	}
 	return d.state.AcceptsDecision(decision)
+}
+
+// unsearched reports whether a reset began this run, and the agent has not searched the other runs since. A validator runs before the
+// state learns of the reset: see [driver.rewind]. It never runs in a replay, so it sees no task that the reset copied.
+func (d *driver) unsearched() bool {
+	return d.state.Reset != d.state.Searched || d.reset && !d.rewound && d.rewindsLate()
 }
 
 // accepts checks whether the agent accepts a message. If not, the returned error says why. While the driver has no state, the
@@ -143,7 +163,7 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 	here := m.Run == d.runSuffix
 	// After a reset Temporal delivers all earlier updates again, at once. The agent accepts these messages even if it is
 	// closing, or if the inbox is full.
-	again := !here && d.state.Reset != d.state.Searched
+	again := !here && d.unsearched()
 	err := d.state.Accepts(m)
 	switch {
 	case again && (err == nil || errors.Is(err, agent.ErrClosing)):

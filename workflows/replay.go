@@ -58,5 +58,6 @@ func Replay(h *historypb.History, execution workflow.Execution, dc converter.Dat
 	case d == nil:
 		return nil, nil
 	}
+	d.rewindAtEnd()
 	return d.state, nil
 }

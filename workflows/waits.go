@@ -47,15 +47,35 @@ func (d *driver) markWaits() {
 	if d.marked = waits; len(begun) == 0 || d.marksLeft == 0 {
 		return
 	}
-	d.marksLeft--
-	workflow.SideEffectWithOptions(d.root, workflow.SideEffectOptions{Summary: waitSummary(begun)}, func(workflow.Context) any { return nil })
+	d.mark(waitSummary(begun), "")
 }
 
-// WaitMarker is the name of the markers that say in an agent's history what the agent waits for. It is the name that Temporal's SDK gives
-// to the marker of a side effect. The workflow of an agent has no other side effects.
+// mark records a marker with a summary for the Web UI. It returns the given value, or in a replay the value that the marker has.
+func (d *driver) mark(summary, value string) string {
+	if d.marksLeft == 0 {
+		return value
+	}
+	d.marksLeft--
+	marker := workflow.SideEffectWithOptions(d.root, workflow.SideEffectOptions{Summary: summary}, func(workflow.Context) any {
+		if value == "" {
+			return nil
+		}
+		return value
+	})
+	if value == "" {
+		return ""
+	}
+	if err := marker.Get(&value); err != nil {
+		panic(fmt.Sprintf("the marker %q cannot be read: %v", summary, err))
+	}
+	return value
+}
+
+// WaitMarker is the name of the markers that say in an agent's history what the agent waits for, and which run a reset began. It is the
+// name that Temporal's SDK gives to the marker of a side effect. The workflow of an agent has no other side effects.
 const WaitMarker = "SideEffect"
 
-// waitMarkers returns the number of markers for waits in a history.
+// waitMarkers returns the number of these markers in a history.
 func waitMarkers(h *historypb.History) int {
 	n := 0
 	for _, e := range h.GetEvents() {

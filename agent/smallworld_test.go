@@ -1,0 +1,565 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// A smallWorld is one agent with all its runs, the tools that it calls, and the people who decide. It is an exact model of what
+// Temporal and the driver do with the core, for lives that are small enough to try all of them: see explore_test.go.
+//
+// What it assumes of Temporal, and the tests that hold it against a real server:
+//
+//   - A reset to a task copies what came before the completion of the task. The new run replays the tasks before exactly. Its first
+//     own task begins with the results that had arrived for the task: e2e/recovery TestRunThatWasResetIsResetAtEachOfItsTasks.
+//   - The updates that the run had accepted from this task on are delivered again, together, in the first own task. Those of other runs
+//     are not: e2e/calls TestDecisionsHoldInEveryRun.
+//   - An activity that was scheduled before and has no result is dispatched again, and its worker first searches the earlier runs:
+//     e2e/recovery TestResetWhileAToolRuns.
+type smallWorld struct {
+	*smallKind
+	runs  []*smallRun
+	now   *smallRun // the newest run
+	left  smallBounds
+	facts smallFacts
+	story *smallStep
+}
+
+// smallKind says which lives are tried.
+type smallKind struct {
+	name    string
+	version int        // the key version of the agent
+	replies [][]string // the tools that each reply of the model calls
+	bounds  smallBounds
+}
+
+// smallBounds limits how often each thing happens in one life.
+type smallBounds struct{ Decide, Remember, Revoke, Timeout, Interrupt, Cancel, Resume, Reset, Stale int }
+
+// smallFacts is what really happened, whatever the runs know of it.
+type smallFacts struct {
+	Words   []smallWord
+	Begun   []agent.Key // calls whose tools have run, oldest first
+	Places  []string    // of these calls
+	Results map[agent.Key]string
+	Expired []agent.Key     // calls whose wait has reached its limit
+	Waited  []smallWait     // calls that have waited for an approval
+	Told    map[string]bool // what the model was told of calls that had no result then
+}
+
+// smallWord is what a person has decided. A person who decides after a reset, on a call that another run showed, may be too late:
+// such a word holds only when a run has applied it.
+type smallWord struct {
+	agent.Decision
+	Revokes bool // it revokes the permission with the key
+	Open    bool
+	Begun   int // number of calls that had begun
+}
+
+type smallWait struct {
+	Key   agent.Key
+	Tool  string
+	Reply int // number of the reply, from 0
+}
+
+type smallStep struct {
+	text   string
+	before *smallStep
+}
+
+type smallRun struct {
+	id     string
+	base   *smallRun // the run that a reset has copied
+	source *smallRun // the run whose state a resume has read
+	tasks  []smallTask
+	state  *agent.State
+	// flights are the activities that have no result yet. begun are all that were scheduled, also in tasks that a reset has copied.
+	flights map[agent.Key]smallFlight
+	begun   map[agent.Key]bool
+	sent    []agent.Event // the updates that their senders sent to this run
+	found   []agent.Event // the updates that a search has found
+	closed  bool
+	hash    uint64
+}
+
+type smallFlight struct {
+	call  agent.Call
+	lost  bool // another run has begun the call
+	look  bool
+	reset string // agent.State.Reset when the activity was scheduled
+}
+
+// smallTask is a workflow task: what it brings, and what the run was before it.
+type smallTask struct {
+	event   agent.Event // nil for the first task of a run
+	update  bool        // a reset delivers the event again
+	line    string      // of a script
+	state   []byte
+	flights map[agent.Key]smallFlight
+	begun   map[agent.Key]bool
+	found   int
+}
+
+const smallTime = 1000
+
+func newSmallWorld(kind *smallKind) *smallWorld {
+	w := &smallWorld{smallKind: kind, left: kind.bounds, facts: smallFacts{Results: map[agent.Key]string{}, Told: map[string]bool{}}}
+	w.open(&smallRun{id: "A", state: w.birth()})
+	w.task(smallTask{})
+	return w
+}
+
+func (w *smallWorld) birth() *agent.State {
+	return agent.New("a", agent.Start{
+		KeyVersion: w.version, Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"},
+	}, smallTime)
+}
+
+// definition returns the definition of the agent. Calls of pay and wire need an approval, and must not run twice.
+func (w *smallWorld) definition() agent.Definition {
+	limit := int64(0)
+	if w.bounds.Timeout > 0 {
+		limit = 60_000
+	}
+	return agent.Definition{
+		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}},
+		Tools: []agent.Tool{{Name: "pay", Approval: true, ApprovalMS: limit}, {Name: "count"}, {Name: agent.AskUser, Effect: agent.EffectExternal}},
+	}
+}
+
+// clone returns a world that shares the closed runs with w.
+func (w *smallWorld) clone() *smallWorld {
+	c := *w
+	c.runs = slices.Clone(w.runs)
+	run := *w.now
+	run.state = clone(w.now.state)
+	run.tasks, run.sent, run.found = slices.Clip(run.tasks), slices.Clip(run.sent), slices.Clip(run.found)
+	run.flights, run.begun = maps.Clone(run.flights), maps.Clone(run.begun)
+	c.now = &run
+	c.runs[len(c.runs)-1] = c.now
+	c.facts.Words = slices.Clone(w.facts.Words)
+	c.facts.Results, c.facts.Told = maps.Clone(w.facts.Results), maps.Clone(w.facts.Told)
+	c.facts.Begun, c.facts.Places = slices.Clip(w.facts.Begun), slices.Clip(w.facts.Places)
+	c.facts.Expired, c.facts.Waited = slices.Clip(w.facts.Expired), slices.Clip(w.facts.Waited)
+	return &c
+}
+
+// open makes run the newest one.
+func (w *smallWorld) open(run *smallRun) {
+	if run.flights == nil {
+		run.flights, run.begun = map[agent.Key]smallFlight{}, map[agent.Key]bool{}
+	}
+	w.now = run
+	w.runs = append(w.runs, run)
+}
+
+// task carries out one task of the newest run: it applies the event and does what the agent then asks for.
+func (w *smallWorld) task(t smallTask) {
+	w.record(t)
+	w.deliver(t.event, t.update)
+	w.drive()
+}
+
+// record adds a task to the newest run.
+func (w *smallWorld) record(t smallTask) {
+	run := w.now
+	text, err := json.Marshal(run.state)
+	if err != nil {
+		panic(err)
+	}
+	t.state, t.flights, t.begun, t.found = text, maps.Clone(run.flights), maps.Clone(run.begun), len(run.found)
+	run.tasks = append(run.tasks, t)
+	h := fnv.New64a()
+	fmt.Fprint(h, run.hash, t.line)
+	h.Write(text)
+	run.hash = h.Sum64()
+}
+
+// deliver applies an event that comes from outside. Like the driver, it refuses a decision that the agent does not accept.
+func (w *smallWorld) deliver(e agent.Event, fresh bool) (accepted bool) {
+	s := w.now.state
+	switch e := e.(type) {
+	case nil:
+		return false
+	case agent.Decided:
+		unsearched := s.Reset != s.Searched && !s.HasResult(e.Decision.Key)
+		if !unsearched && s.AcceptsDecision(e.Decision) != nil {
+			return false
+		}
+	case agent.MessagesFound:
+		for _, d := range e.Decisions {
+			w.now.found = append(w.now.found, agent.Decided{Decision: d, Time: smallTime})
+		}
+		for _, m := range e.Messages {
+			w.now.found = append(w.now.found, agent.MessageReceived{Message: m, Time: smallTime})
+		}
+		for _, key := range e.Revoked {
+			w.now.found = append(w.now.found, agent.PermissionRevoked{Key: key})
+		}
+	}
+	if changed := s.Apply(e); !changed {
+		return false
+	}
+	if fresh {
+		w.now.sent = append(w.now.sent, e)
+	}
+	return true
+}
+
+// drive does what the driver does in a task.
+func (w *smallWorld) drive() {
+	s := w.now.state
+	for {
+		s.Advance(smallTime)
+		step := s.Next()
+		find, searches := step.(agent.FindMessages)
+		if searches {
+			w.schedule(find.Key, smallFlight{})
+			if step = find.Then; w.version >= 5 {
+				return
+			}
+		}
+		switch step := step.(type) {
+		case agent.Load:
+			s.Apply(agent.DefinitionLoaded{Key: step.Key, Definition: w.definition(), MayHaveRun: true})
+			continue
+		case agent.CallModel:
+			if searches {
+				return
+			}
+			s.Apply(agent.ModelAsked{Key: step.Key})
+			w.schedule(step.Key, smallFlight{})
+		case agent.RunTools:
+			for _, c := range step.Calls {
+				if c.Look {
+					w.schedule(agent.RecallKey(c.Key), smallFlight{call: c, look: true})
+				}
+			}
+			for _, c := range step.Running(agent.CallsAtOnce, func(c agent.Call) bool { _, flies := w.now.flights[c.Key]; return flies }) {
+				w.run(c)
+			}
+		case agent.Finish:
+			w.now.closed = true
+			clear(w.now.flights)
+			return
+		}
+		for key := range w.now.flights { // as driver.cancelUnwanted
+			if kind := key.Kind(); (kind == agent.KindModel || kind == agent.KindTool) && !agent.Wants(s.Next(), key) && !agent.Wants(step, key) {
+				delete(w.now.flights, key)
+			}
+		}
+		return
+	}
+}
+
+// schedule starts an activity, unless it is in flight.
+func (w *smallWorld) schedule(key agent.Key, f smallFlight) bool {
+	if _, flies := w.now.flights[key]; flies {
+		return false
+	}
+	f.reset = w.now.state.Reset
+	w.now.flights[key] = f
+	w.now.begun[key] = true
+	return true
+}
+
+// run starts a tool call. The tool itself runs only if no run has begun the call, as far as the activity can know.
+func (w *smallWorld) run(c agent.Call) {
+	elsewhere := slices.ContainsFunc(w.runs, func(r *smallRun) bool { return r.begun[c.Key] })
+	f := smallFlight{call: c, lost: elsewhere && w.now.state.MayRecall(c.Key)}
+	if !w.schedule(c.Key, f) || f.lost {
+		return
+	}
+	place := fmt.Sprint(w.replyOf(c), ".", c.Position)
+	w.check(c, place)
+	w.facts.Begun, w.facts.Places = append(w.facts.Begun, c.Key), append(w.facts.Places, place)
+}
+
+// replyOf returns the number of the reply that asks for an open call, from 0.
+func (w *smallWorld) replyOf(agent.Call) int { return w.repliesSoFar() - 1 }
+
+func (w *smallWorld) repliesSoFar() int {
+	n := 0
+	for _, m := range w.now.state.Messages {
+		if m.Role == llm.Assistant {
+			n++
+		}
+	}
+	return n
+}
+
+// end returns the result of an activity.
+func (w *smallWorld) end(key agent.Key) (e agent.Event, line string) {
+	f := w.now.flights[key]
+	switch {
+	case f.look:
+		return w.lookedUp(f.call)
+	case key.Kind() == agent.KindMessages:
+		return w.search()
+	case key.Kind() == agent.KindModel:
+		reply := agent.ModelReplied{Key: key, Time: smallTime}
+		known := slices.ContainsFunc(w.runs, func(r *smallRun) bool { return r != w.now && r.replied(key) })
+		reply.Recalled, reply.New = known, !known && w.now.state.MayRecall(key) && f.reset == w.now.state.Reset
+		n := w.repliesSoFar()
+		if n >= len(w.replies) {
+			reply.Reply.Message.Content = "done"
+			return reply, "say " + string(key) + " done"
+		}
+		for i, name := range w.replies[n] {
+			arguments := "{}"
+			if name == agent.AskUser {
+				arguments = `{"question":"which?"}`
+			}
+			reply.Reply.Message.ToolCalls = append(reply.Reply.Message.ToolCalls, llm.ToolCall{ID: fmt.Sprint("c", n, i), Name: name, Arguments: arguments})
+		}
+		calls, err := json.Marshal(reply.Reply.Message.ToolCalls)
+		if err != nil {
+			panic(err)
+		}
+		return reply, "call " + string(key) + " " + string(calls)
+	}
+	if result, known := w.facts.Results[key]; known {
+		return agent.ToolFinished{Key: key, Recalled: true, Result: agent.Result{Content: result, Time: smallTime}}, "tool " + string(key) + " " + result
+	}
+	for _, run := range slices.Backward(w.runs) {
+		if told := run.state.RecallCall(agent.Call{Key: key}).Result; f.lost && run != w.now && told != nil {
+			return agent.ToolFinished{Key: key, Recalled: true, Result: *told}, "tool " + string(key) + " " + told.Content
+		}
+	}
+	if f.lost {
+		return agent.ToolFinished{Key: key, Result: agent.ToolLost(smallTime)}, "lost " + string(key)
+	}
+	w.facts.Results[key] = "result of " + string(key)[:9]
+	return agent.ToolFinished{Key: key, Result: agent.Result{Content: w.facts.Results[key], Time: smallTime}}, "tool " + string(key) + " " + w.facts.Results[key]
+}
+
+func (r *smallRun) replied(key agent.Key) bool {
+	return slices.ContainsFunc(r.tasks, func(t smallTask) bool {
+		e, ok := t.event.(agent.ModelReplied)
+		return ok && e.Key == key
+	})
+}
+
+// search returns what activities.FindMessages finds.
+func (w *smallWorld) search() (agent.Event, string) {
+	bases, past := map[*smallRun]bool{}, map[*smallRun]bool{}
+	for run := w.now; run != nil; run = run.source {
+		past[run] = true
+		for base := run.base; base != nil; base = base.base {
+			bases[base] = true
+		}
+	}
+	found := agent.MessagesFound{Run: w.now.state.Reset, Time: smallTime}
+	var all []agent.Event
+	for run := range slices.Values(w.runs) {
+		if bases[run] && !past[run] {
+			all = append(all, run.found...)
+		}
+	}
+	for run := range slices.Values(w.runs) {
+		if !bases[run] && !past[run] {
+			all = append(append(all, run.found...), run.sent...)
+		}
+	}
+	line := "found"
+	for _, e := range all {
+		switch e := e.(type) {
+		case agent.Decided:
+			same := func(d agent.Decision) bool {
+				return d.Key == e.Decision.Key && (d.Result == nil) == (e.Decision.Result == nil)
+			}
+			if !slices.ContainsFunc(found.Decisions, same) {
+				found.Decisions = append(found.Decisions, e.Decision)
+				line += " " + wordLine(e.Decision)
+			}
+		case agent.PermissionRevoked:
+			found.Revoked = append(found.Revoked, e.Key)
+			line += " revoke " + string(e.Key)
+		case agent.MessageReceived:
+			if !slices.ContainsFunc(found.Messages, func(m agent.InboxMessage) bool { return m.ID == e.Message.ID }) {
+				found.Messages = append(found.Messages, e.Message)
+				line += " message " + e.Message.ID
+			}
+		}
+	}
+	return found, line
+}
+
+// lookedUp returns what activities.RecallCall finds about a call.
+func (w *smallWorld) lookedUp(c agent.Call) (agent.Event, string) {
+	var all agent.Recalled
+	for _, run := range slices.Backward(w.runs) {
+		if run == w.now {
+			continue
+		}
+		r := run.state.RecallCall(c)
+		if r.Decider == nil {
+			r.Decider = all.Decider
+		}
+		if all = r; r.Result != nil {
+			break
+		}
+	}
+	return agent.CallRecalled{Key: c.Key, Recalled: all, Time: smallTime}, fmt.Sprintf("recalled %s %v %v", c.Key, all.Result != nil, all.Decider != nil)
+}
+
+// reset begins a new run with the tasks of another one before the given one. In its first own task, the updates that are delivered again
+// may come before the results that had arrived.
+func (w *smallWorld) reset(of *smallRun, task int, updatesFirst bool) {
+	w.now.closed = true
+	clear(w.now.flights)
+	t := of.tasks[task]
+	run := &smallRun{
+		id: string(rune('A' + len(w.runs))), base: of, source: of.source, tasks: slices.Clip(of.tasks[:task]), found: slices.Clip(of.found[:t.found]),
+		flights: maps.Clone(t.flights), begun: maps.Clone(t.begun), hash: of.hash + uint64(task),
+	}
+	for key, f := range run.flights {
+		f.lost = true // its worker finds that another run scheduled it
+		run.flights[key] = f
+	}
+	w.open(run)
+	rewound := agent.Rewound{Run: run.id}
+	if w.version >= 5 {
+		run.state = new(agent.State)
+		if err := json.Unmarshal(t.state, run.state); err != nil {
+			panic(err)
+		}
+	} else {
+		run.state = w.replay(of, task, rewound)
+	}
+	w.record(smallTask{line: "rewound " + run.id, event: rewound})
+	run.state.Apply(rewound)
+	run.state.Apply(agent.TimeRestarted{Time: smallTime})
+	if !updatesFirst {
+		w.arrived(t)
+	}
+	for _, t := range of.tasks[task:] {
+		if t.update {
+			w.deliver(t.event, false)
+			run.tasks = append(run.tasks, smallTask{line: t.line, event: t.event, update: true}) // no task of its own
+		}
+	}
+	if updatesFirst {
+		w.arrived(t)
+	}
+	w.drive()
+}
+
+// arrived applies the event of the task to which the run was reset, unless a reset delivers it again or takes it back.
+func (w *smallWorld) arrived(t smallTask) {
+	if t.update {
+		return
+	}
+	switch e := t.event.(type) {
+	case agent.Resumed, agent.Rewound, agent.WaitEnded, nil:
+		return
+	case agent.ModelReplied:
+		delete(w.now.flights, e.Key)
+		e.New = false // the run that was reset has searched, and may have what follows
+		w.deliver(e, false)
+		return
+	case agent.ToolFinished:
+		delete(w.now.flights, e.Key)
+	case agent.CallRecalled:
+		delete(w.now.flights, agent.RecallKey(e.Key))
+	case agent.MessagesFound:
+		for key := range w.now.flights {
+			if key.Kind() == agent.KindMessages {
+				delete(w.now.flights, key)
+			}
+		}
+	}
+	w.deliver(t.event, false)
+}
+
+// replay returns the state of a run of an agent before key version 5, whose state knows of the reset from its first task on.
+func (w *smallWorld) replay(of *smallRun, task int, rewound agent.Event) *agent.State {
+	s := w.birth()
+	if of.source != nil {
+		s = new(agent.State)
+		if err := json.Unmarshal(of.tasks[0].state, s); err != nil {
+			panic(err)
+		}
+	}
+	s.Apply(rewound)
+	for _, t := range of.tasks[:task] {
+		if t.event != nil {
+			s.Apply(t.event)
+		}
+		for moved := true; moved; {
+			s.Advance(smallTime)
+			step := s.Next()
+			if find, ok := step.(agent.FindMessages); ok {
+				step = find.Then
+			}
+			switch step := step.(type) {
+			case agent.Load:
+				moved = s.Apply(agent.DefinitionLoaded{Key: step.Key, Definition: w.definition(), MayHaveRun: true})
+			case agent.TakeMessage:
+				moved = s.Apply(agent.MessageTaken{ID: step.ID, Time: smallTime})
+			case agent.CallModel:
+				s.Apply(agent.ModelAsked{Key: step.Key})
+				moved = false
+			default:
+				moved = false
+			}
+		}
+	}
+	return s
+}
+
+// resume begins a new run with the state of the newest one.
+func (w *smallWorld) resume() {
+	before := w.now
+	before.closed = true
+	run := &smallRun{id: string(rune('A' + len(w.runs))), source: before, state: clone(before.state), hash: before.hash}
+	w.open(run)
+	e := agent.Resumed{RunID: before.id, Time: smallTime}
+	run.state.Apply(e)
+	w.record(smallTask{line: "resume " + before.id, event: e})
+	w.drive()
+}
+
+func wordLine(d agent.Decision) string {
+	switch {
+	case d.Result != nil:
+		return fmt.Sprintf("give %s %s", d.Key, d.Result.Content)
+	case d.Remember != "":
+		return fmt.Sprintf("remember %s %s", d.Key, d.Remember)
+	case d.Approve:
+		return fmt.Sprintf("decide %s yes", d.Key)
+	}
+	return fmt.Sprintf("decide %s no", d.Key)
+}
+
+// script returns the tasks of the newest run as the lines of a script of TestScripts, with short names for keys.
+func (w *smallWorld) script() string {
+	names, counts := map[string]string{}, map[string]int{}
+	var lines []string
+	for _, t := range w.now.tasks {
+		if t.line == "" {
+			continue
+		}
+		words := strings.Fields(t.line)
+		for i, word := range words {
+			kind, digits, ok := strings.Cut(word, "-")
+			if !ok || len(digits) != 32 {
+				continue
+			}
+			if names[word] == "" {
+				counts[kind]++
+				names[word] = fmt.Sprint(kind, counts[kind])
+			}
+			words[i] = names[word]
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	return strings.Join(lines, "\n")
+}

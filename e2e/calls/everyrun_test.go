@@ -1,0 +1,202 @@
+package calls_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// payments is a world with an agent whose calls of the tool pay need an approval, and must not run twice.
+type payments struct {
+	*world.World
+	id    string
+	reply map[int]*world.Gate // holds replies of the model, by their number from 0
+	mu    sync.Mutex
+	paid  []string
+}
+
+// newPayments starts an agent. Each reply of its model makes the calls with the given numbers. The replies with the numbers in `held` wait
+// until their gate is open.
+func newPayments(t *testing.T, settings string, replies [][]int, held ...int) *payments {
+	p := &payments{id: strings.ReplaceAll(t.Name(), "/", "-"), reply: map[int]*world.Gate{}}
+	for _, n := range held {
+		p.reply[n] = world.NewGate()
+	}
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, func(_ context.Context, e world.Effect) (string, error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.paid = append(p.paid, e.Arguments)
+		return "paid " + e.Arguments, nil
+	})
+	p.World = world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		n := world.Asked(req)
+		if gate := p.reply[n]; gate != nil {
+			if err := gate.Pass(ctx); err != nil {
+				return llm.Reply{}, err
+			}
+		}
+		if n >= len(replies) {
+			return llmtest.Say("done"), nil
+		}
+		var all []llm.ToolCall
+		for _, number := range replies[n] {
+			all = append(all, llmtest.ToolCall(fmt.Sprint(n, "-", number), "pay", fmt.Sprintf(`{"n":%d}`, number)))
+		}
+		return llmtest.Call(all...), nil
+	}, tools, "    tools: [far.*]\n"+settings)
+	p.Worker()
+	p.Must("run", "--detach", "--chat", "--id", p.id, "pay")
+	return p
+}
+
+const asksForPayments = "    approval: {far.pay: always}\n"
+
+// waits waits until the calls with these numbers, and no others, wait for a decision. It returns their names for the command line.
+func (p *payments) waits(numbers ...int) (calls []string) {
+	var want []string
+	for _, n := range numbers {
+		want = append(want, fmt.Sprintf(`{"n":%d}`, n))
+	}
+	p.Eventually(fmt.Sprint("these calls wait: ", want), func() bool {
+		var got []string
+		calls = nil
+		for _, w := range inboxOf(p.World, p.id) {
+			calls, got = append(calls, w.Call), append(got, w.Arguments)
+		}
+		return slices.Equal(got, want)
+	})
+	return calls
+}
+
+// resume terminates the agent and resumes it. It returns the ID of the run that it terminated.
+func (p *payments) resume() string {
+	run := p.RunID(p.id)
+	p.TerminateAgent(p.id)
+	p.Must("resume", "--detach", p.id)
+	return run
+}
+
+// holds resets each of the runs to each of its tasks, the last one first. After each reset, the agent must reach the transcript `want`, nobody is
+// asked about a call meanwhile, and no tool runs again.
+func (p *payments) holds(want []string, paid []string, runs ...string) {
+	p.T.Helper()
+	for _, run := range runs {
+		for task := p.TaskCount(p.id, run); task > 0; task-- {
+			p.Reset(p.id, run, task)
+			require.Equal(p.T, want, p.Transcript(p.id, len(want)), "reset to task %d", task)
+			require.Empty(p.T, inboxOf(p.World, p.id))
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.Equal(p.T, paid, p.paid)
+}
+
+// What a person decided in any run of an agent holds in every run, whichever run is reset to whichever task.
+func TestDecisionsHoldInEveryRun(t *testing.T) {
+	t.Run("revoked and denied after a resume", func(t *testing.T) {
+		p := newPayments(t, asksForPayments, [][]int{{1}, {2}}, 1)
+		first := p.waits(1)[0]
+		p.Must("approve", p.id, first, "--for-agent")
+		p.reply[1].Wait(t)
+		run := p.resume()
+		p.Must("permissions", p.id, first, "--revoke")
+		close(p.reply[1].Open)
+		p.Must("deny", p.id, p.waits(2)[0], "--reason", "too much")
+		want := p.Transcript(p.id, 6)
+		require.Contains(t, want[4], "too much")
+		p.holds(want, []string{`{"n":1}`}, run, p.RunID(p.id))
+		require.Contains(t, p.Must("permissions", p.id), "no permissions")
+	})
+	t.Run("another call of the reply denied after a resume", func(t *testing.T) {
+		p := newPayments(t, asksForPayments, [][]int{{1, 2}})
+		p.Must("approve", p.id, p.waits(1, 2)[0], "--for-agent")
+		p.waits(2)
+		run := p.resume()
+		p.Must("deny", p.id, p.waits(2)[0])
+		p.holds(p.Transcript(p.id, 5), []string{`{"n":1}`}, run, p.RunID(p.id))
+	})
+	t.Run("a permission is for later replies", func(t *testing.T) {
+		p := newPayments(t, asksForPayments, [][]int{{1, 2}})
+		p.Must("approve", p.id, p.waits(1, 2)[0], "--for-agent")
+		p.waits(2)
+		run := p.RunID(p.id)
+		for task := p.TaskCount(p.id, run); task > 0; task-- {
+			p.Reset(p.id, run, task)
+			p.waits(2)
+		}
+		p.Must("deny", p.id, p.waits(2)[0])
+		p.holds(p.Transcript(p.id, 5), []string{`{"n":1}`}, run)
+	})
+	t.Run("denied by the time limit", func(t *testing.T) {
+		p := newPayments(t, asksForPayments+"    approval_timeout: 4s\n", [][]int{{1, 2}})
+		p.Must("approve", p.id, p.waits(1, 2)[0], "--for-agent")
+		want := p.Transcript(p.id, 5)
+		require.Contains(t, want[3], "nobody decided")
+		p.holds(want, []string{`{"n":1}`}, p.RunID(p.id))
+	})
+	t.Run("revoked when the call had run", func(t *testing.T) {
+		p := newPayments(t, asksForPayments, [][]int{{1}, {2}})
+		first := p.waits(1)[0]
+		p.Must("approve", p.id, first, "--for-agent")
+		want := p.Transcript(p.id, 6)
+		run := p.RunID(p.id)
+		p.Must("permissions", p.id, first, "--revoke")
+		p.holds(want, []string{`{"n":1}`, `{"n":2}`}, run)
+		require.Contains(t, p.Must("permissions", p.id), "no permissions")
+	})
+}
+
+// What has a result is recalled before the model is told anything else: a run that is reset and cancelled at once does not say of a call that
+// its outcome is unknown.
+func TestCancelHidesNoResult(t *testing.T) {
+	p := newPayments(t, "", [][]int{{1}, {2}})
+	want := p.Transcript(p.id, 6)
+	run := p.RunID(p.id)
+	for task := p.TaskCount(p.id, run); task > 0; task-- {
+		again := p.Reset(p.id, run, task)
+		require.NoError(t, p.Temporal.CancelWorkflow(t.Context(), p.id, again))
+		p.Ends(p.id, "cancelled")
+		p.Must("resume", "--detach", p.id)
+		require.Equal(t, want, p.Transcript(p.id, 6), "reset to task %d", task)
+	}
+	require.Equal(t, []string{`{"n":1}`, `{"n":2}`}, p.paid)
+	p.NothingTwice()
+}
+
+// An interrupt after which the model went on holds, too. If a run is reset to a task before it, the model is told the same of the calls that the
+// interrupt had stopped, so it makes no call again.
+func TestInterruptHoldsInEveryRun(t *testing.T) {
+	paying := world.NewGate()
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, func(ctx context.Context, e world.Effect) (string, error) { return "paid", paying.Pass(ctx) })
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		if n := world.Asked(req); n < 2 {
+			return llmtest.Call(llmtest.ToolCall(fmt.Sprint(n), "pay", fmt.Sprintf(`{"n":%d}`, n))), nil
+		}
+		return llmtest.Say("done"), nil
+	}, tools, "    tools: [far.*]\n")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "--id", id, "pay")
+	paying.Wait(t)
+	run := w.RunID(id)
+	w.Must("interrupt", id)
+	w.Must("send", "--detach", id, "pay another one")
+	want := w.Transcript(id, 7)
+	for task := w.TaskCount(id, run); task > 0; task-- {
+		w.Reset(id, run, task)
+		require.Equal(t, want, w.Transcript(id, 7), "reset to task %d", task)
+	}
+	w.NothingTwice()
+}
