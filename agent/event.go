@@ -276,7 +276,7 @@ func (s *State) Apply(e Event) bool {
 
 func (s *State) apply(e Event) bool {
 	switch e.(type) {
-	case Resumed, NotificationsDue, NotificationEnded:
+	case Resumed, Rewound, NotificationsDue, NotificationEnded:
 	default:
 		if s.Outcome != nil {
 			return false

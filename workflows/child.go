@@ -256,6 +256,7 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 // mayAsk reports whether earlier runs of the agent may have a result of the call with the given key: see [agent.Key]. It
 // returns false if the agent was never reset or resumed.
 func (d *driver) mayAsk(call agent.Key) bool {
+	d.rewind()
 	return d.start.BaseRunID != "" && d.state.MayRecall(call)
 }
 
