@@ -28,13 +28,15 @@ test: ## run all tests, with a real Temporal server where they need one
 race: ## run all tests with the race detector
 	$(GO) test -race ./...
 
+.PHONY: fuzz-list
+fuzz-list:
+	@grep -r --include='*_test.go' '^func Fuzz' . | sed -n 's|/[^/]*:func \(Fuzz[A-Za-z0-9_]*\)(.*| \1|p' | sort
+
 .PHONY: fuzz
-fuzz: ## run every fuzz test for FUZZTIME (20s) each
-	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \
-		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
-			echo "$$(dirname "$$file") $$name"; \
-			$(GO) test "$$(dirname "$$file")" -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x || exit 1; \
-		done; \
+fuzz: ## run every fuzz test for FUZZTIME (20s) each; FUZZ="./agent FuzzX" runs one
+	@if [ -n "$(FUZZ)" ]; then echo "$(FUZZ)"; else $(MAKE) --silent fuzz-list; fi | while read -r folder name; do \
+		echo "$$folder $$name"; \
+		$(GO) test "$$folder" -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x || exit 1; \
 	done
 
 .PHONY: trajectories
@@ -45,18 +47,22 @@ trajectories: ## replay every recorded conversation, not only the usual selectio
 endpoint-faults: ## run a hundred agents at an endpoint of which three answers in ten go wrong
 	REAGENT_ENDPOINT_FAULTS=all $(GO) test ./e2e/calls -run TestAgentsFinishAtAnEndpointThatFails -count=1 -timeout 20m -v
 
+FAULTS ?= TestFaultsChangeNothing|TestPairsInOneTask
+
 .PHONY: faults
-faults: ## kill, reset, terminate and roll agents at every point in every scenario; every pair of events in one task
+faults: ## kill, reset, terminate and roll agents at every point in every scenario; every pair of events in one task; FAULTS selects tests
 	$(GO) test -tags faults ./internal/fault -count=1
-	REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run 'TestFaultsChangeNothing|TestPairsInOneTask' -count=1 -timeout 60m -v
+	REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run '$(FAULTS)' -count=1 -timeout 60m -v
+
+faults-encrypted faults-lease: FAULTS = TestFaultsChangeNothing
 
 .PHONY: faults-encrypted
 faults-encrypted: ## the same with payloads that a codec server encrypts
-	REAGENT_E2E_CODEC=1 REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run TestFaultsChangeNothing -count=1 -timeout 60m -v
+	REAGENT_E2E_CODEC=1 REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run '$(FAULTS)' -count=1 -timeout 60m -v
 
 .PHONY: faults-lease
 faults-lease: ## the same with one heartbeat for all calls of a worker (worker --lease)
-	REAGENT_E2E_LEASE=1 REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run TestFaultsChangeNothing -count=1 -timeout 60m -v
+	REAGENT_E2E_LEASE=1 REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run '$(FAULTS)' -count=1 -timeout 60m -v
 
 SOAK ?= 200
 
@@ -70,17 +76,23 @@ CHAOS ?= 100
 chaos: ## disturb everything at random, CHAOS (100) seeds in a row; REAGENT_SEED names the first, REAGENT_CHAOS_WITHOUT=a,b what to leave out
 	REAGENT_CHAOS=$(CHAOS) $(GO) test ./e2e/faults -run 'TestChaos$$' -count=1 -timeout 600m -v
 
+LIVES ?= 100000
+
 .PHONY: properties
-properties: ## try 100,000 lives of an agent against the laws of agent/law_test.go
-	$(GO) test ./agent -run TestWhateverHappens -count=1 -timeout 60m -lives 100000
+properties: ## try LIVES (100,000) lives of an agent against the laws of agent/law_test.go
+	$(GO) test ./agent -run TestWhateverHappens -count=1 -timeout 60m -v -lives $(LIVES)
 
 .PHONY: attacks
 attacks: ## run the tests of hostile input: endpoints, servers, files, neighbours
-	$(GO) test ./... -run '^TestAttack' -count=1
+	$(GO) test ./... -run '^TestAttack' -count=1 -v
 
 .PHONY: mutants
 mutants: ## break the code in the ways of internal/mutants/testdata and demand red tests; MUTANTS=late-* tries only some
 	$(GO) run ./internal/mutants $(MUTANTS)
+
+.PHONY: mutants-list
+mutants-list:
+	@$(GO) run ./internal/mutants -list
 
 .PHONY: quirks
 quirks: ## run every quirk of the catalogue of endpoints, with a table of the outcomes
@@ -92,8 +104,12 @@ histories: ## record histories for the replay test into HISTORIES=folder
 	$(GO) test ./e2e/history -run TestRecordHistories -count=1 -record "$(abspath $(HISTORIES))"
 
 .PHONY: bench
-bench: ## measure what a turn costs, against a workflow written by hand
-	$(GO) run ./bench
+bench: ## measure what a turn costs, against a workflow written by hand; BENCH=turns20,long measures only some
+	$(GO) run ./bench $(if $(BENCH),-only $(BENCH))
+
+.PHONY: gates
+gates: ## run all large gates and write docs/gates.md, or go on where the last call was stopped; GATES=mutants,chaos runs some, GATES=--help
+	@$(GO) run ./internal/gates $(GATES)
 
 .PHONY: lint
 lint: ## run the linters pinned in internal/lint

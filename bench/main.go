@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ func main() {
 	flag.IntVar(&s.resets, "resets", 500, "agents that are reset at once; 0 leaves them out")
 	flag.IntVar(&s.chats, "chats", 3000, "number of chats that are asleep; 0 leaves them out")
 	flag.IntVar(&s.kills, "kills", 20, "how many workers are killed during a model call, and how many between turns; 0 leaves them out")
-	flag.StringVar(&s.only, "only", "", "run one measurement, such as turns, replay or asleep")
+	flag.StringVar(&s.only, "only", "", "run only these measurements, separated by commas, such as turns20,replay")
 	flag.StringVar(&s.profile, "cpuprofile", "", "write a CPU profile of this process, which is also the worker of most measurements, to this `file`")
 	flag.Parse()
 	if err := run(context.Background(), s); err != nil {
@@ -80,7 +81,7 @@ func run(ctx context.Context, s settings) error {
 		defer pprof.StopCPUProfile()
 	}
 	var names []string
-	found := false
+	only := strings.FieldsFunc(s.only, func(r rune) bool { return r == ',' })
 	for _, m := range []struct {
 		name    string
 		measure func() error
@@ -100,16 +101,17 @@ func run(ctx context.Context, s settings) error {
 		{"resumed", func() error { return l.resumed(ctx, 20) }},
 	} {
 		names = append(names, m.name)
-		if s.only != "" && s.only != m.name {
+		if len(only) > 0 && !slices.Contains(only, m.name) {
 			continue
 		}
-		found = true
 		if err := m.measure(); err != nil {
 			return err
 		}
 	}
-	if !found {
-		return fmt.Errorf("-only %s: there is no such measurement; use one of %s", s.only, strings.Join(names, ", "))
+	for _, name := range only {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("-only: there is no measurement %q; use %s", name, strings.Join(names, ", "))
+		}
 	}
 	fmt.Printf("\nMedians of %d rounds; load average %s before and %s after; %s in all.\n\n",
 		s.rounds, load, loadAverage(), time.Since(began).Round(time.Second))

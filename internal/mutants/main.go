@@ -5,12 +5,16 @@
 // Run it in the root of the source tree, as `make mutants` does. The arguments are patterns for the names of mutants, such as
 // "late-*". Without arguments, the command tries every mutant. It then also requires that each row of docs/failures.md has a
 // mutant.
+//
+// With -list, the command prints the arguments of smaller calls that do the same together, one call in each line: those with -green run
+// tests on the unchanged code, and those with -trust try one mutant without that.
 package main
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -33,7 +37,15 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, patterns []string, stdout io.Writer) error {
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	list := flags.Bool("list", false, "print the arguments of smaller calls that do the same together")
+	green := flags.String("green", "", "only run the tests of the mutants in this `package`, on the unchanged code")
+	trust := flags.Bool("trust", false, "do not run the tests on the unchanged code first")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	patterns := flags.Args()
 	all, err := readAll("internal/mutants/testdata", patterns)
 	if err != nil {
 		return err
@@ -43,8 +55,19 @@ func run(ctx context.Context, patterns []string, stdout io.Writer) error {
 			return err
 		}
 	}
-	if err := requireGreen(ctx, all, stdout); err != nil {
-		return err
+	if *list {
+		return printCalls(all, stdout)
+	}
+	if *green != "" {
+		all = slices.DeleteFunc(all, func(m mutant) bool { return m.testPackage != *green })
+	}
+	if !*trust {
+		if err := requireGreen(ctx, all, stdout); err != nil {
+			return err
+		}
+	}
+	if *green != "" {
+		return nil
 	}
 	alive := 0
 	for _, m := range all {
@@ -80,6 +103,21 @@ func requireRows(all []mutant) error {
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("rows of docs/failures.md without a mutant: %s", strings.Join(missing, " "))
+	}
+	return nil
+}
+
+// printCalls prints the arguments for the flag -list.
+func printCalls(all []mutant, stdout io.Writer) error {
+	folders := map[string]bool{}
+	for _, m := range all {
+		folders[m.testPackage] = true
+	}
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		fmt.Fprintf(stdout, "-green %s\n", folder)
+	}
+	for _, m := range all {
+		fmt.Fprintf(stdout, "-trust %s\n", m.name)
 	}
 	return nil
 }

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// gate is one of the large proofs. It consists of parts, which are calls of make with one target. Each part has a result of its own, so
+// a gate that was stopped goes on with its next part.
+type gate struct {
+	name    string // also the target of the Makefile
+	about   string
+	set     []variable // the variables of make that a user may change, with their defaults
+	parts   split
+	figures []figure
+}
+
+// variable is a variable of make.
+type variable struct{ name, value string }
+
+func (v variable) String() string { return v.name + "=" + v.value }
+
+// part is a call of make: the target of a gate and the values of variables. Its text is its identity in the state.
+type part []variable
+
+func (p part) String() string {
+	var words []string
+	for _, v := range p {
+		words = append(words, v.String())
+	}
+	return strings.Join(words, " ")
+}
+
+// split returns the parts of a gate for the source tree of w. The parameter set has the variables of the gate with the values that apply.
+type split func(ctx context.Context, w *workspace, set []variable) ([]part, error)
+
+// whole is the split of a gate with one part.
+func whole(_ context.Context, _ *workspace, set []variable) ([]part, error) { return []part{set}, nil }
+
+// over returns a split with one part for each value of a variable.
+func over(name string, values ...string) split {
+	return func(_ context.Context, _ *workspace, set []variable) ([]part, error) {
+		var all []part
+		for _, value := range values {
+			all = append(all, append(slices.Clone(set), variable{name, value}))
+		}
+		return all, nil
+	}
+}
+
+// listed returns a split with one part for each value that a target of the Makefile prints, one in a line.
+func listed(name, target string) split {
+	return func(ctx context.Context, w *workspace, set []variable) ([]part, error) {
+		cmd := exec.CommandContext(ctx, "make", "--silent", target)
+		cmd.Dir, cmd.Env = w.dir, w.environ()
+		out, err := cmd.Output()
+		if failed, ok := err.(*exec.ExitError); ok { //nolint:errorlint // exec.Cmd.Output wraps nothing
+			return nil, fmt.Errorf("make %s: %w\n%s", target, err, failed.Stderr)
+		}
+		if err != nil {
+			return nil, err
+		}
+		values := slices.DeleteFunc(strings.Split(string(out), "\n"), func(line string) bool { return line == "" })
+		return over(name, values...)(ctx, w, set)
+	}
+}
+
+// firstSeed is the variable with the first seed of a gate. Its default is derived from the source tree: another tree tries other seeds,
+// and a gate that goes on tries the same.
+const firstSeed = "REAGENT_SEED"
+
+// seeded is the split of a gate with one part, whose random choices depend on [firstSeed].
+func seeded(_ context.Context, w *workspace, set []variable) ([]part, error) {
+	return []part{slices.Concat(set, []variable{{firstSeed, strconv.FormatUint(w.seed(), 10)}})}, nil
+}
+
+// seeds returns a split with one part for each seed. The variable with the given name is the number of seeds; it is 1 in each part.
+func seeds(name string) split {
+	return func(_ context.Context, w *workspace, set []variable) ([]part, error) {
+		var all []part
+		at := slices.IndexFunc(set, func(v variable) bool { return v.name == name })
+		count, err := strconv.ParseUint(set[at].value, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q is no number of seeds", name, set[at].value)
+		}
+		for i := range count {
+			each := append(slices.Clone(set), variable{firstSeed, strconv.FormatUint(w.seed()+i, 10)})
+			each[at].value = "1"
+			all = append(all, each)
+		}
+		return all, nil
+	}
+}
+
+// figure is a number in the output of the parts. If the pattern has a group, the group is the number. Otherwise each match counts as 1.
+type figure struct {
+	name    string
+	pattern *regexp.Regexp
+	// last is true for numbers that grow while a part runs: only the last one counts. Otherwise the figure is the sum.
+	last bool
+}
+
+func sum(name, pattern string) figure {
+	return figure{name: name, pattern: regexp.MustCompile("(?m)" + pattern)}
+}
+
+func last(name, pattern string) figure {
+	return figure{name: name, pattern: regexp.MustCompile("(?m)" + pattern), last: true}
+}
+
+// of returns the figure of one part with the given output.
+func (f figure) of(output []byte) int {
+	n := 0
+	for _, match := range f.pattern.FindAllSubmatch(output, -1) {
+		value := 1
+		if len(match) > 1 {
+			value, _ = strconv.Atoi(string(match[1])) // the pattern matches only digits
+		}
+		if f.last {
+			n = 0
+		}
+		n += value
+	}
+	return n
+}

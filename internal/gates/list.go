@@ -1,0 +1,88 @@
+package main
+
+// The figures of the tests with agents under disturbances.
+var (
+	agentFigures = []figure{
+		sum("agents", `^ *(\d+)  agents, sub-agents among them`),
+		sum("worker kills", `^ *(\d+)  kills of a worker`),
+		sum("decisions", `^ *(\d+)  decisions of people`),
+		sum("tool effects", `^ *(\d+)  effects of tools`),
+		sum("duplicate effects", `^ *(\d+)  duplicate effects of at-most-once tools`),
+		sum("messages lost", `^ *(\d+)  messages lost`),
+	}
+	faultFigures = append([]figure{
+		sum("cases", `^ *(\d+)  cases, of which`),
+		sum("failed", `cases, of which (\d+) failed`),
+	}, agentFigures...)
+)
+
+// faultCases are the cases of the fault laboratory for each scenario, as patterns of go test.
+func faultCases(more ...string) split {
+	for _, scenario := range []string{"task", "parallel_tools", "sub-agent", "nested_sub-agent", "chat", "people"} {
+		more = append(more, "TestFaultsChangeNothing/(undisturbed|_in)_"+scenario)
+	}
+	return over("FAULTS", more...)
+}
+
+// gates are all gates, in the order in which they run: those that find most in the least time come first.
+var gates = []gate{
+	{
+		name: "properties", about: "random lives of agents against the laws of the core",
+		set: []variable{{"LIVES", "100000"}}, parts: whole,
+		figures: []figure{sum("tests", `^--- PASS`)},
+	},
+	{
+		name: "mutants", about: "every mutant is killed",
+		parts:   listed("MUTANTS", "mutants-list"),
+		figures: []figure{sum("killed", `^killed`), sum("not killed", `^(?:ALIVE|BROKEN|NO FIT)`)},
+	},
+	{
+		name: "attacks", about: "hostile input",
+		parts: whole, figures: []figure{sum("tests", `^--- PASS: TestAttack`), sum("failed", `^--- FAIL`)},
+	},
+	{
+		name: "fuzz", about: "every fuzz test for a time",
+		set: []variable{{"FUZZTIME", "60s"}}, parts: listed("FUZZ", "fuzz-list"),
+		figures: []figure{last("inputs", `^fuzz: elapsed: .*, execs: (\d+)`)},
+	},
+	{
+		name: "trajectories", about: "every recorded conversation through the programs",
+		parts: whole, figures: []figure{sum("conversations", `(\d+) conversations ran through the binaries`)},
+	},
+	{
+		name: "endpoint-faults", about: "agents at an endpoint of which three answers in ten go wrong",
+		parts: whole, figures: []figure{
+			sum("agents", `(\d+) agents finished`), sum("wrong answers", `agents finished; (\d+) of`), sum("answers", `agents finished; \d+ of (\d+)`),
+		},
+	},
+	{
+		name: "faults", about: "every disturbance at every point, and every pair of events in one task",
+		parts:   faultCases("TestPairsInOneTask"),
+		figures: append([]figure{sum("pairs", `^ +--- PASS: TestPairsInOneTask/`)}, faultFigures...),
+	},
+	{
+		name: "faults-encrypted", about: "the same with encrypted payloads",
+		parts: faultCases(), figures: faultFigures,
+	},
+	{
+		name: "faults-lease", about: "the same with one heartbeat for all calls of a worker",
+		parts: faultCases(), figures: faultFigures,
+	},
+	{
+		name: "soak", about: "agents under random kills, restarts, resets, forks and interrupts",
+		set: []variable{{"SOAK", "200"}}, parts: seeded, figures: agentFigures,
+	},
+	{
+		name: "chaos", about: "everything disturbed at random, with people",
+		set:   []variable{{"CHAOS", "100"}},
+		parts: seeds("CHAOS"),
+		figures: append([]figure{
+			sum("seeds", `^--- PASS: TestChaos`),
+		}, agentFigures...),
+	},
+	{
+		name: "bench", about: "what a turn costs",
+		parts:   over("BENCH", "turns20,turns50,turns200,turns500,long", "actions", "latency", "resets", "crowd", "replay", "asleep", "kill", "resumed"),
+		figures: []figure{sum("goals met", ` met$`), sum("goals missed", ` MISSED$`)},
+	},
+}
