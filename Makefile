@@ -70,11 +70,13 @@ SOAK ?= 200
 soak: ## run SOAK (200) agents under random kills, restarts, resets and forks; REAGENT_SEED repeats one
 	REAGENT_SOAK=$(SOAK) $(GO) test ./e2e/faults -run TestSoak -count=1 -timeout 30m -v
 
-CHAOS ?= 100
+CHAOS        ?= 100
+CHAOS_AGENTS ?= 12
+CHAOS_STORM  ?= 15s
 
 .PHONY: chaos
-chaos: ## disturb everything at random, CHAOS (100) seeds in a row; REAGENT_SEED names the first, REAGENT_CHAOS_WITHOUT=a,b what to leave out
-	REAGENT_CHAOS=$(CHAOS) $(GO) test ./e2e/faults -run 'TestChaos$$' -count=1 -timeout 600m -v
+chaos: ## disturb CHAOS_AGENTS (12) agents at random for CHAOS_STORM (15s), CHAOS (100) seeds in a row; REAGENT_SEED is the first, REAGENT_CHAOS_WITHOUT=a,b what to leave out
+	REAGENT_CHAOS=$(CHAOS) REAGENT_CHAOS_AGENTS=$(CHAOS_AGENTS) REAGENT_CHAOS_STORM=$(CHAOS_STORM) $(GO) test ./e2e/faults -run 'TestChaos$$' -count=1 -timeout 600m -v
 
 LIVES ?= 100000
 

@@ -53,6 +53,7 @@ var blows = []blow{
 	{name: "terminate-child", weight: 8, do: (*chaos).terminateChild},
 	{name: "reset-child", weight: 6, do: (*chaos).resetChild},
 	{name: interrupted, weight: 8, do: func(c *chaos, ctx context.Context, id string) error { return c.interrupt(ctx, id) }},
+	{name: "revoke", weight: 8, do: (*chaos).revoke},
 	{name: "upgrade", weight: 12, do: func(c *chaos, ctx context.Context, id string) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
@@ -96,12 +97,15 @@ func (c *chaos) disturb(ctx context.Context) {
 		if n -= b.weight; n >= 0 {
 			continue
 		}
-		if c.without[b.name] || !b.all && c.troubled[id] >= maxTroubles {
+		if c.without[b.name] || !b.all && c.troubled[id] >= c.troubles {
 			return
 		}
 		began := time.Now()
 		// A disturbance that failed is recorded, too, because a part of it may have happened.
 		err := b.do(c, ctx, id)
+		if err == nil {
+			c.count(b.name)
+		}
 		if !b.all {
 			c.troubled[id]++
 			c.ledger.disturbed(id, b.name, began)
@@ -292,6 +296,9 @@ func (c *chaos) resetRun(ctx context.Context, id, run string) error {
 		Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run},
 		Reason: "test", WorkflowTaskFinishEventId: task, RequestId: uuid.NewString(),
 	})
+	if err == nil {
+		c.count(resetsDone)
+	}
 	return err
 }
 
@@ -405,11 +412,16 @@ func (c *chaos) terminateChild(ctx context.Context, id string) error {
 	return c.terminate(ctx, child)
 }
 
-// resetChild resets the newest run of a random sub-agent of an agent: see [chaos.resetNewest].
+// resetChild resets a run of a random sub-agent of an agent: see [chaos.resetNewest] and [chaos.resetOlder].
 func (c *chaos) resetChild(ctx context.Context, id string) error {
 	child, err := c.childOf(ctx, id)
 	if err != nil {
 		return err
+	}
+	if c.random.IntN(2) == 0 {
+		if err := c.resetOlder(ctx, child); !errors.Is(err, errNothing) {
+			return err
+		}
 	}
 	return c.resetNewest(ctx, child)
 }

@@ -2,6 +2,9 @@ package faults_test
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,6 +18,39 @@ func (c *chaos) decide(ctx context.Context) {
 		}
 		for _, w := range all {
 			c.people.decide(ctx, c.Client, w.AgentID, w.Call)
+		}
+	}
+}
+
+// judgePeople adds a problem for each effect that breaks what people have decided: see [people.breach].
+func (c *chaos) judgePeople(v *verdict, spans map[string]span) {
+	for _, key := range slices.Sorted(maps.Keys(v.seen)) {
+		all, id := v.seen[key], v.owners[key]
+		if all[0].Tool != "wire" {
+			continue
+		}
+		if text := c.people.breach(key, id, all, spans[key].scheduled, c.isForgotten(id)); text != "" {
+			v.problemf("%s: wire %s: %s: %s", id, all[0].Arguments, text, key)
+		}
+	}
+}
+
+// judgePlaces adds a problem for each at-most-once tool that took effect twice at one place of the script, even under two keys. The
+// script has no arguments in two places. There are two exceptions, because the agent may then take another way, on which the same
+// call has another key: a run that knew of the call was deleted, or a turn was interrupted, and a reset takes the interrupt back.
+func (c *chaos) judgePlaces(v *verdict) {
+	keys := map[string][]string{}
+	for key, all := range v.seen {
+		root, _, _ := strings.Cut(v.owners[key], "/")
+		if all[0].Tool != "read" && !c.isForgotten(root) && !c.extras.wasInterrupted(root) {
+			place := fmt.Sprintf("%s: %s %s", root, all[0].Tool, all[0].Arguments)
+			keys[place] = append(keys[place], key)
+		}
+	}
+	for place, all := range keys {
+		if len(all) > 1 {
+			slices.Sort(all)
+			v.problemf("%s took effect under %d keys: %v", place, len(all), all)
 		}
 	}
 }

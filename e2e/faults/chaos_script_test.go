@@ -15,9 +15,9 @@ import (
 )
 
 // chaosTeam is a part of the configuration file of [TestChaos]: the last fields of the agent x, and all other agents. They have
-// sub-agents to depth 3. The tool wire of x needs an approval, and the results of deploy and of ask_user come from outside. The
-// sub-agent scout works in the background. The agent sloth exceeds its time limit. The agent saver has a small token limit. The conversation of
-// the agent talker is summarised.
+// sub-agents to depth 3. The tool wire of x, of saver and of talker needs an approval, and the results of deploy and of ask_user come
+// from outside. The sub-agent scout works in the background. The agent sloth exceeds its time limit. The agent saver has a small token
+// limit. The conversation of the agent talker is summarised.
 const chaosTeam = `    tools: [far.*, deploy, ask_user]
     approval: {far.wire: always}
     agents: [boss, clerk, scout, sloth]
@@ -39,9 +39,12 @@ const chaosTeam = `    tools: [far.*, deploy, ask_user]
     model: main
     agents: [clerk]
     tools: [far.*]
+    approval: {far.wire: always}
     limits: {tokens: 700}
   talker:
     model: main
+    tools: [far.*]
+    approval: {far.wire: always}
     limits: {context_tokens: 1000}
 `
 
@@ -59,21 +62,30 @@ func chaosReply(req llm.Request) llm.Reply {
 	below := func(tool, task string) llm.ToolCall {
 		return llmtest.ToolCall("s", tool, fmt.Sprintf(`{"task":%q}`, task+" "+number))
 	}
+	// The arguments differ, because the checks at the end know a place of the script by them.
+	wire := func(part int) llm.ToolCall {
+		return llmtest.ToolCall(fmt.Sprint("w", part), "wire", fmt.Sprintf(`{"n":%s,"part":%d}`, number, part))
+	}
 	read, pay := llmtest.ToolCall("r", "read", n), llmtest.ToolCall("p", "pay", n)
 	script := map[string][]llm.Reply{
 		"pay":  {llmtest.Call(pay)},
-		"wire": {llmtest.Call(llmtest.ToolCall("w", "wire", n), llmtest.ToolCall("d", "deploy", n)), llmtest.Call(llmtest.ToolCall("w", "wire", n))},
+		"wire": {llmtest.Call(wire(1), llmtest.ToolCall("d", "deploy", n)), llmtest.Call(wire(2))},
+		"wires": {
+			llmtest.Call(wire(1), wire(2), pay), llmtest.Call(wire(3), wire(4)), llmtest.Call(wire(5)),
+		},
 		"plan": {
-			llmtest.Call(below("scout", "both"), llmtest.ToolCall("w", "wire", n), llmtest.ToolCall("d", "deploy", n), llmtest.ToolCall("a", "ask_user", `{"question":"how many?"}`)),
-			llmtest.Call(llmtest.ToolCall("w", "wire", n)),
+			llmtest.Call(below("scout", "both"), wire(1), llmtest.ToolCall("d", "deploy", n), llmtest.ToolCall("a", "ask_user", `{"question":"how many?"}`)),
+			llmtest.Call(wire(2), wire(3)),
 		},
 		"scout": {llmtest.Call(below("scout", "both"))},
 		"both":  {llmtest.Call(read, pay)},
 		"steps": {llmtest.Call(read), llmtest.Call(pay)},
 		"one":   {llmtest.Call(below("clerk", "both"))},
 		"two":   {llmtest.Call(below("chief", "one"))},
-		"three": {llmtest.Call(below("boss", "two"))},
-		"slow":  {llmtest.Call(below("sloth", "nap")), llmtest.Call(pay)},
+		"three": {llmtest.Call(below("boss", "two"), wire(1)), llmtest.Call(wire(2))},
+		"slow":  {llmtest.Call(below("sloth", "nap")), llmtest.Call(pay, wire(1))},
+		"spend": {llmtest.Call(wire(1), below("clerk", "both")), llmtest.Call(wire(2))},
+		"ask":   {llmtest.Call(wire(1))},
 	}[word]
 	reply := llmtest.Say("done: " + word + " " + number)
 	if step < len(script) {
@@ -97,9 +109,10 @@ type cast struct {
 	senders [][]reagent.Message
 }
 
-// castAll chooses the agents of a chaos run and the messages that they get. The choice depends only on the seed.
+// castAll chooses the agents of a chaos run and the messages that they get. The choice depends only on the seed. People have something to
+// decide for each agent, unless it is disturbed before.
 func (c *chaos) castAll() []cast {
-	words := []string{"pay", "both", "steps", "one", "three", "slow", "say", "wire", "scout"}
+	words := []string{"pay", "both", "steps", "one", "three", "slow", "say", "wire", "wires", "scout"}
 	number := 1000
 	say := func(word string) string {
 		number++
@@ -109,17 +122,21 @@ func (c *chaos) castAll() []cast {
 	var all []cast
 	for i := range c.size {
 		a := cast{id: fmt.Sprint(c.Queue, "-", i), agent: "x", mode: agent.Chat}
-		switch i % 6 {
+		switch i % 8 {
 		case 0:
 			a.mode, a.first = agent.Task, say("three")
 		case 1:
 			a.mode, a.first = agent.Task, say("slow")
 		case 4:
 			a.mode, a.first = agent.Task, say("plan")
+		case 6:
+			a.mode, a.first = agent.Task, say("wires")
+		case 7: // what people permit and revoke matters in later turns
+			a.first, a.senders = say("wires"), [][]reagent.Message{{{Text: say("wires")}, {Text: say("wire")}, {Text: say("wires")}}}
 		case 2:
-			a.mode, a.first, a.agent = agent.Task, say("one"), "saver"
+			a.mode, a.first, a.agent = agent.Task, say("spend"), "saver"
 		case 3:
-			a.agent, a.first = "talker", say("say")
+			a.agent, a.first = "talker", say("ask")
 			a.senders = [][]reagent.Message{{}}
 			for range 6 {
 				a.senders[0] = append(a.senders[0], reagent.Message{Text: say("say") + " " + strings.Repeat("words ", 200)})
@@ -233,7 +250,7 @@ func (c *chaos) end(ctx context.Context, id string) error {
 	if err == nil {
 		err = failed
 	} else if ctx.Err() != nil {
-		err = fmt.Errorf("%w: it is %s, with pending calls %+v and messages %v", err, last.Status, last.Pending, last.Messages)
+		err = fmt.Errorf("%w\n%s\nmessages %v", err, c.waitsFor(id, last), last.Messages)
 	}
 	if err != nil {
 		c.tell(id)

@@ -26,15 +26,21 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// chaosTime is the time in which all agents of one seed must complete.
-const chaosTime = 4 * time.Minute
+// chaosTime is the time in which all agents of one seed of the usual size must complete. chaosAgentTime is added for each further agent.
+const (
+	chaosTime      = 4 * time.Minute
+	chaosAgentTime = 5 * time.Second
+)
 
 // Under random disturbances of workers, network, server and runs, every agent ends and can be read. No call of an at-most-once
 // tool takes effect twice. Each accepted message is in the transcript once, and the messages of one sender are in their order.
 // A model request is repeated only if a disturbance explains this.
 //
+// What people have decided in any run of an agent holds in every run: see [people.breach].
+//
 // REAGENT_CHAOS is the number of seeds to run in a row; without it, the test is skipped. REAGENT_SEED is the first seed.
-// REAGENT_CHAOS_WITHOUT names the disturbances to leave out, separated by commas.
+// REAGENT_CHAOS_AGENTS is the number of agents of a seed, and REAGENT_CHAOS_STORM the time in which disturbances begin.
+// REAGENT_CHAOS_WITHOUT names the disturbances to leave out, separated by commas; "deny" and "permit" leave out these decisions of people.
 func TestChaos(t *testing.T) {
 	text := os.Getenv("REAGENT_CHAOS")
 	if text == "" {
@@ -56,18 +62,20 @@ func TestChaos(t *testing.T) {
 type chaos struct {
 	*surroundings
 
-	size    int             // the number of agents
-	storm   time.Duration   // no disturbance begins after this time
-	without map[string]bool // the names of the disturbances to leave out
-	began   time.Time
-	proxy   *world.Proxy // it is between the workers and the Temporal server
-	all     []cast
+	size     int             // the number of agents
+	storm    time.Duration   // no disturbance begins after this time
+	troubles int             // limits how often one agent is disturbed
+	without  map[string]bool // the names of the disturbances to leave out
+	began    time.Time
+	proxy    *world.Proxy // it is between the workers and the Temporal server
+	all      []cast
 
 	networking sync.Mutex     // held while the network is disturbed
 	later      sync.WaitGroup // counts the goroutines of disturbances
 	troubled   map[string]int // how often each agent was disturbed, by agent ID
 
 	mu      sync.Mutex
+	done    map[string]int  // how often each disturbance succeeded, by name
 	started []string        // the IDs of the agents that were started
 	ended   map[string]bool // the agents that have completed or failed once
 	// forgotten has the IDs of the agents of which runs were deleted, and of the agents above them. kept has the deleted runs,
@@ -76,14 +84,38 @@ type chaos struct {
 	kept      map[string]deleted
 }
 
+// chaosSize and chaosStorm are the usual number of agents of a seed, and the usual time in which disturbances begin.
+const (
+	chaosSize  = 12
+	chaosStorm = 15 * time.Second
+)
+
+// chaosScale reads the number of agents of a seed, and the time in which disturbances begin, from the environment.
+func chaosScale(t testing.TB) (size int, storm time.Duration) {
+	size, storm = chaosSize, chaosStorm
+	var err error
+	if text := os.Getenv("REAGENT_CHAOS_AGENTS"); text != "" {
+		size, err = strconv.Atoi(text)
+		require.NoError(t, err, "REAGENT_CHAOS_AGENTS")
+	}
+	if text := os.Getenv("REAGENT_CHAOS_STORM"); text != "" {
+		storm, err = time.ParseDuration(text)
+		require.NoError(t, err, "REAGENT_CHAOS_STORM")
+	}
+	return size, storm
+}
+
 func chaosRun(t *testing.T, seed uint64) {
+	size, storm := chaosScale(t)
 	c := &chaos{
-		surroundings: newSurroundings(t, seed), size: 12, storm: 15 * time.Second, without: map[string]bool{}, began: time.Now(),
-		troubled: map[string]int{}, ended: map[string]bool{}, forgotten: map[string]bool{}, kept: map[string]deleted{},
+		surroundings: newSurroundings(t, seed), size: size, storm: storm, without: map[string]bool{}, began: time.Now(),
+		troubles: maxTroubles * max(1, int(storm/chaosStorm)),
+		done:     map[string]int{}, troubled: map[string]int{}, ended: map[string]bool{}, forgotten: map[string]bool{}, kept: map[string]deleted{},
 	}
 	for name := range strings.SplitSeq(os.Getenv("REAGENT_CHAOS_WITHOUT"), ",") {
 		c.without[name] = true
 	}
+	c.people.choose = c.temper
 	takeTime := c.takeTime()
 	c.begin(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		text, step := place(req)
@@ -104,7 +136,7 @@ func chaosRun(t *testing.T, seed uint64) {
 	c.crew = c.workers(3)
 	c.all = c.castAll()
 
-	ctx, cancel := context.WithTimeout(t.Context(), chaosTime)
+	ctx, cancel := context.WithTimeout(t.Context(), chaosTime+storm-chaosStorm+time.Duration(max(0, size-chaosSize))*chaosAgentTime)
 	defer cancel()
 	var people sync.WaitGroup
 	for range 2 {
@@ -115,7 +147,7 @@ func chaosRun(t *testing.T, seed uint64) {
 	done := make(chan error, 1)
 	go func() {
 		var plays errgroup.Group
-		plays.SetLimit(6)
+		plays.SetLimit(max(6, c.size/2))
 		for _, a := range c.all {
 			plays.Go(func() error { return c.play(ctx, a) })
 		}
@@ -139,13 +171,30 @@ func chaosRun(t *testing.T, seed uint64) {
 	require.Empty(t, v.problems, strings.Join(v.problems, "\n"))
 }
 
-// counts returns a table of the disturbances: how often each of them happened.
+// resetsDone is the name under which [chaos.count] counts the resets, of any run of any agent.
+const resetsDone = "resets in all"
+
+// count counts a disturbance that has succeeded.
+func (c *chaos) count(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done[what]++
+}
+
+// counts returns two tables: how often each disturbance succeeded, and how many decisions of each kind the agents have accepted.
 func (c *chaos) counts() string {
-	counts := c.ledger.disturbances()
+	c.mu.Lock()
+	counts := maps.Clone(c.done)
+	c.mu.Unlock()
 	var b strings.Builder
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(&b, "%6d  %s\n", counts[what], what)
+		fmt.Fprintf(&b, "%6d  disturbances: %s\n", counts[what], what)
 	}
+	decided := c.people.rulingCounts()
+	for _, what := range slices.Sorted(maps.Keys(decided)) {
+		fmt.Fprintf(&b, "%6d  decisions: %s\n", decided[what], what)
+	}
+	fmt.Fprintf(&b, "%6d  agents\n%6d  agents with decisions of people\n", c.size, len(c.people.persons()))
 	return b.String()
 }
 
@@ -180,8 +229,6 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 		switch n := len(all); {
 		case v.owners[key] == "":
 			v.problemf("%s %s took effect, and nobody asked for it: %s", all[0].Tool, all[0].Arguments, key)
-		case all[0].Tool == "wire" && !c.people.approved(key):
-			v.problemf("%s: wire %s took effect, and nobody has approved it: %s", v.owners[key], all[0].Arguments, key)
 		case all[0].Tool != "read" && n > 1:
 			v.duplicates += n - 1
 			v.problemf("%s: %s %s took effect %d times: %s", v.owners[key], all[0].Tool, all[0].Arguments, n, key)
@@ -189,6 +236,8 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 			v.repeatedReads += n - 1
 		}
 	}
+	c.judgePeople(v, spans)
+	c.judgePlaces(v)
 	owners := maps.Clone(v.owners)
 	for key, id := range owners {
 		if root, _, _ := strings.Cut(id, "/"); c.forgotten[root] {
@@ -227,7 +276,7 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 		return snap.Status.Ended(), err
 	})
 	if err != nil {
-		v.problemf("%v: %s", err, snap.Status)
+		v.problemf("%v\n%s", err, c.waitsFor(id, snap))
 		c.tell(id)
 		return ids
 	}
@@ -252,6 +301,9 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 		}
 		if l.content == cutOff {
 			v.interrupted++
+		}
+		if a != nil && !c.isForgotten(id) {
+			c.people.hold(v, id, l)
 		}
 	}
 	if a != nil {

@@ -16,8 +16,8 @@ import (
 // At the end, the test compares the ledger with the transcripts of the agents.
 type ledger struct {
 	mu       sync.Mutex
-	requests map[string][]request      // the model requests, by key
-	effects  map[string][]world.Effect // the tool calls that took effect, by key
+	requests map[string][]request // the model requests, by key
+	effects  map[string][]effect  // the tool calls that took effect, by key
 	troubles []trouble
 }
 
@@ -29,6 +29,13 @@ type request struct {
 	began time.Time
 }
 
+// effect is a tool call that took effect, and the time at which it did.
+type effect struct {
+	world.Effect
+
+	at time.Time
+}
+
 // trouble is one disturbance and the time from its beginning to its end. It affects the agent with the ID in the field agent, and
 // the sub-agents below. If this field is empty, it affects all agents.
 type trouble struct {
@@ -37,7 +44,7 @@ type trouble struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{requests: map[string][]request{}, effects: map[string][]world.Effect{}}
+	return &ledger{requests: map[string][]request{}, effects: map[string][]effect{}}
 }
 
 func (l *ledger) asked(req llm.Request, place string) {
@@ -49,7 +56,7 @@ func (l *ledger) asked(req llm.Request, place string) {
 func (l *ledger) done(e world.Effect) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.effects[e.Key] = append(l.effects[e.Key], e)
+	l.effects[e.Key] = append(l.effects[e.Key], effect{e, time.Now()})
 }
 
 // disturbed records a disturbance that ends now. The parameter agent is the ID of the disturbed agent; empty means all agents.
@@ -79,7 +86,7 @@ func (l *ledger) troublesOf(id string) []trouble {
 }
 
 // effected returns the tool calls that have taken effect until now, by key.
-func (l *ledger) effected() map[string][]world.Effect {
+func (l *ledger) effected() map[string][]effect {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.effects)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/reagent-dev/reagent/agent"
 	reagent "github.com/reagent-dev/reagent/client"
@@ -25,14 +26,19 @@ import (
 type people struct {
 	// url is the address of the hook.
 	url string
+	// choose returns the decision on a call that waits for an approval. It always returns the same for the same call. If it is nil, people
+	// approve each call.
+	choose func(agent.Call) agent.Decision
 
 	mu sync.Mutex
 	// notified has the keys of the notifications that the hook has got, by what they are about.
 	notified map[wait][]string
 	bodies   map[string]string // the notifications without their times, by key
 	ended    map[string]bool   // the agents that have notified the hook of their end, by agent ID
-	sent     map[wait]bool     // the decisions that were sent
 	accepted map[wait]string   // the IDs of the agents that have accepted the decisions
+	// rulings are the decisions on approvals that were sent. revocations are the permissions that people have revoked.
+	rulings     map[agent.Key]*ruling
+	revocations map[agent.Key]*revocation
 	// deliveries counts the requests to the hook.
 	deliveries int
 	problems   []string
@@ -46,7 +52,10 @@ type wait struct {
 }
 
 func newPeople(t testing.TB) *people {
-	p := &people{notified: map[wait][]string{}, bodies: map[string]string{}, ended: map[string]bool{}, sent: map[wait]bool{}, accepted: map[wait]string{}}
+	p := &people{
+		notified: map[wait][]string{}, bodies: map[string]string{}, ended: map[string]bool{}, accepted: map[wait]string{},
+		rulings: map[agent.Key]*ruling{}, revocations: map[agent.Key]*revocation{},
+	}
 	hook := httptest.NewServer(http.HandlerFunc(p.notify))
 	t.Cleanup(hook.Close)
 	p.url = hook.URL
@@ -94,21 +103,26 @@ func (p *people) notify(_ http.ResponseWriter, r *http.Request) {
 // look at the agent.
 func (p *people) decide(ctx context.Context, c *reagent.Client, id string, call agent.Call) {
 	w := wait{call.Key, call.WaitsFor()}
-	p.mu.Lock()
-	ready := len(p.notified[w]) > 0 && p.accepted[w] == ""
-	p.sent[w] = p.sent[w] || ready
-	p.mu.Unlock()
-	if !ready {
-		return
-	}
 	decision := agent.Decision{Approve: true}
 	if w.on != agent.WaitsForApproval {
 		decision = agent.Decision{Result: &agent.GivenResult{Content: givenFor(call.Name)}}
+	} else if p.choose != nil {
+		decision = p.choose(call)
 	}
-	if c.Decide(ctx, reagent.Waits{AgentID: id, Call: call}, decision) == nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.accepted[w] = id
+	p.mu.Lock()
+	ready := len(p.notified[w]) > 0 && p.accepted[w] == ""
+	if ready && w.on == agent.WaitsForApproval && p.rulings[w.call] == nil {
+		p.rulings[w.call] = &ruling{agent: id, tool: call.Name, decision: decision, sent: time.Now()}
+	}
+	p.mu.Unlock()
+	if !ready || c.Decide(ctx, reagent.Waits{AgentID: id, Call: call}, decision) != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.accepted[w] = id
+	if r := p.rulings[w.call]; w.on == agent.WaitsForApproval && r.accepted.IsZero() {
+		r.accepted = time.Now()
 	}
 }
 
@@ -146,20 +160,37 @@ func (p *people) settle(ctx context.Context, c *reagent.Client, id string) error
 func (p *people) weigh(v *verdict, m line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	tool, _, _ := strings.Cut(m.answers, " ")
-	key := agent.Key(m.key)
-	switch notRun := strings.HasPrefix(m.content, "not run: "); {
-	case p.accepted[wait{key, agent.WaitsForApproval}] != "" && notRun,
-		p.accepted[wait{key, agent.WaitsForAnswer}]+p.accepted[wait{key, agent.WaitsForResult}] != "" && m.content != givenFor(tool):
+	if p.accepted[wait{agent.Key(m.key), agent.WaitsForApproval}] != "" && strings.HasPrefix(m.content, "not run: ") || p.lost(m) {
 		v.problemf("%s: the decision on %s was accepted and lost: %q", v.owners[m.key], m.answers, m.content)
 	}
+}
+
+// hold is [people.weigh] for an agent that may be cancelled: a call that was approved may then not run.
+func (p *people) hold(v *verdict, id string, m line) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lost(m) {
+		v.problemf("%s: the decision on %s was accepted and lost: %q", id, m.answers, m.content)
+	}
+}
+
+// lost reports whether a call has another result than the one that a person has given it, by a denial or by an answer. The caller holds
+// p.mu.
+func (p *people) lost(m line) bool {
+	tool, _, _ := strings.Cut(m.answers, " ")
+	key := agent.Key(m.key)
+	if r := p.rulings[key]; r != nil && !r.decision.Approve && !r.accepted.IsZero() {
+		return !strings.HasPrefix(m.content, "denied: ")
+	}
+	return p.accepted[wait{key, agent.WaitsForAnswer}]+p.accepted[wait{key, agent.WaitsForResult}] != "" && m.content != givenFor(tool)
 }
 
 // approved reports whether a person has approved the call with the given key.
 func (p *people) approved(key string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.sent[wait{agent.Key(key), agent.WaitsForApproval}]
+	r := p.rulings[agent.Key(key)]
+	return r != nil && r.decision.Approve
 }
 
 // knowsEnd reports whether the hook was notified of the end of the agent with the given ID.

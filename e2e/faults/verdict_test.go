@@ -14,7 +14,6 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	reagent "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -113,9 +112,9 @@ func (t told) ids() []string {
 type verdict struct {
 	tally
 
-	seen     map[string][]world.Effect // the tool calls that took effect, by key
-	owners   map[string]string         // the IDs of the agents, by the keys of their calls
-	cut      []string                  // the at-most-once calls that were cut off: see [verdict.weigh]
+	seen     map[string][]effect // the tool calls that took effect, by key
+	owners   map[string]string   // the IDs of the agents, by the keys of their calls
+	cut      []string            // the at-most-once calls that were cut off: see [verdict.weigh]
 	problems []string
 }
 

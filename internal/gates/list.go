@@ -74,10 +74,19 @@ var gates = []gate{
 	},
 	{
 		name: "chaos", about: "everything disturbed at random, with people",
-		set:   []variable{{"CHAOS", "100"}},
+		set:   []variable{{"CHAOS", "100"}, {"CHAOS_AGENTS", "20"}, {"CHAOS_STORM", "30s"}},
 		parts: seeds("CHAOS"),
 		figures: append([]figure{
-			sum("seeds", `^--- PASS: TestChaos`),
+			sum("seeds passed", `^--- PASS: TestChaos`),
+			sum("top agents", `^ *(\d+)  agents$`),
+			sum("with people", `^ *(\d+)  agents with decisions of people`),
+			sum("resets", `^ *(\d+)  disturbances: resets in all`),
+			sum("cancels", `^ *(\d+)  disturbances: (?:send-)?cancel`),
+			sum("terminations", `^ *(\d+)  disturbances: terminate`),
+			sum("interrupts", `^ *(\d+)  disturbances: interrupt`),
+			sum("denials", `^ *(\d+)  decisions: denials`),
+			sum("permissions", `^ *(\d+)  decisions: approvals with a permission`),
+			sum("revocations", `^ *(\d+)  decisions: revocations`),
 		}, agentFigures...),
 	},
 	{
