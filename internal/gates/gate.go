@@ -18,6 +18,8 @@ type gate struct {
 	set     []variable // the variables of make that a user may change, with their defaults
 	parts   split
 	figures []figure
+	// together is true if parts mostly wait, so that several of them may run at the same time.
+	together bool
 }
 
 // variable is a variable of make.

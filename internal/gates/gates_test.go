@@ -31,8 +31,9 @@ func TestMain(m *testing.M) {
 var small = []gate{
 	{name: "bad", parts: over("PART", "one", "two"), figures: []figure{sum("tries", `^tried (\d+)`)}},
 	{name: "good", set: []variable{{"COUNT", "3"}}, parts: seeds("COUNT"), figures: []figure{sum("seeds", `^seed`), last("inputs", `inputs (\d+)`)}},
-	{name: "listed", parts: listed("PART", "listed-list"), figures: []figure{sum("parts", `^part`)}},
+	{name: "listed", parts: listed("PART", "listed-list"), together: true, figures: []figure{sum("parts", `^part`)}},
 	{name: "empty", parts: whole},
+	{name: "pair", parts: over("PART", "one", "two", "three"), together: true},
 }
 
 // Part one of the gate bad fails while there is no file "mended". The gate good waits at its second seed, if there is a fifo.
@@ -44,6 +45,9 @@ good:
 	@[ ! -p bin/fifo ] || [ $$(grep -c good bin/ran) != 2 ] || { echo waits > bin/fifo; cat bin/never; }
 listed-list:
 	@echo "one 1"; echo "it's two"
+# If bin/pair is a fifo, part one of the gate pair ends when part two runs beside it.
+pair:
+	@[ $(PART) = one ] && echo $@ > bin/pair || [ $(PART) = three ] || cat bin/pair
 listed:
 	@echo $@ >> bin/ran; echo "part $(PART)"
 empty:
@@ -145,6 +149,15 @@ func TestKilledGatesGoOnWhereTheyWere(t *testing.T) {
 	out, ok = l.gates("--again", "good")
 	require.True(t, ok, out)
 	require.Equal(t, 7, l.ran("good"))
+}
+
+// Parts that may run beside each other do so with --jobs. Here, two parts wait for each other.
+func TestPartsRunBesideEachOther(t *testing.T) {
+	l := newLab(t)
+	require.NoError(t, syscall.Mkfifo(filepath.Join(l.dir, "bin/pair"), 0o600))
+	out, ok := l.gates("--jobs", "2", "pair")
+	require.True(t, ok, out)
+	require.Equal(t, "passed", l.row("pair")[3])
 }
 
 // A line that the program could not finish, because it died, makes neither this nor another result unreadable.

@@ -33,7 +33,7 @@ var gates = []gate{
 	},
 	{
 		name: "mutants", about: "every mutant is killed",
-		parts:   listed("MUTANTS", "mutants-list"),
+		parts: listed("MUTANTS", "mutants-list"), together: true,
 		figures: []figure{sum("killed", `^killed`), sum("not killed", `^(?:ALIVE|BROKEN|NO FIT)`)},
 	},
 	{
@@ -75,7 +75,7 @@ var gates = []gate{
 	{
 		name: "chaos", about: "everything disturbed at random, with people",
 		set:   []variable{{"CHAOS", "100"}, {"CHAOS_AGENTS", "20"}, {"CHAOS_STORM", "30s"}},
-		parts: seeds("CHAOS"),
+		parts: seeds("CHAOS"), together: true,
 		figures: append([]figure{
 			sum("seeds passed", `^--- PASS: TestChaos`),
 			sum("top agents", `^ *(\d+)  agents$`),

@@ -36,6 +36,7 @@ const help = `gates runs the large gates of the project and writes their results
   make gates GATES=mutants,chaos               run only some
   make gates GATES="chaos CHAOS=10"            set a variable of a gate
   make gates GATES="--again soak"              run parts again that have passed
+  make gates GATES="--jobs 2 mutants,chaos"    two mutants, or two seeds, at the same time
   make gates GATES="--json attacks"            one line of JSON for each part and each gate
 
 A gate has parts, such as a mutant or a seed. A part that has passed does not run again, as long as no file of the source tree changes
@@ -44,6 +45,7 @@ The results and the output of the parts are in ` + stateFolder + `.
 
 Flags:
   --again   run parts again that have passed
+  --jobs N  run up to N mutants, or seeds of chaos, at the same time
   --json    print one line of JSON for each part and each gate
   --list    list the gates and their parts, and what is known of them
 
@@ -55,6 +57,7 @@ func run(ctx context.Context, args []string, all []gate, stdout io.Writer) error
 	flags.SetOutput(stdout)
 	again := flags.Bool("again", false, "")
 	lines := flags.Bool("json", false, "")
+	jobs := flags.Int("jobs", 1, "")
 	list := flags.Bool("list", false, "")
 	flags.Usage = func() {
 		fmt.Fprint(stdout, help)
@@ -81,7 +84,7 @@ func run(ctx context.Context, args []string, all []gate, stdout io.Writer) error
 	if err != nil {
 		return err
 	}
-	r := &runner{workspace: w, state: s, stdout: stdout, json: *lines, again: *again}
+	r := &runner{workspace: w, state: s, stdout: stdout, json: *lines, again: *again, jobs: max(1, *jobs)}
 	if *list {
 		return r.list(ctx, chosen)
 	}

@@ -12,7 +12,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/reagent-dev/reagent/internal/processgroup"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -28,6 +31,9 @@ type runner struct {
 	stdout io.Writer
 	json   bool // one JSON object in a line for each part and each gate, in place of text
 	again  bool // run parts again that have passed
+	jobs   int  // how many parts of a gate run at the same time, if they may
+
+	mu sync.Mutex // protects the state and a line of the output
 }
 
 // run runs the given gates, one after the other. A gate that fails does not end the others. An error other than [errFailed] says that the
@@ -71,28 +77,57 @@ func (r *runner) runParts(ctx context.Context, g gate, parts []part) error {
 	if n := len(parts) - len(open); n > 0 {
 		r.sayf("%s: %d of %d parts have passed before\n", g.name, n, len(parts))
 	}
-	began := time.Now()
-	for i, p := range open {
-		r.sayf("%s  %s %d/%d  %s … ", time.Now().Format(time.TimeOnly), g.name, len(parts)-len(open)+i+1, len(parts), p)
-		res, err := r.try(ctx, g, p)
-		if err != nil {
-			r.sayf("stopped\n")
-			return err
-		}
-		if err := r.put(res); err != nil {
-			return err
-		}
-		outcome := "passed"
-		if !res.Passed {
-			outcome = "FAILED, see " + res.Log + ","
-		}
-		elapsed, left := time.Since(began), len(open)-i-1
-		text := fmt.Sprintf("%s in %v", outcome, res.Took.Round(100*time.Millisecond))
-		if left > 0 {
-			text += fmt.Sprintf("; %d left, about %v", left, (elapsed / time.Duration(i+1) * time.Duration(left)).Round(time.Minute))
-		}
-		r.report(res, text+"\n")
+	progress := &progress{began: time.Now(), parts: len(parts), open: len(open)}
+	running, ctx := errgroup.WithContext(ctx)
+	running.SetLimit(1)
+	if g.together {
+		running.SetLimit(r.jobs)
 	}
+	for i, p := range open {
+		running.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return r.runPart(ctx, progress, g, p, len(parts)-len(open)+i+1)
+		})
+	}
+	return running.Wait()
+}
+
+// progress is how far the parts of a gate are.
+type progress struct {
+	began             time.Time
+	parts, open, done int // all parts, those that had not passed before, and those of them that have ended
+}
+
+// left describes the parts that have not ended, and how long they may take.
+func (p *progress) left() string {
+	left := p.open - p.done
+	if left == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d left, about %v", left, (time.Since(p.began) / time.Duration(p.done) * time.Duration(left)).Round(time.Minute))
+}
+
+// runPart runs one part and stores its result. The parameter number is its place among the parts of the gate.
+func (r *runner) runPart(ctx context.Context, all *progress, g gate, p part, number int) error {
+	name := fmt.Sprintf("%s %d/%d %s", g.name, number, all.parts, p)
+	r.sayf("%s  %s\n", time.Now().Format(time.TimeOnly), name)
+	res, err := r.try(ctx, g, p)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		err = r.put(res)
+	}
+	if err != nil {
+		return err
+	}
+	all.done++
+	outcome := "passed"
+	if !res.Passed {
+		outcome = "FAILED, see " + res.Log + ","
+	}
+	r.report(res, fmt.Sprintf("%s  %s: %s in %v%s\n", time.Now().Format(time.TimeOnly), name, outcome, res.Took.Round(100*time.Millisecond), all.left()))
 	return nil
 }
 
