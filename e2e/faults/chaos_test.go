@@ -223,6 +223,7 @@ func (c *chaos) judge(ctx context.Context) *verdict {
 	c.T.Logf("%d states of %d runs are those of a replay", sum.tasks, sum.runs)
 	for key, s := range spans {
 		v.owners[key] = s.agent
+		v.attempts = max(v.attempts, int(s.attempts))
 	}
 	for key, all := range v.seen {
 		v.effects += len(all)

@@ -104,6 +104,8 @@ type span struct {
 	// cancelled counts the runs that a cancel ended during the call. [ledger.repeats] counts each of them as a disturbance.
 	// The record of the cancel in the ledger may be too early for this, because on a stalled network the run ends later.
 	cancelled int
+	// attempts is the largest number of attempts that a run made. Temporal waits longer after each of them, up to a minute.
+	attempts int32
 }
 
 // repeats returns the number of model requests, and the number of those that repeat an earlier request with the same key. It

@@ -33,7 +33,7 @@ type people struct {
 	mu sync.Mutex
 	// notified has the keys of the notifications that the hook has got, by what they are about.
 	notified map[wait][]string
-	bodies   map[string]string // the notifications without their times, by key
+	bodies   map[string]string // the notifications without what is momentary, by key
 	ended    map[string]bool   // the agents that have notified the hook of their end, by agent ID
 	accepted map[wait]string   // the IDs of the agents that have accepted the decisions
 	// rulings are the decisions on approvals that were sent. revocations are the permissions that people have revoked.
@@ -62,8 +62,9 @@ func newPeople(t testing.TB) *people {
 	return p
 }
 
-// timestamp matches the time of a notification. After a reset, an agent makes the same notification again, at another time.
-var timestamp = regexp.MustCompile(`"timestamp":"[^"]*",`)
+// momentary matches what a notification says about its moment: the time, and whether the agent also works on something else. After a
+// reset, an agent makes the same notification again, at another moment.
+var momentary = regexp.MustCompile(`"timestamp":"[^"]*",|"status":"(running|waiting)",`)
 
 // notify records a notification. It is the handler of the hook.
 func (p *people) notify(_ http.ResponseWriter, r *http.Request) {
@@ -82,7 +83,7 @@ func (p *people) notify(_ http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.deliveries++
-	text := timestamp.ReplaceAllString(string(body), "")
+	text := momentary.ReplaceAllString(string(body), "")
 	earlier, again := p.bodies[n.Key]
 	switch {
 	case err != nil || n.Key == "" || n.Key != r.Header.Get("Webhook-Id"):

@@ -261,10 +261,12 @@ func addSpans(spans map[string]span, id string, h *historypb.History) {
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
 			started := event.GetActivityTaskStartedEventAttributes()
 			key := keys[started.GetScheduledEventId()]
-			if s := spans[key]; started.GetLastFailure().GetTimeoutFailureInfo() != nil {
-				s.lost = started.GetLastFailure().GetTimeoutFailureInfo().GetTimeoutType().String()
-				spans[key] = s
+			s := spans[key]
+			s.attempts = max(s.attempts, started.GetAttempt())
+			if timeout := started.GetLastFailure().GetTimeoutFailureInfo(); timeout != nil {
+				s.lost = timeout.GetTimeoutType().String()
 			}
+			spans[key] = s
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 			key := keys[event.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()]
 			delete(open, key)
@@ -289,6 +291,8 @@ type tally struct {
 	// decisions are decisions that agents have accepted. redelivered are notifications that came again under the same key. background
 	// are calls whose sub-agents worked in the background; only [TestChaos] counts them.
 	decisions, notifications, redelivered, background int
+	// attempts is the largest number of attempts of one activity; only [TestChaos] counts them.
+	attempts int
 }
 
 func (t *tally) add(u tally) {
@@ -324,6 +328,7 @@ func (t tally) String() string {
 		{t.redelivered, "notifications delivered again, with the same key"},
 		{t.requests, "model requests"},
 		{t.repeated, "model requests repeated, in flight"},
+		{t.attempts, "attempts of one activity, at most"},
 	} {
 		fmt.Fprintf(&b, "%6d  %s\n", row.n, row.what)
 	}

@@ -195,7 +195,8 @@ func goTest(ctx context.Context, folder, tests, overlay string) (output string, 
 	if overlay != "" {
 		flags += " -overlay=" + overlay
 	}
-	cmd.Env = append(os.Environ(), "GOFLAGS="+flags)
+	// With many mutants, a test waits in vain. The tests on the unchanged code must pass with the same patience.
+	cmd.Env = append(os.Environ(), "REAGENT_E2E_PATIENCE=45s", "GOFLAGS="+flags)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -8,8 +9,16 @@ import (
 )
 
 // Patience is how long a test waits for a condition before it fails. Temporal may give a task to the poll of a process that no
-// longer answers. Such a poll ends after a minute, and the task may then wait for a timeout of 30 seconds.
-const Patience = 2 * time.Minute
+// longer answers. Such a poll ends after a minute, and the task may then wait for a timeout of 30 seconds. The environment variable
+// REAGENT_E2E_PATIENCE sets another time: tests that must fail need not wait so long.
+var Patience = patience()
+
+func patience() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("REAGENT_E2E_PATIENCE")); err == nil {
+		return d
+	}
+	return 2 * time.Minute
+}
 
 // Eventually waits until the function ok returns true. After [Patience], it fails the test with the name of the condition,
 // which is the parameter what.
