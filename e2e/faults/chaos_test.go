@@ -84,6 +84,9 @@ type chaos struct {
 	kept      map[string]deleted
 }
 
+// hearTime is the time in which an agent must be seen to have ended, when all disturbances are over and it has completed before.
+const hearTime = 30 * time.Second
+
 // chaosSize and chaosStorm are the usual number of agents of a seed, and the usual time in which disturbances begin.
 const (
 	chaosSize  = 12
@@ -265,7 +268,10 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 	v.agents++
 	ids := []string{id}
 	var snap reagent.Snapshot
-	err := until(ctx, id+" has ended", func(ctx context.Context) (bool, error) {
+	// One agent that cannot be read must not take the time of the others.
+	one, cancel := context.WithTimeout(ctx, hearTime)
+	defer cancel()
+	err := until(one, id+" has ended", func(ctx context.Context) (bool, error) {
 		var err error
 		snap, err = c.Client.Read(ctx, id)
 		if a == nil && c.forgotten[id] && errors.Is(err, reagent.ErrNotFound) {
@@ -277,8 +283,7 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 		return snap.Status.Ended(), err
 	})
 	if err != nil {
-		v.problemf("%v\n%s", err, c.waitsFor(id, snap))
-		c.tell(id)
+		v.problemf("%s: %v\n%s", id, err, c.waitsFor(id, snap))
 		return ids
 	}
 	if a != nil && snap.Status != reagent.Completed || snap.Status == reagent.Failed {

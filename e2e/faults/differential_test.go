@@ -262,7 +262,7 @@ func logHistory(t testing.TB, c sdk.Client, id, run string) {
 func eventLines(h *historypb.History) string {
 	var b strings.Builder
 	for _, e := range h.GetEvents() {
-		fmt.Fprintf(&b, "\n%4d %s %s %s%s%s", e.GetEventId(), e.GetEventTime().AsTime().Format("05.000"), e.GetEventType(),
+		fmt.Fprintf(&b, "\n%4d %s %s %s%s%s", e.GetEventId(), clock(e.GetEventTime().AsTime()), e.GetEventType(),
 			e.GetActivityTaskScheduledEventAttributes().GetActivityId(),
 			e.GetStartChildWorkflowExecutionInitiatedEventAttributes().GetWorkflowId(),
 			e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName())

@@ -112,7 +112,7 @@ func (p *people) permitted(owner, tool string, at time.Time, forgotten bool) boo
 	return false
 }
 
-func clock(t time.Time) string { return t.UTC().Format("05.000") }
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
 // persons returns the IDs of the agents that have accepted a decision.
 func (p *people) persons() []string {

@@ -152,6 +152,6 @@ func (s *surroundings) logAgent(id string) {
 		logHistory(s.T, s.Temporal, id, run)
 	}
 	for _, t := range s.ledger.troublesOf(id) {
-		s.T.Logf("%s: %s to %s: %s", id, t.from.UTC().Format("05.000"), t.to.UTC().Format("05.000"), t.what)
+		s.T.Logf("%s: %s to %s: %s", id, clock(t.from), clock(t.to), t.what)
 	}
 }
