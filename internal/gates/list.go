@@ -74,7 +74,7 @@ var gates = []gate{
 	},
 	{
 		name: "chaos", about: "everything disturbed at random, with people",
-		set:   []variable{{"CHAOS", "100"}, {"CHAOS_AGENTS", "20"}, {"CHAOS_STORM", "30s"}},
+		set:   []variable{{"CHAOS", "100"}, {"CHAOS_AGENTS", "24"}, {"CHAOS_STORM", "60s"}},
 		parts: seeds("CHAOS"), together: true,
 		figures: append([]figure{
 			sum("seeds passed", `^--- PASS: TestChaos`),
