@@ -308,11 +308,11 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 		if l.content == cutOff {
 			v.interrupted++
 		}
-		if a != nil && !c.isForgotten(id) {
-			c.people.hold(v, id, l)
-		}
 	}
 	if a != nil {
+		if !c.isForgotten(id) {
+			c.people.hold(v, id, lines)
+		}
 		senders := append([][]reagent.Message{{{Text: a.first}}}, a.senders...)
 		for _, m := range c.extras.accepted[a.id] {
 			senders = append(senders, []reagent.Message{m})

@@ -166,12 +166,21 @@ func (p *people) weigh(v *verdict, m line) {
 	}
 }
 
-// hold is [people.weigh] for an agent that may be cancelled: a call that was approved may then not run.
-func (p *people) hold(v *verdict, id string, m line) {
+// hold is [people.weigh] for all lines of an agent that may be cancelled or interrupted: a call that was approved may then not run, and a
+// result from outside may come with a later message, when the call was answered as interrupted.
+func (p *people) hold(v *verdict, id string, lines []line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.lost(m) {
-		v.problemf("%s: the decision on %s was accepted and lost: %q", id, m.answers, m.content)
+	late := map[string]string{}
+	for _, m := range lines {
+		if key, ok := strings.CutPrefix(m.key, "late "); ok {
+			_, late[key], _ = strings.Cut(m.content, "\n\n")
+		}
+	}
+	for _, m := range lines {
+		if tool, _, _ := strings.Cut(m.answers, " "); p.lost(m) && late[m.key] != givenFor(tool) {
+			v.problemf("%s: the decision on %s was accepted and lost: %q", id, m.answers, m.content)
+		}
 	}
 }
 

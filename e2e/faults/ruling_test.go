@@ -13,6 +13,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // ruling is the decision of people on a call that needs an approval. The field accepted is zero while it is not known that the agent has
@@ -202,5 +203,29 @@ func TestLawOfPeopleIsCheckedInChaos(t *testing.T) {
 			found := p.breach("b", "a", effects, at(test.opened), test.forgotten)
 			require.Equal(t, test.breach, found != "", found)
 		})
+	}
+}
+
+// A denial and a result from outside that an agent has accepted are in its transcript, if need be by a later message.
+func TestLostDecisionIsSeenInChaos(t *testing.T) {
+	result := func(content string) line { return line{key: "k", answers: `deploy {"n":1}`, content: content} }
+	late := line{key: "late k", role: llm.User, content: lateResult + "of deploy has its result now:\n\n" + givenFor("deploy")}
+	denied := &people{rulings: map[agent.Key]*ruling{"k": {accepted: time.Now()}}}
+	given := &people{accepted: map[wait]string{{"k", agent.WaitsForResult}: "a"}}
+	for _, test := range []struct {
+		name   string
+		people *people
+		lines  []line
+		lost   bool
+	}{
+		{"denied", denied, []line{result("denied: a person refused this call")}, false},
+		{"denied and told otherwise", denied, []line{result("not run: the agent was cancelled")}, true},
+		{"given", given, []line{result(givenFor("deploy"))}, false},
+		{"given and not told", given, []line{result("interrupted: outcome unknown")}, true},
+		{"given after an interrupt", given, []line{result("interrupted: outcome unknown"), late}, false},
+	} {
+		v := &verdict{}
+		test.people.hold(v, "a", test.lines)
+		require.Equal(t, test.lost, len(v.problems) > 0, test.name)
 	}
 }
