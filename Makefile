@@ -79,10 +79,11 @@ chaos: ## disturb CHAOS_AGENTS (12) agents at random for CHAOS_STORM (15s), CHAO
 	REAGENT_CHAOS=$(CHAOS) REAGENT_CHAOS_AGENTS=$(CHAOS_AGENTS) REAGENT_CHAOS_STORM=$(CHAOS_STORM) $(GO) test ./e2e/faults -run 'TestChaos$$' -count=1 -timeout 600m -v
 
 LIVES ?= 100000
+FIRST ?= 0
 
 .PHONY: properties
-properties: ## try LIVES (100,000) lives of an agent against the laws of agent/law_test.go
-	$(GO) test ./agent -run TestWhateverHappens -count=1 -timeout 60m -v -lives $(LIVES)
+properties: ## try LIVES (100,000) lives of an agent, from the seed FIRST (0), against the laws of agent/law_test.go
+	$(GO) test ./agent -run TestWhateverHappens -count=1 -timeout 60m -v -first $(FIRST) -lives $(LIVES)
 
 .PHONY: attacks
 attacks: ## run the tests of hostile input: endpoints, servers, files, neighbours
