@@ -60,6 +60,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	if *green != "" {
 		all = slices.DeleteFunc(all, func(m mutant) bool { return m.testPackage != *green })
+		if len(all) == 0 {
+			return fmt.Errorf("-green %s: no mutant has a test in this package; -list shows the packages", *green)
+		}
 	}
 	if !*trust {
 		if err := requireGreen(ctx, all, stdout); err != nil {
