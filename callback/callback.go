@@ -21,6 +21,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/clip"
+	"github.com/reagent-dev/reagent/internal/jsonwords"
 	"github.com/reagent-dev/reagent/internal/token"
 )
 
@@ -34,6 +35,8 @@ const (
 	maxBodyBytes = 6*agent.MaxGivenBytes + 1024
 	// maxFromBytes is the size, in bytes, to which the address of the sender is cut. The agent takes no more.
 	maxFromBytes = 200
+	// maxFieldBytes is the size, in bytes, to which the name of a field is cut that the sender has chosen.
+	maxFieldBytes = 100
 	// maxRequests limits the results that are given at the same time, because each may read a history. Further requests wait.
 	maxRequests = 16
 	// retryAfter is the value of the header Retry-After, in seconds.
@@ -59,7 +62,8 @@ type Options struct {
 //	mux.Handle("/callbacks/{token}", handler)
 //
 // A request is a POST with a body of one of these types, in UTF-8. A result has at most [agent.MaxGivenBytes] bytes:
-//   - application/json: {"result": "…", "is_error": false}. The field is_error may be missing.
+//   - application/json: {"result": "…", "is_error": false}. The field is_error may be missing. Names of
+//     fields are exact: "Result" is an unknown field.
 //   - text/plain: the result, which is no error. It is not empty.
 //
 // The status of the response is one of these. The body is a JSON object. For an error, it has the field "error", which says what to do,
@@ -224,56 +228,56 @@ func read(w http.ResponseWriter, r *http.Request) (result string, isError bool, 
 
 // decode returns the result in a JSON body.
 func decode(body []byte) (result string, isError bool, wrong *problem) {
-	var in struct {
-		Result  *string `json:"result"`
-		IsError bool    `json:"is_error"`
-	}
 	const form = `send {"result": "…", "is_error": false}`
-	decoder := json.NewDecoder(strings.NewReader(string(body)))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&in)
-	if err == nil {
-		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is text after the object")
+	refuse := func(field, text string) (string, bool, *problem) {
+		return "", false, &problem{http.StatusBadRequest, clip.Text(field, maxFieldBytes), text + "; " + form}
+	}
+	fields, again, err := members(body)
+	if err != nil {
+		return refuse("body", "the body cannot be read: "+jsonwords.Problem(err))
+	}
+	// The names are compared exactly. Package json would also take "Result", and "re\u017fult" with a long s.
+	for name := range fields {
+		if name != "result" && name != "is_error" {
+			return refuse("body", fmt.Sprintf("the body has the unknown field %q", clip.Text(name, maxFieldBytes)))
 		}
 	}
-	mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if again != "" {
+		return refuse(again, "the field "+again+" is given twice")
+	}
+	var given *string
+	if text := fields["result"]; text != nil && json.Unmarshal(text, &given) != nil {
+		return refuse("result", "the field result must be a string; write any other JSON value as a text into the string")
+	}
+	if text := fields["is_error"]; text != nil && json.Unmarshal(text, &isError) != nil {
+		return refuse("is_error", "the field is_error must be true or false")
+	}
 	switch {
-	case ok && mistyped.Field == "result":
-		return "", false, &problem{http.StatusBadRequest, "result", "the field result must be a string; write any other JSON value as a text into the string"}
-	case ok && mistyped.Field == "is_error":
-		return "", false, &problem{http.StatusBadRequest, "is_error", "the field is_error must be true or false"}
-	case err != nil:
-		return "", false, &problem{http.StatusBadRequest, "body", clip.Text("the body cannot be read: "+strings.TrimPrefix(err.Error(), "json: "), maxFromBytes) + "; " + form}
-	case in.Result == nil:
-		return "", false, &problem{http.StatusBadRequest, "result", "the field result is missing; " + form}
-	case len(*in.Result) > agent.MaxGivenBytes:
+	case given == nil:
+		return refuse("result", "the field result is missing")
+	case len(*given) > agent.MaxGivenBytes:
 		return "", false, tooLarge()
 	}
-	if field := twice(body); field != "" {
-		return "", false, &problem{http.StatusBadRequest, field, "the field " + field + " is given twice; " + form}
-	}
-	return *in.Result, in.IsError, nil
+	return *given, isError, nil
 }
 
-// twice returns the name of a field that a JSON object has more than once; "" if there is none. The values of the object are no objects
-// and no lists. Package json would take the last value, and the sender may have meant another one.
-func twice(body []byte) string {
-	seen := map[string]bool{}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	for i := 0; ; i++ {
-		next, err := decoder.Token()
-		if err != nil {
-			return ""
-		}
-		if name, ok := next.(string); ok && i%2 == 1 { // after the brace, names and values take turns
-			name = strings.ToLower(name) // as package json compares them
-			if seen[name] {
-				return name
-			}
-			seen[name] = true
-		}
+// members returns the members of the JSON object in a text, and the name of a member that it has twice; "" if there is none. A decoder
+// would take the last of them, and the sender may have meant another one.
+func members(text []byte) (found map[string]json.RawMessage, again string, err error) {
+	if err := json.Unmarshal(text, &found); err != nil {
+		return nil, "", err
 	}
+	decoder, seen := json.NewDecoder(bytes.NewReader(text)), map[string]bool{}
+	for _, _ = decoder.Token(); decoder.More(); { // the text is valid JSON
+		token, _ := decoder.Token()
+		_ = decoder.Decode(new(json.RawMessage))
+		name, _ := token.(string)
+		if seen[name] {
+			again = name
+		}
+		seen[name] = true
+	}
+	return found, again, nil
 }
 
 func tooLarge() *problem {

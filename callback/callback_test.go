@@ -115,17 +115,19 @@ func TestWrongRequestIsRefused(t *testing.T) {
 		{"POST", own, "text/plain", "", 400, "body", "the body is empty"},
 		{"POST", own, "text/plain", "\xff", 400, "body", "not UTF-8"},
 		{"POST", own, object, "{\"result\":\"\xff\"}", 400, "body", "not UTF-8"},
-		{"POST", own, object, "", 400, "body", "cannot be read: EOF; send {"},
+		{"POST", own, object, "", 400, "body", "cannot be read: unexpected end of JSON input; send {"},
 		{"POST", own, object, `deployed`, 400, "body", "invalid character 'd'"},
-		{"POST", own, object, `{"result":"x"} {}`, 400, "body", "text after the object"},
+		{"POST", own, object, `{"result":"x"} {}`, 400, "body", "after top-level value"},
 		{"POST", own, object, `{"result":"x","error":true}`, 400, "body", `unknown field "error"`},
 		{"POST", own, object, `{"is_error":true}`, 400, "result", "the field result is missing"},
 		{"POST", own, object, `{"result":null}`, 400, "result", "the field result is missing"},
 		{"POST", own, object, `{"result":{"n":1}}`, 400, "result", "must be a string"},
 		{"POST", own, object, `{"result":"x","is_error":"no"}`, 400, "is_error", "must be true or false"},
 		{"POST", own, object, `{"result":"x","result":"y"}`, 400, "result", "the field result is given twice"},
-		{"POST", own, object, `{"result":"x","is_error":true,"Is_error":false}`, 400, "is_error", "the field is_error is given twice"},
-		{"POST", own, object, `["x"]`, 400, "body", "cannot unmarshal array"},
+		{"POST", own, object, `{"result":"x","is_error":true,"is_error":false}`, 400, "is_error", "the field is_error is given twice"},
+		{"POST", own, object, `["x"]`, 400, "body", "the value must be an object, not a list"},
+		{"POST", own, object, `"x"`, 400, "body", "the value must be an object, not a string"},
+		{"POST", own, object, `null`, 400, "result", "the field result is missing"},
 	} {
 		response, said := s.send(c.method, c.token, c.kind, strings.NewReader(c.body))
 		require.Equal(t, c.status, response.StatusCode, "%v: %v", c, said)
@@ -142,6 +144,38 @@ func TestWrongRequestIsRefused(t *testing.T) {
 	s.ServeHTTP(w, r)
 	require.Equal(t, http.StatusUnsupportedMediaType, w.Code)
 	require.Empty(t, s.given)
+}
+
+// A field is read under its exact name alone. Package json also takes other letters for those of a field, so a sender that checks the
+// names itself could be made to confirm one result and give another.
+func TestAttackNamesOfFieldsAreReadExactly(t *testing.T) {
+	s := newStage(t)
+	own := s.signer.Sign(call)
+	for _, body := range []string{
+		`{"result":"x","Result":"y"}`, `{"Result":"y"}`, `{"RESULT":"y","result":"x"}`,
+		`{"result":"x","reſult":"y"}`, `{"result":"x","re\u017fult":"y"}`, `{"reſult":"y"}`,
+		`{"result":"x","iſ_error":true}`, `{"result":"x","Is_error":true,"is_error":false}`,
+		`{"result":"x","result":"y"}`, `{"result":"x","\u0072esult":"y"}`, `{"result":{"result":1},"result":"y"}`,
+		`{"result":"x","":"y"}`, `{"result":"x","result\u0000":"y"}`,
+	} {
+		response, said := s.send(http.MethodPost, own, object, strings.NewReader(body))
+		require.Equal(t, http.StatusBadRequest, response.StatusCode, body)
+		require.Regexp(t, "unknown field|given twice", said["error"], body)
+	}
+	require.Empty(t, s.given)
+}
+
+// No answer names a type of Go: the sender does not know it.
+func TestAnswerNamesNoTypeOfGo(t *testing.T) {
+	s := newStage(t)
+	own := s.signer.Sign(call)
+	for _, value := range []string{`1`, `"x"`, `[]`, `{}`, `true`, `null`, `1e999`, `[{"result":1}]`, ``, `{`, `nul`} {
+		for _, body := range []string{value, `{"result":` + value + `}`, `{"result":"x","is_error":` + value + `}`, `{"result":"x","more":` + value + `}`} {
+			if response, said := s.send(http.MethodPost, own, object, strings.NewReader(body)); response.StatusCode != http.StatusOK {
+				require.NotRegexp(t, `json: |Go (struct|value)|struct \{|\*string|of type|map\[`, said["error"], body)
+			}
+		}
+	}
 }
 
 // The answer says whether the far side has to send the result again.

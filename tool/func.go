@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/reagent-dev/reagent/internal/jsonwords"
 )
 
 // New makes a [Tool] from the description `spec` and the function `call`. The tool's method Call runs this function. Therefore
@@ -69,7 +71,7 @@ func Func[In, Out any](name, description string, effect Effect, fn func(context.
 	return New(spec, func(ctx context.Context, args json.RawMessage) (Result, error) {
 		var in In
 		if err := decodeStrict(args, &in); err != nil {
-			return errorResult("arguments of %s cannot be read: %v; correct them and call again", name, err), nil
+			return errorResult("arguments of %s cannot be read: %s; correct them and call again", name, jsonwords.Problem(err)), nil
 		}
 		out, err := fn(ctx, in)
 		if err != nil {

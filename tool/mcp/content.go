@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/jsonwords"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -43,7 +44,7 @@ type content struct {
 func render(raw json.RawMessage) tool.Result {
 	var r callResult
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return tool.Result{Content: "the tool ran, but its result cannot be read: " + err.Error(), IsError: true}
+		return tool.Result{Content: "the tool ran, but its result cannot be read: " + jsonwords.Problem(err), IsError: true}
 	}
 	if r.ResultType == "input_required" {
 		question, problem := elicit(r.InputRequests, r.RequestState)

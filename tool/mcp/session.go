@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/reagent-dev/reagent/internal/jsonwords"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -253,7 +254,7 @@ func (s *session) page(ctx context.Context, cursor string) (tools []listed, next
 		Tools []listed `json:"tools"`
 	}
 	if err := json.Unmarshal(raw, &page); err != nil {
-		return nil, "", fmt.Errorf("the list of tools cannot be read: %w", err)
+		return nil, "", fmt.Errorf("the list of tools cannot be read: %s", jsonwords.Problem(err))
 	}
 	// The SDK leaves tools with invalid x-mcp-header annotations out of res.Tools.
 	allowed := map[string]bool{}
