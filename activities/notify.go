@@ -84,23 +84,25 @@ func (a *Activities) newHookMessage(id string, in protocol.NotifyInput) hookMess
 		AgentID: id, Agent: in.Agent, Parent: in.Parent, Status: in.Status, WaitsFor: in.WaitsFor, CallsOmitted: in.CallsOmitted,
 		Class: in.Class, Message: in.Message, Stopped: in.Stopped, Answer: in.Answer,
 	}
-	word := shellword.Quote(id)
 	switch {
 	case in.On == agent.OnHeld:
-		data.Commands = []string{"starter send " + word + ` "…"`}
+		data.Commands = []string{shellword.Starter("send", id).Then(`"…"`).String()}
 	case in.Status == agent.Failed || in.Status == agent.Cancelled:
-		data.Commands = []string{"starter resume " + word}
+		data.Commands = []string{shellword.Starter("resume", id).String()}
 	}
 	for _, c := range in.Calls {
-		target, given := word+" "+c.Key.Handle(), word+" --call "+c.Key.Handle()+` "…"`
-		call := hookCall{Key: c.Key, Handle: c.Key.Handle(), Tool: c.Tool, Arguments: c.Arguments, Question: c.Question, WaitsFor: c.WaitsFor}
+		handle := c.Key.Handle()
+		give := func(verb string) []string {
+			return []string{shellword.Starter(verb, id).With("--call " + handle).Then(`"…"`).String()}
+		}
+		call := hookCall{Key: c.Key, Handle: handle, Tool: c.Tool, Arguments: c.Arguments, Question: c.Question, WaitsFor: c.WaitsFor}
 		switch c.WaitsFor {
 		case agent.WaitsForApproval:
-			call.Commands = []string{"starter approve " + target, "starter deny " + target}
+			call.Commands = []string{shellword.Starter("approve", id, handle).String(), shellword.Starter("deny", id, handle).String()}
 		case agent.WaitsForAnswer:
-			call.Commands = []string{"starter answer " + given}
+			call.Commands = give("answer")
 		default:
-			call.Commands = []string{"starter complete " + given}
+			call.Commands = give("complete")
 			call.Callback = a.callbacks.url(id, c.Key)
 		}
 		if c.Until != 0 {

@@ -131,7 +131,7 @@ func costs(s *agent.State) string {
 // nextAct returns the line of the details that says who has to act next: a person, the agent, or nobody. If it is a person,
 // the line names the command to use.
 func nextAct(s *agent.State) string {
-	send := func() string { return code("starter send "+shellword.Quote(s.AgentID)+` "…"`, 1100) }
+	send := func() string { return command(shellword.Starter("send", s.AgentID).Then(`"…"`)) }
 	status := s.Status()
 	if !status.Ended() && s.CallWaitsFor() != "" {
 		return whoActs(s)
@@ -145,7 +145,7 @@ func nextAct(s *agent.State) string {
 	case agent.Waiting:
 		return "**Next**: you. The agent waits for a message: " + send()
 	case agent.Failed, agent.Cancelled:
-		return "**Next**: you, if it is to go on: " + code("starter resume "+shellword.Quote(s.AgentID), 1100)
+		return "**Next**: you, if it is to go on: " + command(shellword.Starter("resume", s.AgentID))
 	case agent.Completed:
 		return "**Next**: nobody. The agent has answered."
 	}
@@ -163,14 +163,16 @@ func whoActs(s *agent.State) string {
 			lines = append(lines, "- and more: "+code("starter inbox", 64))
 			break
 		}
-		target := " " + shellword.Quote(s.AgentID) + " " + c.Key.Handle()
-		given := " " + shellword.Quote(s.AgentID) + " --call " + c.Key.Handle() + ` "…"`
-		act := code("starter complete"+given, 1100)
+		handle := c.Key.Handle()
+		give := func(verb string) string {
+			return command(shellword.Starter(verb, s.AgentID).With("--call " + handle).Then(`"…"`))
+		}
+		act := give("complete")
 		switch c.WaitsFor() {
 		case agent.WaitsForApproval:
-			act = code("starter approve"+target, 1100) + " or " + code("starter deny"+target, 1100)
+			act = command(shellword.Starter("approve", s.AgentID, handle)) + " or " + command(shellword.Starter("deny", s.AgentID, handle))
 		case agent.WaitsForAnswer:
-			act = code("starter answer"+given, 1100)
+			act = give("answer")
 		}
 		what := c.Arguments
 		if q, asks := c.Question(); asks {
@@ -179,6 +181,16 @@ func whoActs(s *agent.State) string {
 		lines = append(lines, fmt.Sprintf("- %s %s: %s", code(c.Name, 64), code(what, 1000), act))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// command returns a command as Markdown code. A command that was cut would name another agent, so a list takes the place of one that is
+// too long.
+func command(c shellword.Command) string {
+	text := c.String()
+	if len(text) > 1100 {
+		text = "starter list"
+	}
+	return code(text, 1100)
 }
 
 // lastTask returns the text of the newest user message in the next model request. It returns "" if there is none.

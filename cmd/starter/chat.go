@@ -13,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/chat"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
@@ -86,7 +87,7 @@ func runChat(cmd *cobra.Command, g *globals, id string, start client.StartOption
 		return goesOn(ctx, withExitCode(err, queue), end.ID)
 	}
 	if end.Started && !end.Status.Ended() {
-		fmt.Fprintf(stderr, "Agent %s goes on.\nCome back with `starter chat %s`; `starter close %s` ends it.\n", end.ID, end.ID, end.ID)
+		fmt.Fprintf(stderr, "Agent %s goes on.\nCome back with `%s`; `%s` ends it.\n", end.ID, shellword.Starter("chat", end.ID), shellword.Starter("close", end.ID))
 	}
 	if onTerminal || !end.Started {
 		return nil // the person has seen how the turn ended

@@ -10,6 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 // following holds the options that say how a command shows an agent to the user. The commands `starter run`, `starter resume`
@@ -127,15 +128,15 @@ func (e ending) verdict() error {
 // with the agent.
 func (e ending) pastLimit() string {
 	raise := fmt.Sprintf("raise limits.%s, restart the worker, then ", e.Stopped)
-	again := fmt.Sprintf("`starter send %s TEXT`", e.ID)
+	again := shellword.Starter("send", e.ID).Then("TEXT")
 	if e.Status == client.Completed {
-		again = fmt.Sprintf("`starter fork %s --message TEXT`", e.ID)
+		again = shellword.Starter("fork", e.ID).With("--message TEXT")
 	}
 	switch {
 	case e.Stopped == "model_calls" || e.Stopped == "time" || e.Status == client.Completed:
-		return "the limit starts again with the next message: go on with " + again
+		return fmt.Sprintf("the limit starts again with the next message: go on with `%s`", again)
 	default:
-		return raise + fmt.Sprintf("`starter reload %s` and %s", e.ID, again)
+		return raise + fmt.Sprintf("`%s` and `%s`", shellword.Starter("reload", e.ID), again)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -16,6 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/internal/usage"
 )
 
@@ -103,17 +103,6 @@ type waitsView struct {
 // maxShown is the largest number of characters of arguments or of a question that `starter inbox` shows without --json.
 const maxShown = 4000
 
-// plainWord matches an ID that a shell takes as one word.
-var plainWord = regexp.MustCompile(`^[\pL\pN._:/-]+$`)
-
-// shellWord returns an ID as one word of a command.
-func shellWord(id string) string {
-	if plainWord.MatchString(id) {
-		return id
-	}
-	return "'" + strings.ReplaceAll(id, "'", `'\''`) + "'"
-}
-
 func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) error {
 	if asJSON {
 		views := make([]waitsView, len(all))
@@ -157,7 +146,9 @@ func agentText(w client.Waits, now time.Time) string {
 
 // waitsText returns the call and the commands that settle it. The second result reports whether a part of the arguments is left out.
 func waitsText(w client.Waits) (text string, cut bool) {
-	id := " " + shellWord(w.AgentID) + " "
+	give := func(verb string) string {
+		return "  " + shellword.Starter(verb, w.AgentID).With("--call "+w.Handle()).Then("'…'").String() + "\n"
+	}
 	switch w.Call.WaitsFor() {
 	case agent.WaitsForAnswer:
 		q, _ := w.Call.Question()
@@ -168,13 +159,14 @@ func waitsText(w client.Waits) (text string, cut bool) {
 			b.WriteString([]string{"asks: ", "  - "}[min(i, 1)] + shown + "\n")
 			cut = cut || shown != whole
 		}
-		return b.String() + "  starter answer" + id + "--call " + w.Handle() + " '…'\n", cut
+		return b.String() + give("answer"), cut
 	case agent.WaitsForResult:
 		text, cut = callText(w)
-		return text + "  starter complete" + id + "--call " + w.Handle() + " '…'\n", cut
+		return text + give("complete"), cut
 	}
 	text, cut = callText(w)
-	return text + "  starter approve" + id + w.Handle() + "\n  starter deny" + id + w.Handle() + " --reason '…'\n", cut
+	approve, deny := shellword.Starter("approve", w.AgentID, w.Handle()), shellword.Starter("deny", w.AgentID, w.Handle()).With("--reason '…'")
+	return fmt.Sprintf("%s  %s\n  %s\n", text, approve, deny), cut
 }
 
 // callText returns the name and the arguments of the call as a line. The second result reports whether the end of the arguments is left

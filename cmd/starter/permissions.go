@@ -13,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 func newPermissions(g *globals) *cobra.Command {
@@ -71,7 +72,7 @@ func revokePermissions(ctx context.Context, c permissionRevoker, out io.Writer, 
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(p agent.Permission) bool { return p.Key.Handle() == name || string(p.Key) == name }) {
-			return exitf(exitWrongState, "agent %q has no permission %q; see `starter permissions %s`", id, name, shellWord(id))
+			return exitf(exitWrongState, "agent %q has no permission %q; see `%s`", id, name, shellword.Starter("permissions", id))
 		}
 	}
 	if len(all) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/internal/usage"
 )
 
@@ -42,7 +43,7 @@ answer in a new agent. To give a running agent its new configuration, use
 				return withExitCode(err, queue)
 			}
 			if started.Found && o.Reload && !started.Status.Ended() {
-				return exitf(exitWrongState, "agent %s is %s; it was not resumed, and its definition was not reloaded: use `starter reload %s`", started.ID, started.Status, started.ID)
+				return exitf(exitWrongState, "agent %s is %s; it was not resumed, and its definition was not reloaded: use `%s`", started.ID, started.Status, shellword.Starter("reload", started.ID))
 			}
 			if started.Found && o.Message != "" {
 				return exitf(exitWrongState, "%s", notResumed(started, o))
@@ -74,7 +75,7 @@ func notResumed(found client.Started, o client.ResumeOptions) string {
 	if found.Status.Ended() {
 		return text + " It does not have your message."
 	}
-	return text + fmt.Sprintf(" It does not have your message: send it with `starter send %s TEXT`.", found.ID)
+	return text + fmt.Sprintf(" It does not have your message: send it with `%s`.", shellword.Starter("send", found.ID).Then("TEXT"))
 }
 
 func newFork(g *globals) *cobra.Command {

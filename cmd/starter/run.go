@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/tool"
@@ -127,8 +128,8 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 		return exitf(exitTaken, "the ID %s is taken by an agent that has ended (%s); this task was not started; %s; or choose another --id",
 			started.ID, started.Status, goOnFrom(started.ID, started.Status))
 	case started.Found && !same:
-		return exitf(exitTaken, "the ID %s is taken: an agent with this ID has another task and is %s; this task was not started; follow it with `starter tail %s`, give it a message with `starter send %s TEXT`, or choose another --id",
-			started.ID, started.Status, started.ID, started.ID)
+		return exitf(exitTaken, "the ID %s is taken: an agent with this ID has another task and is %s; this task was not started; follow it with `%s`, give it a message with `%s`, or choose another --id",
+			started.ID, started.Status, shellword.Starter("tail", started.ID), shellword.Starter("send", started.ID).Then("TEXT"))
 	case started.Found:
 		fmt.Fprintf(stderr, "Agent %s is running with this task already; it was not started again.\n", started.ID)
 	case !o.quiet:
@@ -144,9 +145,9 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 // nextStep returns the last part of the error text for an agent whose turn ended without an answer. This part tells the user
 // what to do next.
 func nextStep(snap ending) string {
-	again := "go on with `starter resume --reload " + snap.ID + "`"
+	again := "go on with `" + shellword.Starter("resume", snap.ID).With("--reload").String() + "`"
 	if snap.Status == client.Held {
-		again = "go on with `starter send " + snap.ID + " TEXT`"
+		again = "go on with `" + shellword.Starter("send", snap.ID).Then("TEXT").String() + "`"
 	}
 	switch llm.Class(snap.Class) {
 	case llm.NotFound:
@@ -164,5 +165,5 @@ func nextStep(snap ending) string {
 	if snap.Status == client.Held {
 		return "remove the cause of the failure, then " + again
 	}
-	return "see `starter show " + snap.ID + "`"
+	return "see `" + shellword.Starter("show", snap.ID).String() + "`"
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 func newSend(g *globals) *cobra.Command {
@@ -65,7 +66,7 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 			cancel()
 			if err != nil {
 				return unanswered(err, follow.wait, fmt.Sprintf(
-					"it is not known whether the agent has the message; send it again with --message-id %s: the agent takes it only once", sent.MessageID))
+					"it is not known whether the agent has the message; send it again with --message-id %s: the agent takes it only once", shellword.Quote(sent.MessageID)))
 			}
 			follow.wait.limit = 0 // from here on the command waits without a limit, because the agent has the message
 			follow.wait.over()

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/internal/usage"
 )
 
@@ -107,9 +108,9 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 func hint(id string, status client.Status) string {
 	switch status {
 	case client.Held:
-		return "; `starter show " + id + "` shows why"
+		return fmt.Sprintf("; `%s` shows why", shellword.Starter("show", id))
 	case client.Failed, client.TimedOut:
-		return "; `starter show " + id + "` shows why"
+		return fmt.Sprintf("; `%s` shows why", shellword.Starter("show", id))
 	}
 	return ""
 }

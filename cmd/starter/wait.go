@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 const (
@@ -110,14 +111,15 @@ func goesOn(ctx context.Context, err error, id string) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	return exitf(exitInterrupted, "interrupted; agent %s goes on: follow it with `starter tail %s`, end it with `starter cancel %s`", id, id, id)
+	return exitf(exitInterrupted, "interrupted; agent %s goes on: follow it with `%s`, end it with `%s`", id, shellword.Starter("tail", id), shellword.Starter("cancel", id))
 }
 
 // goOnFrom returns the last part of an error text about an agent that has ended. This part names two commands. With the
 // first, the user can look at the agent. With the second, the user can go on from the agent's last state.
 func goOnFrom(id string, status client.Status) string {
+	show := shellword.Starter("show", id)
 	if status == client.Completed {
-		return fmt.Sprintf("see what it did with `starter show %s`; go on from its answer in a new agent with `starter fork %s --message TEXT`", id, id)
+		return fmt.Sprintf("see what it did with `%s`; go on from its answer in a new agent with `%s`", show, shellword.Starter("fork", id).With("--message TEXT"))
 	}
-	return fmt.Sprintf("see what it did with `starter show %s`; let it go on with `starter resume %s`", id, id)
+	return fmt.Sprintf("see what it did with `%s`; let it go on with `%s`", show, shellword.Starter("resume", id))
 }

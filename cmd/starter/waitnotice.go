@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
@@ -200,8 +201,8 @@ func (p *waitNotice) print() {
 // contains the command that ends the agent. For this command, retryText needs the agent's ID.
 func retryText(r client.Retry, id string) string {
 	if r.Class == protocol.UnknownAgent {
-		return fmt.Sprintf("%s. The agent waits some minutes for a worker that has its definition; if the name is wrong, end the agent with `starter cancel %s`.",
-			printable.Line(r.Message, 500), id)
+		return fmt.Sprintf("%s. The agent waits some minutes for a worker that has its definition; if the name is wrong, end the agent with `%s`.",
+			printable.Line(r.Message, 500), shellword.Starter("cancel", id))
 	}
 	// The text of a model's failure begins with "model: ".
 	text := printable.Line(r.Message, 300)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
@@ -192,8 +193,8 @@ func (d *demo) keep(ctx context.Context) error {
 		return nil
 	}
 	d.printf("\nWeb UI    %s\nAll of it runs on until Ctrl-C. In another terminal:\n", d.summary.WebUI)
-	d.printf("  go run ./cmd/starter show --address %s %s\n", d.server.Address(), d.summary.AgentID)
-	d.printf("  go run ./cmd/starter run --address %s -a %s 'What is here?'\n", d.server.Address(), guideAgent)
+	d.printf("  go run ./cmd/%s\n", shellword.Starter("show", d.summary.AgentID).With("--address "+d.server.Address()))
+	d.printf("  go run ./cmd/%s\n", shellword.Starter("run").With("--address "+d.server.Address()+" -a "+guideAgent).Then("'What is here?'"))
 	select {
 	case <-ctx.Done():
 		return nil

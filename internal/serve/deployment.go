@@ -10,6 +10,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 // deployment is the worker deployment version of a worker process. With this version, Temporal decides which agents it gives
@@ -83,5 +85,5 @@ func (d deployment) greeting(address, namespace string) string {
 		text += "; current is " + d.current.BuildID
 	}
 	return fmt.Sprintf("%s: to give new agents to this build, run\n            temporal worker deployment set-current-version --deployment-name %s --build-id %s --address %s --namespace %s\n",
-		text, d.Version.DeploymentName, d.Version.BuildID, address, namespace)
+		text, shellword.Quote(d.Version.DeploymentName), shellword.Quote(d.Version.BuildID), shellword.Quote(address), shellword.Quote(namespace))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -328,15 +329,18 @@ func (p *plainChat) tellCall(w client.Waits) {
 	}
 	p.told[w.Call.Key] = true
 	name := printable.Name(w.Call.Name)
+	give := func(verb, what string) shellword.Command {
+		return shellword.Starter(verb, w.AgentID).With("--call " + w.Handle()).Then(what)
+	}
 	switch waitsFor {
 	case client.WaitsForApproval:
 		fmt.Fprintf(p.notice, "May %s%s run with these arguments? (call %s)\n    %s\n/approve lets it run, /deny REASON refuses it.\n",
 			name, who, w.Handle(), strings.ReplaceAll(printable.Text(pretty(w.Call.Arguments)), "\n", "\n    "))
 	case client.WaitsForAnswer:
 		q, _ := w.Call.Question()
-		fmt.Fprintf(p.notice, "Question%s: %s\nstarter answer %s --call %s TEXT\n", who, indentedText(printable.Text(q.Question)), w.AgentID, w.Handle())
+		fmt.Fprintf(p.notice, "Question%s: %s\n%s\n", who, indentedText(printable.Text(q.Question)), give("answer", "TEXT"))
 	case client.WaitsForResult:
-		fmt.Fprintf(p.notice, "%s%s waits for its result: starter complete %s --call %s RESULT\n", name, who, w.AgentID, w.Handle())
+		fmt.Fprintf(p.notice, "%s%s waits for its result: %s\n", name, who, give("complete", "RESULT"))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 // tail returns the lines below the transcript: what the agent does now, and what it waits for.
@@ -87,7 +88,7 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 		}
 		return lines
 	}
-	return append(lines, indented(mark, fmt.Sprintf("%s%s waits for its result: starter complete %s --call %s RESULT", name, who, w.AgentID, w.Handle()), m.width)...)
+	return append(lines, indented(mark, fmt.Sprintf("%s%s waits for its result: %s", name, who, shellword.Starter("complete", w.AgentID).With("--call "+w.Handle()).Then("RESULT")), m.width)...)
 }
 
 // subAgents returns the lines of the tree of sub-agents. Those that have ended are only counted, unless the calls are expanded.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 // modelText names the models of an agent.
@@ -25,7 +26,7 @@ func modelText(id string, snap client.Snapshot) string {
 		}
 		text += fmt.Sprintf("%s (%s)", printable.Name(spare.Name), printable.Name(spare.Model))
 	}
-	return text + fmt.Sprintf(". To change it, change the configuration, restart the worker, and run `starter reload %s`.", printable.Name(id))
+	return text + fmt.Sprintf(". To change it, change the configuration, restart the worker, and run `%s`.", shellword.Starter("reload", id))
 }
 
 // cost shows what the agent has used. It reads the agent anew, because the last refresh may be a second old.
