@@ -499,6 +499,7 @@ func (f far) Call(ctx context.Context, _ json.RawMessage) (tool.Result, error) {
 
 func TestToolCallsEndInOneWay(t *testing.T) {
 	lost := fmt.Errorf("connection reset: %w", tool.ErrOutcomeUnknown)
+	slow := fmt.Errorf("mcp server x: pay: %w: no answer within 1m0s", tool.ErrOutcomeUnknown)
 	for name, c := range map[string]struct {
 		effect tool.Effect
 		args   string
@@ -510,7 +511,8 @@ func TestToolCallsEndInOneWay(t *testing.T) {
 	}{
 		"result":                          {result: tool.Result{Content: "42"}, want: protocol.ToolResult{Content: "42"}},
 		"error result":                    {result: tool.Result{Content: "no", IsError: true}, want: protocol.ToolResult{Content: "no", IsError: true}},
-		"outcome unknown, at most once":   {err: lost, want: protocol.ToolResult{Lost: true}},
+		"outcome unknown, at most once":   {err: lost, want: protocol.ToolResult{Content: "interrupted: connection reset; outcome unknown — check before you retry", IsError: true}},
+		"slow server, at most once":       {err: slow, want: protocol.ToolResult{Content: "interrupted: mcp server x: pay: no answer within 1m0s; outcome unknown — check before you retry", IsError: true}},
 		"outcome unknown, read-only":      {effect: tool.ReadOnly, err: lost, fails: protocol.Unavailable},
 		"outcome unknown, idempotent":     {effect: tool.Idempotent, err: lost, fails: protocol.Unavailable},
 		"did not run":                     {err: errors.New("refused"), fails: protocol.Unavailable},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -118,7 +119,10 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 		return notRun(ctx, beat, a.redact(err.Error()))
 	case !repeatable:
 		a.log.WarnContext(ctx, "the outcome of a tool call is unknown", "agent", id, "key", key, "tool", in.Ref, "error", a.redact(err.Error()))
-		return protocol.ToolResult{Lost: true}, nil
+		if ctx.Err() != nil {
+			return protocol.ToolResult{Lost: true}, nil // the worker stops
+		}
+		return protocol.ToolResult{Content: agent.TextOutcomeUnknown(a.lostWhy(err, ended)), IsError: true}, nil
 	case ctx.Err() != nil:
 		return protocol.ToolResult{}, interrupted(ctx, a.redact(err.Error()))
 	case ended:
@@ -126,6 +130,18 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	default:
 		return notRun(ctx, beat, a.redact(err.Error()))
 	}
+}
+
+// lostWhy says for the model why the outcome of a call is unknown. `err` is the error of the tool. `late` says that the tool had more time
+// than a call may take.
+func (a *Activities) lostWhy(err error, late bool) string {
+	if late {
+		return "the tool took longer than " + a.toolTimeout.String()
+	}
+	// The text of [tool.ErrOutcomeUnknown] would be there twice.
+	text := a.redact(err.Error())
+	text = strings.ReplaceAll(text, tool.ErrOutcomeUnknown.Error()+": ", "")
+	return cut(strings.TrimSuffix(text, ": "+tool.ErrOutcomeUnknown.Error()), maxErrorBytes)
 }
 
 // lookup returns the tool of a call.

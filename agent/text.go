@@ -250,6 +250,10 @@ func ToolLost(now int64) Result {
 	return Result{Content: textStopped("the worker stopped while the tool ran"), IsError: true, Interrupted: true, Time: now}
 }
 
+// TextOutcomeUnknown returns the content of the result of a call that the tool may or may not have carried out, if the worker knows why,
+// for example because an MCP server did not answer in time. The parameter `why` is the reason.
+func TextOutcomeUnknown(why string) string { return textStopped(why) }
+
 // ToolFailed returns the result of a call that could not be run. The parameter `tool` is the name of the tool. The
 // parameter `why` is the reason, as a text for the model.
 func ToolFailed(tool, why string, now int64) Result {

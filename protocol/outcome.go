@@ -42,7 +42,8 @@ type ToolResult struct {
 	IsError bool `json:"is_error,omitempty"`
 	// Asks is the question of the tool to a person. If it is not nil, the call has no result yet: see [agent.Elicitation].
 	Asks *agent.Elicitation `json:"asks,omitempty"`
-	// Lost says that the outcome of the call is unknown: the tool may have run, and its result is lost.
+	// Lost says that the outcome of the call is unknown, because a worker stopped: the tool may have run, and its result is lost. If a
+	// worker knows of another reason, Content says it instead: see [agent.TextOutcomeUnknown].
 	Lost bool `json:"lost,omitempty"`
 	// Recalled says that the result comes from the history of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`

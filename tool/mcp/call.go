@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 
@@ -178,6 +179,11 @@ func (s *Source) cause(ctx, limited context.Context, err error) error {
 		return errClosed
 	case limited.Err() != nil:
 		return fmt.Errorf("no answer within %v", s.server.Timeout)
+	case errors.Is(err, context.Canceled), errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, io.EOF): // see [session.follow]
+		if s.server.URL == "" {
+			return errors.New("the server ended during the call")
+		}
+		return errors.New("the connection to the server ended during the call")
 	}
 	return errors.New(s.reason(err))
 }

@@ -147,7 +147,7 @@ func TestServerKilledDuringACall(t *testing.T) {
 
 	got := <-done
 	require.ErrorIs(t, got.err, tool.ErrOutcomeUnknown)
-	require.ErrorContains(t, got.err, "mcp server local: block: outcome unknown")
+	require.EqualError(t, got.err, "mcp server local: block: outcome unknown: the server ended during the call")
 
 	// Several calls at once share one new server.
 	var calls []<-chan called
