@@ -27,26 +27,35 @@ const (
 //
 // A Redactor finds a secret in these forms:
 //   - plain, also with white space or invisible characters in it
-//   - percent-encoded, or with JSON escapes
-//   - in hexadecimal and in base64, if the secret has at least 8 bytes
+//   - percent-encoded, or with JSON escapes or the character references of HTML
+//   - if the secret has at least 8 bytes: in capitals, in small letters and in any mixture of both; in hexadecimal and in base64, also of
+//     the secret in capitals or in small letters
 //
 // The base64 text may use either alphabet, may have padding or not, and may encode a longer text that contains the secret.
 //
 // If a secret looks random (see [LooksRandom]), a Redactor also finds every part of the secret that has at least 12 bytes. A
 // Redactor does not find secrets that are encrypted, compressed, reversed or split into smaller parts.
 type Redactor struct {
-	// windows holds the byte strings that are hidden.
-	windows map[string]struct{}
-	// lengths holds the different lengths of the byte strings in `windows`.
+	exact windows
+	// folded is searched in texts whose ASCII letters are small.
+	folded windows
+}
+
+// windows is a set of byte strings that are hidden.
+type windows struct {
+	set map[string]struct{}
+	// lengths holds the different lengths of the byte strings in `set`.
 	lengths []int
-	// begin makes the search fast. Its element i is true if a byte string in `windows` begins with the bytes i>>8 and i&0xff.
+	// begin makes the search fast. Its element i is true if a byte string in `set` begins with the bytes i>>8 and i&0xff.
 	begin *[1 << 16]bool
 }
+
+func newWindows() windows { return windows{set: map[string]struct{}{}, begin: new([1 << 16]bool)} }
 
 // New returns a Redactor that hides the given secrets. It ignores white space around a secret. It ignores secrets of fewer
 // than 4 bytes.
 func New(secrets ...string) *Redactor {
-	r := &Redactor{windows: map[string]struct{}{}, begin: new([1 << 16]bool)}
+	r := &Redactor{newWindows(), newWindows()}
 	for _, secret := range secrets {
 		secret = strings.TrimSpace(secret)
 		if len(secret) < minSecret {
@@ -56,17 +65,34 @@ func New(secrets ...string) *Redactor {
 		if LooksRandom(secret) {
 			width = fragment
 		}
-		r.add(secret, width)
-		r.add(compact(secret).text, width)
+		r.exact.add(secret, width)
+		r.exact.add(compact(secret).text, width)
 		if len(secret) < minEncoded {
 			continue
 		}
-		encoded := hex.EncodeToString([]byte(secret))
-		r.add(encoded, 2*width)
-		r.add(strings.ToUpper(encoded), 2*width)
-		r.addBase64(secret, width)
+		for _, form := range []string{secret, strings.ToLower(secret), strings.ToUpper(secret)} {
+			r.folded.add(small(form), width)
+			r.folded.add(small(compact(form).text), width)
+			r.folded.add(hex.EncodeToString([]byte(form)), 2*width)
+			r.addBase64(form, width)
+		}
 	}
 	return r
+}
+
+// small returns a text with its ASCII letters in lower case. Each byte keeps its place.
+func small(text string) string {
+	capital := func(r rune) bool { return 'A' <= r && r <= 'Z' }
+	if !strings.ContainsFunc(text, capital) {
+		return text
+	}
+	lower := []byte(text)
+	for i, c := range lower {
+		if 'A' <= c && c <= 'Z' {
+			lower[i] = c + 'a' - 'A'
+		}
+	}
+	return string(lower)
 }
 
 // Random is like [New], but ignores secrets that do not look random (see [LooksRandom]), such as words and paths. Words and
@@ -86,7 +112,7 @@ func LooksRandom(value string) bool {
 		!strings.Contains(value, "://")
 }
 
-// addBase64 adds parts of the base64 forms of a secret to `r.windows`, the byte strings that are hidden. It does this for
+// addBase64 adds parts of the base64 forms of a secret to the byte strings that are hidden. It does this for
 // both alphabets of base64. The Redactor then finds every part of the secret that has at least `width` bytes.
 func (r *Redactor) addBase64(secret string, width int) {
 	// Base64 encodes groups of three bytes. So a secret within a longer text has three forms: one for each position of its first
@@ -97,32 +123,31 @@ func (r *Redactor) addBase64(secret string, width int) {
 		encoded := base64.StdEncoding.EncodeToString([]byte(padded[:whole]))
 		encoded = encoded[(before*8+5)/6:] // remove the characters that contain bits of the bytes before the secret
 		// The windows are so short that the base64 form of every part of width bytes contains at least one window.
-		r.add(encoded, width/3*4-3)
-		r.add(strings.NewReplacer("+", "-", "/", "_").Replace(encoded), width/3*4-3)
+		r.exact.add(encoded, width/3*4-3)
+		r.exact.add(strings.NewReplacer("+", "-", "/", "_").Replace(encoded), width/3*4-3)
 	}
 }
 
-// add adds the substrings of a text to `r.windows`, the byte strings that are hidden. It adds every substring of `width`
-// bytes. If the text is shorter, add adds the whole text.
-func (r *Redactor) add(text string, width int) {
+// add adds every substring of a text that has `width` bytes. If the text is shorter, add adds the whole text.
+func (w *windows) add(text string, width int) {
 	width = min(width, len(text))
 	if width < 2 {
 		return
 	}
 	for i := range len(text) - width + 1 {
 		window := text[i : i+width]
-		r.windows[window] = struct{}{}
-		r.begin[int(window[0])<<8|int(window[1])] = true
+		w.set[window] = struct{}{}
+		w.begin[int(window[0])<<8|int(window[1])] = true
 	}
-	if !slices.Contains(r.lengths, width) {
-		r.lengths = append(r.lengths, width)
+	if !slices.Contains(w.lengths, width) {
+		w.lengths = append(w.lengths, width)
 	}
 }
 
 // Text returns a text with each secret replaced by "[hidden]". If the text contains a secret, Text also replaces bytes that
 // are not UTF-8 by U+FFFD.
 func (r *Redactor) Text(text string) string {
-	if r == nil || len(r.windows) == 0 {
+	if r == nil || len(r.exact.set) == 0 {
 		return text
 	}
 	spans := r.find(view{text: text}, nil)
@@ -131,6 +156,9 @@ func (r *Redactor) Text(text string) string {
 	}
 	if strings.Contains(text, `\`) {
 		spans = r.find(unescaped(text), spans)
+	}
+	if strings.Contains(text, "&") {
+		spans = r.find(unreferenced(text), spans)
 	}
 	if strings.ContainsFunc(text, ignorable) {
 		spans = r.find(compact(text), spans)
@@ -159,15 +187,24 @@ type span struct{ from, to int }
 // find searches the decoded text of a view for the byte strings that are hidden. Each match was decoded from a range of bytes
 // of the original text. find appends this range to the list `spans`, and returns the extended list.
 func (r *Redactor) find(v view, spans []span) []span {
-	for i := range len(v.text) - 1 {
-		if !r.begin[int(v.text[i])<<8|int(v.text[i+1])] {
+	spans = r.exact.find(v.text, v, spans)
+	if len(r.folded.set) > 0 {
+		spans = r.folded.find(small(v.text), v, spans)
+	}
+	return spans
+}
+
+// find does the work of [Redactor.find] for one set. `text` is the text of the view, in the form of the set.
+func (w *windows) find(text string, v view, spans []span) []span {
+	for i := range len(text) - 1 {
+		if !w.begin[int(text[i])<<8|int(text[i+1])] {
 			continue
 		}
-		for _, n := range r.lengths {
-			if i+n > len(v.text) {
+		for _, n := range w.lengths {
+			if i+n > len(text) {
 				continue
 			}
-			if _, ok := r.windows[v.text[i:i+n]]; ok {
+			if _, ok := w.set[text[i:i+n]]; ok {
 				spans = append(spans, v.span(i, n))
 			}
 		}

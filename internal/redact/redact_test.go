@@ -48,6 +48,18 @@ func TestAttackKeyIsHiddenInEveryForm(t *testing.T) {
 		"lines":             key[:10] + "\n" + key[10:],
 		"no width":          strings.Join(strings.Split(key, ""), "\u200b"),
 		"base64 in lines":   authorization[:20] + "\r\n  " + authorization[20:],
+		"capitals":          strings.ToUpper(key),
+		"small letters":     strings.ToLower(key),
+		"title":             strings.ToUpper(key[:1]) + strings.ToLower(key[1:]),
+		"capitals in query": url.QueryEscape(strings.ToUpper(key)),
+		"capitals in hex":   hex.EncodeToString([]byte(strings.ToUpper(key))),
+		"small in HEX":      strings.ToUpper(hex.EncodeToString([]byte(strings.ToLower(key)))),
+		"small in base64":   base64.StdEncoding.EncodeToString([]byte(strings.ToLower(key))),
+		"capitals, spaced":  strings.Join(strings.Split(strings.ToUpper(key), ""), " "),
+		"half in capitals":  strings.ToUpper(key[:len(key)/2]) + key[len(key)/2:],
+		"part in capitals":  strings.ToUpper(key[5:25]),
+		"HTML":              strings.NewReplacer("/", "&#47;", "+", "&#x2B;", "=", "&equals;").Replace(key),
+		"HTML in capitals":  strings.NewReplacer("/", "&#47;", "+", "&plus;").Replace(strings.ToUpper(key)),
 	}
 	r := New("other-secret-1234", key, "")
 	for name, form := range forms {
@@ -81,6 +93,15 @@ func TestOtherTextStaysAsItIs(t *testing.T) {
 	}
 	require.Equal(t, "in [hidden] at [hidden]/x", r.Text("in production at /home/me/project/data/x"))
 	require.Equal(t, "text", (*Redactor)(nil).Text("text"))
+}
+
+// A word keeps its meaning in another case, so only a secret that is long enough is hidden in all of them.
+func TestAttackCaseDoesNotShowASecret(t *testing.T) {
+	r := New("hunter42-Prod", "key1", "Zürich-und-Weg")
+	for _, text := range []string{"HUNTER42-PROD", "Hunter42-prod", "hUNTER42-pROD", "zürich-und-weg", "ZÜRICH-UND-WEG", "key1"} {
+		require.Equal(t, "a [hidden] b", r.Text("a "+text+" b"))
+	}
+	require.Equal(t, "a KEY1 b", r.Text("a KEY1 b"))
 }
 
 func FuzzText(f *testing.F) {

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/hex"
+	"html"
 	"strconv"
 	"strings"
 	"unicode"
@@ -50,6 +51,23 @@ func percentDecoded(text string) view {
 		if rest[0] == '%' && len(rest) >= 3 {
 			if b, err := hex.DecodeString(rest[1:3]); err == nil {
 				return 3, string(b)
+			}
+		}
+		return 1, rest[:1]
+	})
+}
+
+// maxReference is the length in bytes of the longest character reference that [unreferenced] decodes, such as &#0000043; or &lowbar;.
+const maxReference = 12
+
+// unreferenced returns the view of a text with its HTML character references decoded, such as &amp; and &#43;.
+func unreferenced(text string) view {
+	return rewrite(text, func(rest string) (int, string) {
+		if rest[0] == '&' {
+			if end := strings.IndexByte(rest[:min(len(rest), maxReference)], ';'); end > 0 {
+				if decoded := html.UnescapeString(rest[:end+1]); decoded != rest[:end+1] {
+					return end + 1, decoded
+				}
 			}
 		}
 		return 1, rest[:1]
