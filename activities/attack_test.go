@@ -83,3 +83,30 @@ func TestAttackSecretEntersNoPayload(t *testing.T) {
 	_, err = s.call(protocol.CallToolInput{CallID: "c2", Ref: "fails", Arguments: "{}"})
 	require.ErrorContains(t, err, "no [hidden]")
 }
+
+// A tool of an MCP server cannot pass for a sub-agent, and no tool for the tool that manages sub-agents.
+func TestAttackSubAgentThatLooksLikeATool(t *testing.T) {
+	for name, want := range map[string]string{
+		"Helper": "agent x: the name of the sub-agent helper looks like that of the tool Helper; rename one of them",
+		"helper": "agent x: the sub-agent helper has the name of a tool; rename one of them",
+		"agent5": "",
+		"Agents": `agent x: the name "Agents" looks like "agents", a tool for agents with sub-agents in the background; rename it`,
+	} {
+		var tools tool.Registry
+		require.NoError(t, tools.Add(tool.MustFunc(name, "", tool.ReadOnly, func(context.Context, struct{}) (string, error) { return "", nil })))
+		doing, err := activities.New(activities.Options{
+			Temporal: &workflow{contact: new(contact)}, Models: map[string]activities.Model{"main": {Model: "m"}}, Tools: &tools,
+			Agents: []activities.Agent{
+				{Name: "x", Model: "main", Tools: []string{name}, Agents: []string{"helper"}, Background: []string{"helper"}},
+				{Name: "helper", Model: "main"},
+			},
+		})
+		require.NoError(t, err)
+		_, err = doing.Digest(t.Context())
+		if want == "" {
+			require.NoError(t, err, name)
+		} else {
+			require.EqualError(t, err, want)
+		}
+	}
+}

@@ -157,7 +157,10 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		})
 	}
 	for _, sub := range conf.Agents {
-		if _, taken := d.Tool(sub); taken {
+		if i := slices.IndexFunc(d.Tools, func(t agent.Tool) bool { return t.Ref != "" && tool.LookAlike(t.Name, sub) }); i >= 0 {
+			if d.Tools[i].Name != sub {
+				return d, fmt.Errorf("agent %s: the name of the sub-agent %s looks like that of the tool %s; rename one of them", name, sub, d.Tools[i].Ref)
+			}
 			return d, fmt.Errorf("agent %s: the sub-agent %s has the name of a tool; rename one of them", name, sub)
 		}
 		t := agent.Tool{
@@ -171,8 +174,8 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		d.Tools = append(d.Tools, t)
 	}
 	if len(conf.Background) > 0 {
-		if _, taken := d.Tool(agent.Agents); taken {
-			return d, fmt.Errorf("agent %s: the name %q is that of a tool for agents with sub-agents in the background; rename the other one", name, agent.Agents)
+		if i := slices.IndexFunc(d.Tools, func(t agent.Tool) bool { return tool.LookAlike(t.Name, agent.Agents) }); i >= 0 {
+			return d, fmt.Errorf("agent %s: the name %q looks like %q, a tool for agents with sub-agents in the background; rename it", name, d.Tools[i].Name, agent.Agents)
 		}
 		d.Tools = append(d.Tools, agent.Tool{
 			Name: agent.Agents, Ref: agent.Agents, Schema: []byte(agent.AgentsSchema), Effect: string(tool.Idempotent),

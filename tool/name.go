@@ -96,17 +96,23 @@ func (e *UnknownToolError) Error() string {
 }
 
 // NameError means that a tool cannot be offered to a model because of its name. Either model endpoints do not accept the name,
-// or two tools of one agent have the same name. The user has to correct the configuration.
+// or two tools of one agent have the same name or names that look alike: see [LookAlike]. The user has to correct the configuration.
 type NameError struct {
 	// Name is the name that the model would see.
 	Name string
-	// Refs has the references of the tools with this name. If two tools have the same name, Refs has both references. If
+	// Other is the name of the second tool, if it only looks like the first; "" otherwise.
+	Other string
+	// Refs has the references of the tools with these names. If there are two tools, Refs has both references. If
 	// endpoints do not accept the name, Refs has one reference. Refs is empty if the tool was not found through a [Registry].
 	Refs []string
 }
 
 // Error returns a text that says what is wrong and what to change.
 func (e *NameError) Error() string {
+	if e.Other != "" {
+		return fmt.Sprintf("the names of the tools %s look alike, %q and %q: set prefix or rename of the MCP server, or remove one of the tools",
+			strings.Join(e.Refs, " and "), e.Name, e.Other)
+	}
 	if len(e.Refs) > 1 {
 		return fmt.Sprintf("two tools would have the name %q: %s; set prefix or rename of the MCP server, or remove one of the tools",
 			e.Name, strings.Join(e.Refs, " and "))

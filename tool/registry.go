@@ -113,7 +113,8 @@ func (r *Registry) Names() []string {
 // model sees. Resolve calls [Source.Tools] only for sources that a pattern names.
 //
 // If the registry does not have a reference, the error is an [*UnknownToolError]. If models do not accept a tool's name, or if
-// two of the tools have the same name, the error is a [*NameError]. If a source cannot list its tools, the error wraps the
+// two of the tools have the same name, the error is a [*NameError]. So it is if the names of two tools look alike (see [LookAlike]), unless
+// both tools are of the same source. If a source cannot list its tools, the error wraps the
 // source's error.
 func (r *Registry) Resolve(ctx context.Context, patterns []string) ([]Bound, error) {
 	listed := map[string][]Bound{} // by source
@@ -139,7 +140,33 @@ func (r *Registry) Resolve(ctx context.Context, patterns []string) ([]Bound, err
 			return nil, &NameError{Name: name, Refs: []string{bound[i-1].Ref, b.Ref}}
 		}
 	}
+	if a, b, ok := lookAlikes(bound); ok {
+		return nil, &NameError{Name: a.Tool.Spec().Name, Other: b.Tool.Spec().Name, Refs: []string{a.Ref, b.Ref}}
+	}
 	return bound, nil
+}
+
+// lookAlikes returns two tools whose names look alike: see [LookAlike]. A source may have such tools, because it speaks for both of them, and
+// none of them can pass for a tool that a person trusts more.
+func lookAlikes(bound []Bound) (a, b Bound, ok bool) {
+	type form struct{ name, skeleton, source string }
+	forms := make([]form, len(bound))
+	for i, each := range bound {
+		name := each.Tool.Spec().Name
+		source, _, dotted := strings.Cut(each.Ref, ".")
+		if !dotted {
+			source = ""
+		}
+		forms[i] = form{name, skeleton(name), source}
+	}
+	for i, a := range forms {
+		for j, b := range forms[:i] {
+			if (a.source == "" || a.source != b.source) && (a.skeleton != "" && a.skeleton == b.skeleton || gaps(a.name, b.name)) {
+				return bound[j], bound[i], true
+			}
+		}
+	}
+	return Bound{}, Bound{}, false
 }
 
 // Lookup returns the tool with a given reference. If there is no such tool, the error is an [*UnknownToolError]. If the source
