@@ -32,36 +32,52 @@ type Group struct {
 // Env. Stdin, Stdout and Stderr of the command must be nil or of the type [*os.File]. Otherwise a process that keeps a pipe open
 // could delay the end of the group.
 //
-// When the command has exited, Start kills all processes of the group that are still running. On Linux it also kills processes
-// that have left the group, unless they have changed their environment variables. On systems without process groups, only the
-// command itself is ended.
+// When the command has exited, Start kills all processes of the group that are still running. On Linux it also kills processes that have left
+// the group: all of them if the worker may make control groups, and otherwise those that have not changed their environment variables. On
+// systems without process groups, only the command itself is ended.
 func Start(cmd *exec.Cmd) (*Group, error) {
-	prepare(cmd)
 	mark := variable + "=" + uuid.NewString()
 	cmd.Env = append(cmd.Env, mark)
-	started, g := make(chan error), &Group{cmd: cmd, ended: make(chan struct{})}
+	started, g := make(chan error), &Group{ended: make(chan struct{})}
 	go func() {
 		// Linux sends the parent-death signal when the thread that started the child ends. So this thread must not end
 		// before the child has exited. See prctl(2), PR_SET_PDEATHSIG.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		running, held, err := startIn(newCgroup(), cmd)
+		g.cmd = running
 		started <- err
 		if err != nil {
 			return
 		}
-		g.err = cmd.Wait()
-		for time.Now().UnixNano() < g.until.Load() && groupRuns(cmd) {
+		g.err = running.Wait()
+		for time.Now().UnixNano() < g.until.Load() && groupRuns(running) {
 			time.Sleep(pollInterval)
 		}
-		killGroup(cmd)
+		killGroup(running)
 		killMarked(mark)
+		held.end()
 		close(g.ended)
 	}()
 	if err := <-started; err != nil {
 		return nil, err
 	}
 	return g, nil
+}
+
+// startIn starts a command in a control group. If the kernel does not let it in, it starts without one, and the control group is removed. It
+// returns the command that runs, which may be a copy, and its control group.
+func startIn(c *cgroup, cmd *exec.Cmd) (*exec.Cmd, *cgroup, error) {
+	again := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, Err: cmd.Err}
+	prepare(cmd)
+	c.hold(cmd)
+	err := cmd.Start()
+	if err == nil || c == nil {
+		return cmd, c, err
+	}
+	c.remove()
+	prepare(again)
+	return again, nil, again.Start()
 }
 
 // Ended returns a channel that is closed after the command has exited and the other processes of the group were killed.
