@@ -46,8 +46,16 @@ const (
 // When a worker without a deployment version starts, the plugin reads the identities of the other workers of the task queue.
 // It logs a warning for each worker whose digest differs.
 //
-// The activity workers have the same Identity, WorkerStopTimeout, OnFatalError, BackgroundActivityContext and activity limits
-// as the worker. They do not use the interceptors of the worker.
+// The activity workers inherit the options of the worker, such as its interceptors, tuner and pollers, with what the client's plugins
+// and the plugins before this one in worker.Options.Plugins have set. These options are not inherited:
+//   - Plugins.
+//   - DeploymentOptions and UseBuildIDForVersioning, so that an activity worker serves the agents of every version.
+//   - TaskQueueActivitiesPerSecond, which holds for the worker's own task queue.
+//   - EnableSessionWorker.
+//   - For the lease also Tuner, MaxConcurrentActivityExecutionSize, WorkerActivitiesPerSecond, WorkerStopTimeout and the pollers.
+//
+// A tuner is one object for all these workers, so they share its slots. Each of them needs a slot for each of its pollers, also while
+// it has no work. A number such as MaxConcurrentActivityExecutionSize holds for each of these workers.
 type Plugin struct {
 	worker.PluginBase
 
@@ -158,14 +166,7 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 		return nil // StartWorker returns the error about a second worker, because the SDK would panic with an error of ConfigureWorker
 	}
 	p.key, p.taskQueue, p.versioned = c.WorkerInstanceKey, c.TaskQueue, o.DeploymentOptions.UseVersioning
-	// The SDK applies the client's plugins to the activity workers, too. If these had a copy of all options of the worker, the
-	// plugins would be applied twice.
-	p.others = worker.Options{
-		DisableWorkflowWorker: true,
-		Identity:              o.Identity, WorkerStopTimeout: o.WorkerStopTimeout,
-		OnFatalError: o.OnFatalError, BackgroundActivityContext: o.BackgroundActivityContext,
-		MaxConcurrentActivityExecutionSize: o.MaxConcurrentActivityExecutionSize, WorkerActivitiesPerSecond: o.WorkerActivitiesPerSecond,
-	}
+	p.others = activityWorkerOptions(*o)
 	return nil
 }
 
@@ -206,9 +207,7 @@ func (p *Plugin) startLease() error {
 	if !p.options.Lease {
 		return nil
 	}
-	w := worker.New(p.temporal, p.activities.LeaseQueue(), worker.Options{
-		DisableWorkflowWorker: true, Identity: p.others.Identity, MaxConcurrentActivityTaskPollers: 1, WorkerStopTimeout: time.Second,
-	})
+	w := newActivityWorker(p.temporal, p.activities.LeaseQueue(), leaseWorkerOptions(p.others))
 	w.RegisterActivityWithOptions(p.activities.HoldLease, activity.RegisterOptions{Name: protocol.HoldLease})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("reagent: start the activity worker of the lease: %w", err)
@@ -251,7 +250,7 @@ func (p *Plugin) startOthers() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, queue := range p.tools.queues {
-		w := worker.New(p.temporal, queue, p.others)
+		w := newActivityWorker(p.temporal, queue, p.others)
 		w.RegisterActivityWithOptions(p.activities.CallTool, activity.RegisterOptions{Name: protocol.CallTool})
 		p.running = append(p.running, w)
 	}
@@ -262,7 +261,7 @@ func (p *Plugin) startOthers() error {
 		}
 		options := p.others
 		options.TaskQueueActivitiesPerSecond = float64(p.options.Models[name].RequestsPerMinute) / 60
-		w := worker.New(p.temporal, queue, options)
+		w := newActivityWorker(p.temporal, queue, options)
 		w.RegisterActivityWithOptions(p.activities.CallModel, activity.RegisterOptions{Name: protocol.CallModel})
 		p.running = append(p.running, w)
 	}

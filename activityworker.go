@@ -1,0 +1,60 @@
+package reagent
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+)
+
+// newActivityWorker returns an activity worker of the plugin: see [Plugin]. The SDK applies the client's plugins to it, as to the
+// worker of the plugin, whose options already have what these plugins set. Without [inherited], an interceptor that such a plugin
+// adds would be called twice.
+func newActivityWorker(c client.Client, queue string, o worker.Options) worker.Worker {
+	o.Plugins = []worker.Plugin{inherited{options: o}}
+	return worker.New(c, queue, o)
+}
+
+// activityWorkerOptions returns the options of an activity worker, made from those of the plugin's worker. A field that it does not
+// name is inherited.
+func activityWorkerOptions(o worker.Options) worker.Options {
+	o.Plugins = nil
+	o.DisableWorkflowWorker = true
+	o.EnableSessionWorker = false
+	// An activity worker serves the agents of every version.
+	o.DeploymentOptions = worker.DeploymentOptions{}
+	o.UseBuildIDForVersioning = false //nolint:staticcheck // a program may still set it
+	// The limit is for the worker's own task queue.
+	o.TaskQueueActivitiesPerSecond = 0
+	return o
+}
+
+// leaseWorkerOptions returns the options of the activity worker that holds the lease, made from those of the other activity workers.
+// It has no slots or limits in common with them: while tool calls took all slots, nobody would hold the lease, and Temporal would
+// give all calls of the worker to other workers.
+func leaseWorkerOptions(o worker.Options) worker.Options {
+	o.Tuner = nil
+	o.MaxConcurrentActivityExecutionSize, o.WorkerActivitiesPerSecond = 0, 0
+	o.ActivityTaskPollerBehavior, o.MaxConcurrentActivityTaskPollers = nil, 1
+	o.WorkerStopTimeout = time.Second
+	return o
+}
+
+// inherited is a worker plugin that replaces all options of its worker.
+type inherited struct {
+	worker.PluginBase
+
+	options worker.Options
+}
+
+// Name implements [worker.Plugin].
+func (inherited) Name() string { return "reagent-inherited" }
+
+// ConfigureWorker implements [worker.Plugin]. The SDK calls it after the client's plugins.
+func (i inherited) ConfigureWorker(_ context.Context, c worker.PluginConfigureWorkerOptions) error {
+	plugins := c.WorkerOptions.Plugins // which a plugin must not change
+	*c.WorkerOptions = i.options
+	c.WorkerOptions.Plugins = plugins
+	return nil
+}
