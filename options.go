@@ -26,7 +26,7 @@ func (o Options) models() (map[string]activities.Model, error) {
 			SendReasoning: m.Reasoning.Send != "" && m.Reasoning.Send != openai.Never,
 		}
 		if m.RequestsPerMinute > 0 {
-			made.Queue = o.TaskQueue + ".model." + name
+			made.Queue = o.modelQueue(name)
 		}
 		var err error
 		switch {
@@ -53,6 +53,9 @@ func (o Options) models() (map[string]activities.Model, error) {
 	}
 	return models, nil
 }
+
+// modelQueue returns the task queue for the calls of a model while the model has a limit on requests.
+func (o Options) modelQueue(name string) string { return o.TaskQueue + ".model." + name }
 
 // secrets returns the texts that the worker hides in payloads. All texts of [Options.Secrets] are among them. The others are
 // values from the models, MCP servers and hooks of the options: keys, headers, environment variables, values in URL queries, and the

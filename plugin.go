@@ -33,9 +33,10 @@ const (
 
 // Plugin adds agents to one Temporal worker. When the worker starts, the plugin registers the workflow and the activities of
 // agents. The plugin also starts activity workers, which are further workers in this process that run only activities. Each
-// model with a limit on requests has an activity worker with a task queue of its own. So has each stateful MCP server that
-// runs in this process, and the lease: see [Options.Lease]. When the worker stops, the plugin stops the activity workers and the
-// MCP servers.
+// model has an activity worker with a task queue of its own, for the calls of a model with a limit on requests. A model without a limit has one,
+// too, because an agent that was started when the model had a limit still has this task queue. Each stateful MCP server that
+// runs in this process also has an activity worker, and so has the lease: see [Options.Lease]. When the worker stops, the plugin
+// stops the activity workers and the MCP servers.
 //
 // The plugin sets three options of the worker if they are zero:
 //   - StickyScheduleToStartTimeout becomes 1 second. After a crash, another worker then soon takes over.
@@ -255,13 +256,12 @@ func (p *Plugin) startOthers() error {
 		p.running = append(p.running, w)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.models)) {
-		queue := p.models[name].Queue
-		if queue == "" {
-			continue
-		}
 		options := p.others
 		options.TaskQueueActivitiesPerSecond = float64(p.options.Models[name].RequestsPerMinute) / 60
-		w := newActivityWorker(p.temporal, queue, options)
+		if p.models[name].Queue == "" {
+			options.ActivityTaskPollerBehavior, options.MaxConcurrentActivityTaskPollers = nil, 1 // few agents have this queue, or none
+		}
+		w := newActivityWorker(p.temporal, p.options.modelQueue(name), options)
 		w.RegisterActivityWithOptions(p.activities.CallModel, activity.RegisterOptions{Name: protocol.CallModel})
 		p.running = append(p.running, w)
 	}

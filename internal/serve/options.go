@@ -15,10 +15,12 @@ import (
 )
 
 // agentOptions converts a configuration to the options of [reagent.New]. It reads the API keys, environment variables and files
-// to which the configuration refers. It leaves out models and MCP servers that no agent uses.
+// to which the configuration refers. It leaves out MCP servers that no agent uses, and models that [modelOptions] leaves out.
 func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
-	options := reagent.Options{
-		TaskQueue: cfg.TaskQueue, Models: map[string]reagent.Model{}, KeepDir: o.Keep, Secrets: redact.OnlyRandom(cfg.Secrets()),
+	options := reagent.Options{TaskQueue: cfg.TaskQueue, KeepDir: o.Keep, Secrets: redact.OnlyRandom(cfg.Secrets())}
+	var err error
+	if options.Models, err = modelOptions(cfg); err != nil {
+		return options, err
 	}
 	tools, err := builtinOptions(cfg)
 	if err != nil {
@@ -42,29 +44,6 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback, Instructions: a.Instructions,
 			Tools: a.Tools, Agents: a.Agents, Approval: approvalPolicy(a.Approval), ApprovalTimeout: a.ApprovalTimeout, Background: a.Background, KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
 		})
-	}
-	for name, m := range cfg.Models {
-		if !used(cfg, name) {
-			continue
-		}
-		key, err := m.APIKey()
-		if err != nil {
-			return options, fmt.Errorf("model %s: %w", name, err)
-		}
-		headers, err := m.ResolveHeaders()
-		if err != nil {
-			return options, fmt.Errorf("model %s: %w", name, err)
-		}
-		query, err := m.ResolveQuery()
-		if err != nil {
-			return options, fmt.Errorf("model %s: %w", name, err)
-		}
-		options.Models[name] = reagent.Model{
-			Name: m.Model, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, APIKey: key, Headers: headers, Query: query,
-			Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache,
-			Reasoning: reagent.Reasoning(m.Reasoning), Params: m.Params, Price: m.Price,
-			RequestsPerMinute: m.RequestsPerMinute, TokensPerMinute: m.TokensPerMinute,
-		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Notify)) {
 		h, err := hook(name, cfg.Notify[name])
@@ -98,6 +77,44 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 		}
 	}
 	return options, nil
+}
+
+// modelOptions converts the models of a configuration. A model that no agent of the file uses is among them, because agents that
+// were started with an earlier file may still have it. But if its settings cannot be read, for example because its key is not set, it is
+// left out, so that it does not stop the worker.
+func modelOptions(cfg *config.Config) (map[string]reagent.Model, error) {
+	models := map[string]reagent.Model{}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
+		model, err := modelOf(cfg.Models[name])
+		if err == nil {
+			models[name] = model
+		} else if used(cfg, name) {
+			return nil, fmt.Errorf("model %s: %w", name, err)
+		}
+	}
+	return models, nil
+}
+
+// modelOf converts a model of the configuration. It returns an error if the key, a header or the query cannot be read.
+func modelOf(m config.Model) (reagent.Model, error) {
+	key, err := m.APIKey()
+	if err != nil {
+		return reagent.Model{}, err
+	}
+	headers, err := m.ResolveHeaders()
+	if err != nil {
+		return reagent.Model{}, err
+	}
+	query, err := m.ResolveQuery()
+	if err != nil {
+		return reagent.Model{}, err
+	}
+	return reagent.Model{
+		Name: m.Model, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, APIKey: key, Headers: headers, Query: query,
+		Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache,
+		Reasoning: reagent.Reasoning(m.Reasoning), Params: m.Params, Price: m.Price,
+		RequestsPerMinute: m.RequestsPerMinute, TokensPerMinute: m.TokensPerMinute,
+	}, nil
 }
 
 // builtinOptions converts the field `builtin` of the configuration. It returns an error if an environment variable for the tool `shell`

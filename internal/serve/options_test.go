@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -90,6 +92,28 @@ agents:
 	require.Equal(t, reagent.Callbacks{
 		URL: "https://example.com/callbacks", Secret: "value-of-CALLBACK_SECRET", OldSecrets: []string{"value-of-OLD_CALLBACK_SECRET"},
 	}, *options.Callbacks)
+}
+
+// Agents that were started with an earlier file may still have a model that no agent of this file uses. So it is served. But if its
+// key is not set, the worker starts without it, and says so.
+func TestModelsOfTheFileAreServed(t *testing.T) {
+	t.Setenv("SET", "value-of-SET")
+	t.Setenv("NOT_SET", "")
+	cfg, err := config.Parse("agents.yaml", []byte(`
+models:
+  new: {model: m, base_url: "http://127.0.0.1:1/v1"}
+  old: {model: m, base_url: "http://127.0.0.1:1/v1", api_key_env: SET, rate: {requests_per_minute: 10}}
+  older: {model: m, base_url: "http://127.0.0.1:1/v1", api_key_env: NOT_SET}
+agents: {a: {model: new}}
+`))
+	require.NoError(t, err)
+	require.NoError(t, cfg.CheckEnvironment())
+	options, err := agentOptions(cfg, Options{Stateful: "all"})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"new", "old"}, slices.Collect(maps.Keys(options.Models)))
+	require.Equal(t, "value-of-SET", options.Models["old"].APIKey)
+	require.Equal(t, "Model       new: m at http://127.0.0.1:1/v1\nModel       old: m at http://127.0.0.1:1/v1\n"+
+		"Model       older: not served, because the environment variable NOT_SET is empty or not set; it must contain the model's API key\n", modelsText(cfg))
 }
 
 // A worker without an agent that runs commands has no shell.

@@ -190,11 +190,7 @@ func (w *agentWorker) greeting() string {
 	if w.converter != nil {
 		b.WriteString("Payloads    pass through a codec server\n")
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.cfg.Models)) {
-		if m := w.cfg.Models[name]; used(w.cfg, name) {
-			fmt.Fprintf(&b, "Model       %s: %s at %s\n", name, m.Model, m.BaseURL)
-		}
-	}
+	b.WriteString(modelsText(w.cfg))
 	for _, source := range w.agents.Tools() {
 		fmt.Fprintf(&b, "Tools       %s\n", toolsText(source))
 	}
@@ -212,6 +208,20 @@ func heartbeats(lease bool) string {
 		return ""
 	}
 	return " (one heartbeat for all calls)"
+}
+
+// modelsText returns the lines of the greeting about the models. If a model is left out, its line says why.
+func modelsText(cfg *config.Config) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
+		m := cfg.Models[name]
+		if _, err := modelOf(m); err != nil {
+			fmt.Fprintf(&b, "Model       %s: not served, because %v\n", name, err)
+			continue
+		}
+		fmt.Fprintf(&b, "Model       %s: %s at %s\n", name, m.Model, m.BaseURL)
+	}
+	return b.String()
 }
 
 // toolsText returns the text of the greeting about one source of tools, such as an MCP server. The text has the name of the
