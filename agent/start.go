@@ -15,8 +15,9 @@ type Start struct {
 	Agent string `json:"agent"`
 	// Mode says what the agent does after an answer. The default is [Task].
 	Mode Mode `json:"mode,omitempty"`
-	// KeyVersion is the version of the agent's keys and texts. It is the value of the constant [KeyVersion] when the
-	// agent is started. It never changes for this agent. Zero means 1.
+	// KeyVersion is the version of the agent's keys and texts. It never changes for this agent. Zero means the constant
+	// [KeyVersion] of the program that encodes the start. In JSON, a missing version means 1, because the first starts had
+	// none.
 	KeyVersion int `json:"key_version,omitempty"`
 	// Incarnation distinguishes this agent from earlier agents with the same ID: see [Identity]. A client sets it to
 	// a new UUID. If it is empty, the driver (see [Step]) uses the ID of the agent's first run. A reset does not
@@ -78,6 +79,25 @@ type RunRef struct {
 	Reload bool `json:"reload,omitempty"`
 }
 
+// start has the fields of a [Start], and no methods.
+type start Start
+
+// MarshalJSON implements [json.Marshaler]. A program that leaves KeyVersion out means the current one.
+func (in Start) MarshalJSON() ([]byte, error) {
+	in.KeyVersion = cmp.Or(in.KeyVersion, KeyVersion)
+	return json.Marshal(start(in))
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. After it, KeyVersion is set, so that a later run of the agent gets the same
+// version.
+func (in *Start) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, (*start)(in)); err != nil {
+		return err
+	}
+	in.KeyVersion = cmp.Or(in.KeyVersion, 1)
+	return nil
+}
+
 // Continues reports whether the run begins with the state of an earlier run. Otherwise, the run begins with an empty
 // transcript.
 func (in Start) Continues() bool { return in.State != nil || in.From != nil }
@@ -85,7 +105,7 @@ func (in Start) Continues() bool { return in.State != nil || in.From != nil }
 // Identity returns the part that all keys of the agent have in common. It depends only on the start and on the
 // agent's ID. Therefore code of a later version makes the same keys in a replay.
 func (in Start) Identity(agentID string) Identity {
-	return Identity{KeyVersion: cmp.Or(in.KeyVersion, 1), AgentID: agentID, Incarnation: in.Incarnation}
+	return Identity{KeyVersion: cmp.Or(in.KeyVersion, KeyVersion), AgentID: agentID, Incarnation: in.Incarnation}
 }
 
 // Check returns an error if the start is invalid. Check also runs in a replay. Therefore it never refuses a start

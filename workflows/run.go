@@ -29,7 +29,6 @@ const AgentFailed = "AgentFailed"
 // time, Run waits for the end of the resumed agent.
 func Run(ctx workflow.Context, id, taskQueue string, start agent.Start) (protocol.Result, error) {
 	start.Key = cmp.Or(start.Key, agent.Key(id))
-	start.KeyVersion = cmp.Or(start.KeyVersion, agent.KeyVersion)
 	options := childOptions(id, start)
 	options.TaskQueue = taskQueue
 	var result protocol.Result

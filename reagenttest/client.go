@@ -1,0 +1,76 @@
+// Package reagenttest lets agents run in Temporal's test environment, without a Temporal server. So a program can test a workflow
+// that runs agents by reagent.Run or reagent.RunAs.
+package reagenttest
+
+import (
+	"context"
+	"errors"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+)
+
+// Client returns a Temporal client for the agents in a test environment. Pass it to reagent.New, and pass the plugin to the
+// environment:
+//
+//	env.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: reagent.DefaultTaskQueue})
+//	env.SetWorkerOptions(worker.Options{Plugins: []worker.Plugin{agents}})
+//
+// Such an agent calls its models and tools, and its sub-agents run as well. The test environment cannot reset or resume a workflow and keeps
+// no histories. So an agent that needs one of these ends with an error, for example if a workflow runs two agents with the
+// same ID. Other methods of the client panic. The client is safe for concurrent use.
+func Client(env *testsuite.TestWorkflowEnvironment) client.Client { return testClient{env: env} }
+
+type testClient struct {
+	client.Client
+
+	env *testsuite.TestWorkflowEnvironment
+}
+
+// errNoServer is not retryable: an activity that has failed with it would fail again, and the test would hang.
+var errNoServer = temporal.NewNonRetryableApplicationError(
+	"there is no Temporal server in the test environment, so the agent cannot read other workflows and histories", "NoServer", nil)
+
+// TestEnvironment says to the plugin that it does not need a Temporal server.
+func (testClient) TestEnvironment() {}
+
+// RecordActivityHeartbeat records a heartbeat of the activity with the given context.
+func (testClient) RecordActivityHeartbeat(ctx context.Context, _ []byte, details ...any) error {
+	if ctx.Err() == nil {
+		activity.RecordHeartbeat(ctx, details...)
+	}
+	return ctx.Err()
+}
+
+// QueryWorkflow queries a workflow of the test environment.
+func (c testClient) QueryWorkflow(ctx context.Context, workflowID, _, queryType string, args ...any) (converter.EncodedValue, error) {
+	type answer struct {
+		value converter.EncodedValue
+		err   error
+	}
+	answers := make(chan answer, 1)
+	// The environment may only be used in its own goroutine, which calls this function.
+	c.env.RegisterDelayedCallback(func() {
+		value, err := c.env.QueryWorkflowByID(workflowID, queryType, args...)
+		if errors.As(err, new(*serviceerror.NotFound)) { // the workflow that the test has executed
+			value, err = c.env.QueryWorkflow(queryType, args...)
+		}
+		answers <- answer{value, err}
+	}, 0)
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// DescribeWorkflowExecution returns an error.
+func (testClient) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return nil, errNoServer
+}
