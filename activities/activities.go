@@ -113,8 +113,9 @@ type Options struct {
 	Callbacks *Callbacks
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// RolloutTimeout limits how long [Activities.LoadAgent] is retried for an agent that this worker does not serve. During
-	// the rollout of a new configuration, another worker may serve the agent. Defaults to 5 minutes.
+	// RolloutTimeout limits how long [Activities.LoadAgent] is retried for an agent that this worker does not serve, and
+	// [Activities.CallTool] for a tool that this worker does not have and that was not run. During the rollout of a new
+	// configuration, another worker may have it. Defaults to 5 minutes.
 	RolloutTimeout time.Duration
 	// CacheBytes limits the memory for transcripts, earlier runs and results, in bytes. Defaults to 256 MiB.
 	CacheBytes int

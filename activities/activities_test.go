@@ -592,6 +592,41 @@ func TestUnknownAgentIsWaitedForDuringARollout(t *testing.T) {
 	}
 }
 
+// If no worker has the tool of a call, the model is told after some time that the tool was not run. It is told so only if no attempt
+// and no earlier run of the agent can have run it.
+func TestMissingToolIsNotWaitedForForEver(t *testing.T) {
+	for name, c := range map[string]struct {
+		timeout time.Duration
+		tried   protocol.Progress
+		attempt int32
+		ends    bool
+	}{
+		"the rollout may be going on":           {0, protocol.Progress{}, 1, false},
+		"nobody rolls out so long":              {1, protocol.Progress{}, 1, true},
+		"earlier workers did not have the tool": {1, protocol.Progress{Reported: 2}, 3, true},
+		"an earlier attempt ran the tool":       {1, protocol.Progress{Reported: 1, Tried: 1}, 2, false},
+		"an earlier attempt was lost":           {1, protocol.Progress{Reported: 1}, 3, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, llmtest.Script()).attempt(c.attempt)
+			a, err := activities.New(activities.Options{
+				Temporal: s.workflow, Models: map[string]activities.Model{"main": {}}, RolloutTimeout: c.timeout,
+			})
+			require.NoError(t, err)
+			s.doing = a
+			s.open()
+			s.SetHeartbeatDetails(c.tried)
+			result, err := s.call(protocol.CallToolInput{Ref: "gone", ToolEffect: string(tool.ReadOnly), Arguments: "{}"})
+			if !c.ends {
+				require.Equal(t, protocol.Missing, failure(t, err).Type())
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, protocol.ToolResult{Content: `not run: no worker has the tool "gone"`, IsError: true}, result)
+		})
+	}
+}
+
 func TestOptionsThatContradictEachOther(t *testing.T) {
 	_, err := activities.New(activities.Options{
 		Temporal: &workflow{}, Models: map[string]activities.Model{"main": {}},

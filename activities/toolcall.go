@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -85,7 +86,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	var unknown *tool.UnknownToolError
 	switch {
 	case errors.As(err, &unknown):
-		return protocol.ToolResult{}, missing("tool", in.Ref)
+		return a.noTool(beat, in.Ref, doubt)
 	case err != nil:
 		beat.attempt()
 		return notRun(ctx, beat, a.redact(err.Error()))
@@ -142,6 +143,16 @@ func (a *Activities) lostWhy(err error, late bool) string {
 	text := a.redact(err.Error())
 	text = strings.ReplaceAll(text, tool.ErrOutcomeUnknown.Error()+": ", "")
 	return cut(strings.TrimSuffix(text, ": "+tool.ErrOutcomeUnknown.Error()), maxErrorBytes)
+}
+
+// noTool ends an attempt at a tool call on a worker that does not have the tool. Another worker may have it, so the error is
+// retryable until `Options.RolloutTimeout` has passed since the call was scheduled. After that, the result tells the model that the tool was not run, but only if
+// that is certain: no earlier attempt or run may have run it.
+func (a *Activities) noTool(beat *heartbeat, ref string, doubt bool) (protocol.ToolResult, error) {
+	if doubt || beat.lost() > 0 || beat.attempts() > 0 || time.Since(beat.info.ScheduledTime) < a.rolloutTimeout {
+		return protocol.ToolResult{}, missing("tool", ref)
+	}
+	return protocol.ToolResult{Content: fmt.Sprintf("not run: no worker has the tool %q", ref), IsError: true}, nil
 }
 
 // lookup returns the tool of a call.
