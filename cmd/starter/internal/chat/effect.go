@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -146,7 +147,7 @@ func (m *model) refresh() tea.Cmd {
 				return msg
 			}
 		}
-		if waits || msg.snap.ChildCount > 0 || client.CallWaits(msg.snap.WaitsFor) {
+		if waits || msg.snap.ChildCount > 0 || slices.ContainsFunc(msg.snap.Pending, func(c agent.Call) bool { return c.Waits() }) {
 			msg.waits, msg.err = agents.Pending(ctx, id)
 		}
 		return msg
@@ -169,7 +170,7 @@ func (m *model) poll() tea.Cmd {
 // decide sends a decision on a call.
 func (m *model) decide(v verdict) tea.Cmd {
 	ctx, agents, attached := m.ctx, m.o.Agents, m.attached
-	m.ready, m.nextReady = "", "" // if the decision fails, the person can decide again
+	m.showing = nil // if the decision fails, the person can decide again
 	return func() tea.Msg {
 		return decidedMsg{attached, v, v.deliver(ctx, agents)}
 	}
@@ -219,14 +220,32 @@ func (m *model) askText() tea.Cmd {
 	}
 }
 
-// makeReady lets the keys decide on the active call after [readyPause].
+// showing is a call that waits for an approval, from the time at which the chat begins to show it. If the call goes and comes again, a new
+// showing begins.
+type showing struct {
+	call agent.Key
+	// ready says that [readyPause] has passed.
+	ready bool
+}
+
+// makeReady lets the keys decide on the active call after [readyPause]. It runs after each event, so that each call that is shown has a
+// timer of its own, and no other event can make this timer worthless.
 func (m *model) makeReady() tea.Cmd {
 	w := m.approval()
-	if w == nil || w.Call.Key == m.nextReady {
+	switch {
+	case w == nil:
+		m.showing = nil
+		return nil
+	case m.showing != nil && m.showing.call == w.Call.Key:
 		return nil
 	}
-	m.nextReady = w.Call.Key
-	return m.later(readyPause, readyMsg{w.Call.Key})
+	m.showing = &showing{call: w.Call.Key}
+	return m.later(readyPause, readyMsg{m.showing})
+}
+
+// ready reports whether the keys decide on the given call.
+func (m *model) ready(w client.Waits) bool {
+	return m.showing != nil && m.showing.call == w.Call.Key && m.showing.ready
 }
 
 // tick counts the seconds of the agent's work.

@@ -48,8 +48,8 @@ type model struct {
 	leaving bool
 	// denying is the call for whose denial the person types the reason; nil if there is none.
 	denying *client.Waits
-	// ready is the call on which the keys y, n and a decide: see [readyPause]. nextReady is the call for which this pause has begun.
-	ready, nextReady agent.Key
+	// showing is the call on which the keys y, n and a decide, or will decide after [readyPause]; nil if there is none.
+	showing *showing
 	// pressed is the key y or a that is about to decide on a call; nil if there is none.
 	pressed *press
 	// arrival is the note that is due when the conversation with another agent is on the screen.
@@ -104,7 +104,7 @@ func (m *model) attach(id string, started bool) {
 	m.attached++
 	m.conversation = conversation{calls: map[string]*item{}, now: m.now}
 	m.growing, m.arguments = memo{}, map[agent.Key]*memo{}
-	m.up, m.selected, m.denying, m.pressed, m.ready, m.nextReady, m.arrival = 0, nil, nil, nil, "", "", ""
+	m.up, m.selected, m.denying, m.pressed, m.showing, m.arrival = 0, nil, nil, nil, nil, ""
 	m.sending, m.refreshing, m.stale, m.own, m.asked = false, false, false, false, time.Time{}
 }
 
@@ -158,7 +158,7 @@ type (
 		err      error
 	}
 	// readyMsg lets the keys decide on a call.
-	readyMsg struct{ key agent.Key }
+	readyMsg struct{ *showing }
 	// interruptedMsg says that the agent has received the interrupt.
 	interruptedMsg struct{ err error }
 	// forkedMsg says that the agent was forked.
@@ -207,6 +207,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 		if msg.err == nil {
 			m.refreshed(msg.snap, msg.tree, msg.waits)
+		} else {
+			m.stale = true // otherwise, a call could wait unseen, because a waiting agent reports nothing
 		}
 		return m.later(refreshPause, refreshAgainMsg{m.attached})
 	case refreshAgainMsg:
@@ -221,9 +223,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 			m.settled(msg)
 		}
 	case readyMsg:
-		if w := m.approval(); w != nil && w.Call.Key == msg.key {
-			m.ready = msg.key
-		}
+		msg.ready = true
 	case pressedMsg:
 		return m.decidePressed(msg.press)
 	case interruptedMsg:

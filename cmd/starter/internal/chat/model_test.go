@@ -197,6 +197,12 @@ func (s *stage) keys(names ...string) {
 	}
 }
 
+// ready lets the pause pass after which the keys decide on the call that waits.
+func (s *stage) ready() {
+	s.event(nil)
+	s.event(readyMsg{s.m.showing})
+}
+
 // press presses the key y or a, and nothing else.
 func (s *stage) press(letter string) {
 	s.keys(letter)
@@ -370,12 +376,12 @@ func TestMessageWaitsForAWorker(t *testing.T) {
 	require.Equal(t, "send talk steer=false: more", s.asked[1])
 	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
 	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k", "pay", "{}", false)})
-	s.event(readyMsg{"k"})
+	s.ready()
 	s.unreachable = 1
 	s.press("y")
 	s.shows("Nothing was changed: no worker answers.", "May pay run")
 	require.Len(t, s.asked, 2)
-	s.event(readyMsg{"k"})
+	s.ready()
 	s.press("y")
 	require.Len(t, s.asked, 3)
 }
@@ -396,20 +402,20 @@ func TestCallIsDecidedInPlace(t *testing.T) {
 	s.shows("? May pay run with these arguments? (call 00000001)\n    {\n      \"amount\": 10,\n      \"to\": \"a\\u001b[2J\"\n    }", "waits for an approval")
 	s.keys("y")
 	require.Empty(t, s.asked, "a key that was typed when the call appeared decides nothing")
-	s.event(readyMsg{"k-00000001"})
+	s.ready()
 	s.shows("y approve · n deny · a approve all later calls of pay")
 	s.press("y")
 	require.Equal(t, []string{"decide talk k-00000001 approve=true remember= reason= result="}, s.asked)
 	s.shows("Approved pay.", "? May post run")
-	s.event(readyMsg{"k-00000002"})
+	s.ready()
 	s.keys("n", "too dear", "enter")
 	require.Equal(t, "decide talk k-00000002 approve=false remember= reason=too dear result=", s.asked[1])
-	s.event(readyMsg{"k-00000003"})
+	s.ready()
 	s.keys("n", "esc")
 	s.press("a")
 	require.Equal(t, "decide talk k-00000003 approve=true remember=tool reason= result=", s.asked[2])
 	s.m.refreshed(client.Snapshot{}, nil, waits)
-	s.event(readyMsg{"k-00000001"})
+	s.ready()
 	s.event(tea.WindowSizeMsg{Width: 80, Height: 8})
 	s.shows("PgUp shows all · y approve")
 	s.event(tea.WindowSizeMsg{Width: 80, Height: 24})

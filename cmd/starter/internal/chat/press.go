@@ -27,7 +27,7 @@ type pressedMsg struct{ *press }
 // on the screen, it shows the call.
 func (m *model) decideByKey(w client.Waits, name string) tea.Cmd {
 	switch {
-	case m.ready != w.Call.Key:
+	case !m.ready(w):
 		return nil
 	case m.waitHidden():
 		m.up = 0

@@ -15,7 +15,7 @@ func asking(t *testing.T) *stage {
 	s := newStage(t, true)
 	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
 	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-00000001", "pay", `{"amount":10}`, false)})
-	s.event(readyMsg{"k-00000001"})
+	s.ready()
 	return s
 }
 
