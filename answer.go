@@ -20,7 +20,7 @@ type InvalidOutputError = client.InvalidOutputError
 //
 // If an agent with the ID `o.ID` exists already, Ask starts no agent and returns the answer of the existing one. If the
 // answer does not fit the schema, the error is an [*InvalidOutputError]. If `ctx` ends before the agent has answered, Ask
-// returns an error, and the agent keeps running.
+// returns an error, and the agent keeps running. While a call waits for a person, Ask waits, too: see [client.Client.Pending].
 func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
 	var none T
 	var err error

@@ -27,7 +27,7 @@ func (e *InvalidOutputError) Error() string { return fmt.Sprintf("agent %s: %s",
 // Answer waits until an agent has ended, and returns the agent's answer. If the answer does not fit the JSON schema for the
 // agent's answers, the error is an [*InvalidOutputError]. Answer also returns an error if the agent failed, was cancelled,
 // was terminated or timed out. If ctx ends before the agent has ended, the error wraps context.Cause(ctx), and the agent
-// keeps running.
+// keeps running. While a call waits for a person, Answer waits, too; [Client.Pending] returns such calls.
 func (c *Client) Answer(ctx context.Context, id string) (string, error) {
 	var result protocol.Result
 	err := c.temporal.GetWorkflow(ctx, id, "").Get(ctx, &result)

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -49,6 +50,10 @@ func Example() { //nolint:testableexamples // it takes a server and a worker
 		panic(err)
 	}
 	answer, _, err = agents.Reply(ctx, started.ID, message.ID, before.Count, nil)
+	if waits, ok := errors.AsType[*client.WaitingError](err); ok {
+		fmt.Println("a person decides on", waits.Waiting[0].Call.Name) // the answer may come in days; do not wait for it here
+		return
+	}
 	fmt.Println(answer, err)
 }
 

@@ -10,7 +10,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/llm"
 )
 
 // Progress is one item that [Client.Watch] yields, such as a new message or the agent's status. At most one of `Message`,
@@ -93,36 +92,6 @@ func (c *Client) temporalIsDown(ctx context.Context) bool {
 	defer cancel()
 	_, err := c.temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
 	return err != nil
-}
-
-// Reply waits until an agent has answered a message, and returns the answer and the agent's status. `messageID` is the ID of
-// the message, or [Sent].Answered if the message has answered a question. Reply also returns if the agent ends, gets the status [Held], or waits for a person's decision on a tool call.
-// The answer may then be empty.
-//
-// Reply watches the agent as [Client.Watch] does, beginning with the message at index `from`. The answered message must have
-// this index or a higher one. Reply calls `see` with each [Progress]; `see` may be nil.
-func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (answer string, status Status, err error) {
-	taken := false
-	for p, err := range c.Watch(ctx, id, from) {
-		if err != nil {
-			return "", "", err
-		}
-		if see != nil {
-			see(p)
-		}
-		switch {
-		case p.Message != nil:
-			m := p.Message
-			taken = taken || (m.Role == llm.User || m.Role == llm.Tool) && string(m.Key) == messageID
-			if taken && m.Role == llm.Assistant && len(m.ToolCalls) == 0 {
-				answer = m.Content
-			}
-		case !p.Rests():
-		case p.Status.Ended(), p.Status == Held, taken:
-			return answer, p.Status, nil
-		}
-	}
-	return answer, "", context.Cause(ctx)
 }
 
 // sleep waits for the given time and returns true. If ctx ends first, sleep returns false at once.

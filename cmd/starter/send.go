@@ -83,7 +83,7 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 			if sent.Answered != "" {
 				fmt.Fprintf(follow.stderr, "The message answers the agent's question.\n")
 			}
-			reply, status, err := c.Reply(ctx, id, cmp.Or(string(sent.Answered), sent.MessageID), before.Count, follow.see)
+			reply, status, err := c.AwaitReply(ctx, id, cmp.Or(string(sent.Answered), sent.MessageID), before.Count, follow.see)
 			follow.end()
 			if err != nil {
 				return goesOn(ctx, withExitCode(err, queue), id)
