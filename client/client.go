@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -211,40 +210,6 @@ func (o StartOptions) start() (agent.Start, error) {
 	var err error
 	in.Message, err = newMessage(agent.InboxMessage{ID: o.MessageID, Text: o.Message, Images: o.Images, PartialText: o.PartialText})
 	return in, err
-}
-
-// Same reports whether an existing agent was started with the definition, message and images that are in the options. Call
-// Same if [Client.Start] has found an agent with the same ID. Same reads the agent's history and needs no worker. It returns
-// false if it does not find the first message, for example because the agent has summarised that message.
-func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
-	found, err := c.describe(ctx, o.ID)
-	if err != nil {
-		return false, err
-	}
-	run, err := c.read(ctx, agent.RunRef{ID: o.ID, RunID: found.runID})
-	if err != nil {
-		return false, err
-	}
-	if run.Start.Agent != o.Agent {
-		return false, nil
-	}
-	// The input of a run that continues an earlier run does not have the first message. The transcript has it.
-	if !run.Start.Continues() {
-		var first agent.InboxMessage
-		if run.Start.Message != nil {
-			first = *run.Start.Message
-		}
-		return first.Text == o.Message && slices.Equal(first.Images, o.Images), nil
-	}
-	s := run.State
-	if s == nil || s.Dropped > 0 || len(s.Messages) == 0 {
-		return false, nil
-	}
-	var images []string
-	for _, part := range s.Messages[0].Parts {
-		images = append(images, part.URL)
-	}
-	return s.Messages[0].Content == o.Message && slices.Equal(images, o.Images), nil
 }
 
 // newMessage returns a copy of a message. If the message has no ID, the copy has a new one. newMessage returns an error if

@@ -43,7 +43,7 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.detach {
 		if f.json {
-			return printJSON(stdout, map[string]any{"id": started.ID, "found": started.Found})
+			return printJSON(stdout, map[string]any{"id": started.ID, "found": started.Found, "status": started.Status})
 		}
 		_, err := fmt.Fprintln(stdout, started.ID)
 		return err

@@ -38,9 +38,12 @@ the answer.
 If TASK is -, run reads it from standard input. It does the same if there is no TASK
 and standard input is not a terminal.
 
-If an agent with this --id is running with the same task, run starts nothing and shows
-the messages of that agent. If the ID belongs to any other agent, run starts nothing,
-and the exit code is 7. If a limit ends the turn, the exit code is 6.
+If an agent with this --id exists and has the same task, run starts nothing. It shows
+the messages of that agent, and ends with its answer and its exit code as the first run
+does, also if the agent has ended. So a script can repeat run with an --id. The task is
+the same if the agent's name, the text, the images, the output schema and --chat are. If
+the ID belongs to any other agent, or to a chat that has ended, the exit code is 7. If a
+limit ends the turn, the exit code is 6.
 
 The agent runs on Temporal and on the workers, so it goes on if you interrupt this
 command. While no worker answers, run waits; --wait limits this.`,
@@ -66,8 +69,8 @@ command. While no worker answers, run waits; --wait limits this.`,
 	return cmd
 }
 
-// runAgent starts an agent and shows the agent to the user. If an agent with the same ID and the same task is already
-// running, runAgent shows that agent instead.
+// runAgent starts an agent and shows the agent to the user. If an agent with the same ID and the same task exists, runAgent shows that
+// agent instead.
 func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	name, err := g.agentName(o.agent)
@@ -118,18 +121,24 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 		return withExitCode(err, queue)
 	}
 	same := false
-	if started.Found && !started.Status.Ended() {
+	if started.Found {
 		if same, err = c.Same(ctx, start); err != nil {
 			return withExitCode(err, queue)
 		}
 	}
 	switch {
-	case started.Found && started.Status.Ended():
-		return exitf(exitTaken, "the ID %s is taken by an agent that has ended (%s); this task was not started; %s; or choose another --id",
-			started.ID, started.Status, goOnFrom(started.ID, started.Status))
+	case started.Found && started.Status.Ended() && (!same || o.chat):
+		what := "an agent with another task"
+		if same {
+			what = "this chat"
+		}
+		return exitf(exitTaken, "the ID %s is taken by %s, which has ended (%s); this task was not started; %s; or choose another --id",
+			started.ID, what, started.Status, goOnFrom(started.ID, started.Status))
 	case started.Found && !same:
 		return exitf(exitTaken, "the ID %s is taken: an agent with this ID has another task and is %s; this task was not started; follow it with `%s`, give it a message with `%s`, or choose another --id",
 			started.ID, started.Status, shellword.Starter("tail", started.ID), shellword.Starter("send", started.ID).Then("TEXT"))
+	case started.Found && started.Status.Ended():
+		fmt.Fprintf(stderr, "Agent %s has ended with this task already (%s); it was not started again.\n", started.ID, started.Status)
 	case started.Found:
 		fmt.Fprintf(stderr, "Agent %s is running with this task already; it was not started again.\n", started.ID)
 	case !o.quiet:
@@ -165,5 +174,5 @@ func nextStep(snap ending) string {
 	if snap.Status == client.Held {
 		return "remove the cause of the failure, then " + again
 	}
-	return "see `" + shellword.Starter("show", snap.ID).String() + "`"
+	return goOnFrom(snap.ID, snap.Status)
 }
