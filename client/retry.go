@@ -28,6 +28,12 @@ type Retry struct {
 	Next time.Time
 }
 
+// Unserved reports whether the call waits for another worker, because the workers that have tried it do not have its agent, model or
+// tool. The name may be wrong, or the configuration may not be on all workers yet.
+func (r Retry) Unserved() bool {
+	return r.Class == protocol.UnknownAgent || r.Class == protocol.Missing
+}
+
 // retried has the types of activities whose failures people should see, and maps each to [Retry.What]. The activity that
 // waits for a sub-agent is not in the map, because each attempt of that activity fails while the sub-agent is running.
 var retried = map[string]string{

@@ -30,6 +30,9 @@ type Progress struct {
 	NoWorker bool
 	// NoServer says that Temporal does not answer at this time.
 	NoServer bool
+	// LoadsDefinition says that the agent waits for a worker to read its definition, before it can call a model. It is set only with the
+	// status [Running].
+	LoadsDefinition bool
 	// Retry is a failed call that is tried again; nil if there is none. It is set only with the status [Running].
 	Retry *Retry
 	// PartialText is the text of the running model call so far. It is nil if there is none, or if nobody has asked for it: see

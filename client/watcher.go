@@ -66,6 +66,7 @@ type watcher struct {
 	// status is the status after the events; empty while the agent has no state.
 	status   Status
 	waitsFor WaitsFor // with the status
+	loads    bool     // with the status: the next step is to read the definition
 	// text says that the agent's model calls and tool calls report their partial text, and calls are the open calls after the events.
 	text  bool
 	calls []agent.Call
@@ -339,6 +340,7 @@ func (w *watcher) show(run *history.Run, err error) bool {
 			return false
 		}
 	}
+	_, w.loads = s.Next().(agent.Load)
 	w.status, w.waitsFor, w.text, w.calls = s.Status(), s.WaitsFor(), s.ReportsText(time.Now().UnixMilli()), s.Calls
 	if w.status.Ended() || w.waitsFor == WaitsForMessage && len(s.Inbox) > 0 {
 		w.status, w.waitsFor = Running, "" // the workflow has not ended yet, or takes a message next
@@ -357,7 +359,7 @@ func (w *watcher) report() bool {
 	default:
 		p.Status, p.WaitsFor = w.status, w.waitsFor
 		if w.status == Running {
-			p.Retry, p.PartialText, p.ToolOutputs = w.found.retry, w.found.words, w.outputs
+			p.LoadsDefinition, p.Retry, p.PartialText, p.ToolOutputs = w.loads, w.found.retry, w.found.words, w.outputs
 		}
 	}
 	return w.yield(p, nil)

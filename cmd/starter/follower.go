@@ -76,8 +76,8 @@ func (f *follower) see(p client.Progress) {
 }
 
 // watch shows the agent to the user until the agent waits, has ended, or is held (stopped by a failure; see [client.Held]).
-// It returns the agent's status. If no worker answers for the time `f.wait.limit`, the error is [client.ErrNoWorker]. This
-// time starts again when a worker answers. It also starts again while Temporal does not answer, because nobody can then see
+// It returns the agent's status. If no worker answers for the time `f.wait.limit`, or none that has the agent, the model or
+// the tool, the error is [client.ErrNoWorker]. This time starts again when a worker answers. It also starts again while Temporal does not answer, because nobody can then see
 // whether a worker is missing.
 func (f *follower) watch(ctx context.Context, c *client.Client) (client.Status, error) {
 	ctx, end := context.WithCancelCause(ctx)
@@ -92,7 +92,7 @@ func (f *follower) watch(ctx context.Context, c *client.Client) (client.Status, 
 		if err != nil {
 			return "", err
 		}
-		if !p.NoWorker && !silent(p) {
+		if !p.NoWorker && !silent(p) && (p.Retry == nil || !p.Retry.Unserved()) {
 			answered()
 		}
 		f.see(p)

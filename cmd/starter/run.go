@@ -46,7 +46,7 @@ the ID belongs to any other agent, or to a chat that has ended, the exit code is
 limit ends the turn, the exit code is 6.
 
 The agent runs on Temporal and on the workers, so it goes on if you interrupt this
-command. While no worker answers, run waits; --wait limits this.`,
+command. While no worker answers, or none has the agent, run waits; --wait limits this.`,
 		Example: `  starter run -a assistant What is in the file notes.md?
   starter run -a assistant --id daily-report --detach -- --verbose is a flag, explain it
   starter run -a assistant --chat --id talk Hello

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
@@ -78,6 +79,10 @@ func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (
 func unanswered(err error, wait *waitNotice, effect string) error {
 	if !errors.Is(err, client.ErrNoWorker) {
 		return withExitCode(err, wait.queue)
+	}
+	if r := wait.unserved(); r != nil {
+		return exitf(exitUnreachable, "%s. No other worker has taken the work for %s; %s: correct the worker's configuration, end the agent with `starter cancel %s`, or wait longer with --wait",
+			printable.Line(r.Message, 500), wait.limit, effect, wait.id)
 	}
 	return exitf(exitUnreachable, "no worker has answered on task queue %q for %s; %s: start a worker with `%s`, or wait longer with --wait",
 		wait.queue, wait.limit, effect, startWorker)

@@ -119,7 +119,8 @@ func (p *waitNotice) report(progress client.Progress) {
 		p.live.update(progress, text)
 		return
 	}
-	if progress.Message != nil || text == "" {
+	unserved := progress.Retry != nil && progress.Retry.Unserved() // print says so once
+	if progress.Message != nil || text == "" || unserved {
 		p.reported = now
 	} else if now.Sub(p.reported) >= reportEvery {
 		p.reported = now
@@ -164,6 +165,16 @@ func (p *waitNotice) turn(kind trouble) {
 	p.kind, p.since, p.told = kind, time.Now(), ""
 }
 
+// unserved returns the call that waits for another worker; nil if there is none: see [client.Retry.Unserved].
+func (p *waitNotice) unserved() *client.Retry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kind == retrying && p.tried.Unserved() {
+		return p.tried
+	}
+	return nil
+}
+
 // print writes a notice about the current problem. It writes nothing if this notice has the same text as the last one. The caller
 // must hold `p.mu`.
 func (p *waitNotice) print() {
@@ -180,14 +191,17 @@ func (p *waitNotice) print() {
 		text = "Temporal does not answer; trying again until it does."
 	case retrying:
 		text = retryText(*p.tried, p.id)
+		if p.limit > 0 && p.tried.Unserved() {
+			text += fmt.Sprintf(" This command waits %s for it (--wait).", p.limit)
+		}
 	default:
 		return
 	}
 	// The text contains the remaining time, which changes. Compare only the attempt and the class, so that print does not repeat
-	// itself.
+	// itself. The attempts of a call that waits for another worker are no news.
 	news := text
 	if p.kind == retrying {
-		if news = p.tried.Class; news != protocol.UnknownAgent {
+		if news = p.tried.Class; !p.tried.Unserved() {
 			news = fmt.Sprint(p.tried.Attempt, p.tried.Class)
 		}
 	}
@@ -208,6 +222,9 @@ func retryText(r client.Retry, id string) string {
 	text := printable.Line(r.Message, 300)
 	if !strings.HasPrefix(text, r.What+": ") {
 		text = printable.Name(r.What) + ": " + text
+	}
+	if r.Unserved() {
+		return text + "."
 	}
 	if wait := time.Until(r.Next).Round(time.Second); wait > 0 {
 		return fmt.Sprintf("%s; %s starts in %d s", text, attemptText(r.Attempt, r.Limit), int(wait.Seconds()))

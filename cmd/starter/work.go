@@ -27,7 +27,7 @@ type work struct {
 	answered bool
 }
 
-// line returns one line that says what the agent works on: the model or the tools. The line also contains the time so far,
+// line returns one line that says what the agent works on: the model or the tools, before that its definition. The line also contains the time so far,
 // the number of words of the reply so far, and the number of the attempt. line must be called with every [client.Progress]
 // that [client.Client.Watch] yields. The result is empty if the progress contains a message, or if the agent does not work.
 // The result is also empty if no worker answers, or if Temporal does not answer.
@@ -44,6 +44,14 @@ func (w *work) line(p client.Progress, now time.Time) string {
 	}
 	what := "the model"
 	switch {
+	case p.Retry != nil && p.Retry.Unserved():
+		what = "a worker that has the " + p.Retry.What
+		if p.LoadsDefinition {
+			what = "a worker that has the agent"
+		}
+		return fmt.Sprintf("%s: %s", what, elapsedText(now.Sub(w.since)))
+	case p.LoadsDefinition:
+		what = "the agent's definition"
 	case len(w.calls) > 0:
 		what = callsText(w.calls)
 	case w.answered:

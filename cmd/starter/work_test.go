@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 func asks(at int64, calls ...llm.ToolCall) client.Progress {
@@ -75,6 +76,45 @@ func TestNewcomerSeesLinesWhereThereIsNoTerminal(t *testing.T) {
 			wait.update(client.Progress{Status: client.Running})
 		}
 		require.Equal(t, 2, strings.Count(out.String(), "\n"), "what is new came less than ten seconds ago")
+	})
+}
+
+// A user whose agent waits for its definition is told that, and not that it waits for the model. If no worker has the agent or the model,
+// the user is told once, with what the workers have.
+func TestNewcomerIsToldWhatTheFirstStepWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, live := range []bool{false, true} {
+			s := newTerminal(t, 400, 10)
+			words := &preview{out: s, size: s.size}
+			wait := newWaitNotice(words.beside(s), "q", time.Minute)
+			defer wait.stop()
+			if wait.id = "a"; live {
+				wait.live = words
+			}
+			see := func(p client.Progress, n int) string {
+				for range n {
+					time.Sleep(time.Second) // of the bubble's clock
+					wait.update(p)
+				}
+				return s.text()
+			}
+			text := see(client.Progress{Status: client.Running, LoadsDefinition: true}, 10)
+			require.Contains(t, text, "the agent's definition: 10 s")
+			misspelt := &client.Retry{What: "definition", Class: protocol.UnknownAgent, Message: `there is no agent "y" on this worker; it serves x`}
+			for misspelt.Attempt = range 300 {
+				text = see(client.Progress{Status: client.Running, LoadsDefinition: true, Retry: misspelt}, 1)
+			}
+			require.Equal(t, 1, strings.Count(text, `there is no agent "y" on this worker; it serves x`))
+			require.Contains(t, text, "This command waits 1m0s for it (--wait).")
+			require.Equal(t, live, strings.Contains(text, "… a worker that has the agent: 5 min 10 s"), text)
+			missing := &client.Retry{What: "model", Class: protocol.Missing, Message: `the model "m" is not on this worker; another worker of the task queue may have it`}
+			for missing.Attempt = range 100 {
+				text = see(client.Progress{Status: client.Running, Retry: missing}, 1)
+			}
+			require.Equal(t, 1, strings.Count(text, `the model "m" is not on this worker`))
+			require.Equal(t, live, strings.Contains(text, "… a worker that has the model: 6 min 50 s"), text)
+			require.NotContains(t, text, "for the model")
+		}
 	})
 }
 

@@ -87,6 +87,12 @@ func TestUnknownAgentIsTold(t *testing.T) {
 		return strings.Contains(run.Output(), `there is no agent "y" on this worker; it serves x`)
 	})
 	require.Contains(t, run.Output(), "starter cancel "+t.Name())
+	bounded := t.Name() + "-bounded"
+	out, errs, code := other.Starter("run", "--wait", "3s", "--id", bounded, "hi")
+	require.Equal(t, 5, code, "%s%s", out, errs)
+	require.Contains(t, errs, `there is no agent "y" on this worker; it serves x. No other worker has taken the work for 3s; agent `+bounded+" goes on")
+	require.NotContains(t, errs, "the model")
+	w.Must("cancel", bounded)
 	w.Eventually("show says so", func() bool { return strings.Contains(w.Must("show", t.Name()), `there is no agent "y"`) })
 	w.Must("cancel", t.Name())
 	w.Eventually("it ends", run.Ended)
