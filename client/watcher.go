@@ -342,7 +342,8 @@ func (w *watcher) show(run *history.Run, err error) bool {
 	}
 	_, w.loads = s.Next().(agent.Load)
 	w.status, w.waitsFor, w.text, w.calls = s.Status(), s.WaitsFor(), s.ReportsText(time.Now().UnixMilli()), s.Calls
-	if w.status.Ended() || w.waitsFor == WaitsForMessage && len(s.Inbox) > 0 {
+	// An interrupted agent is held and waits for another message than those that were in the inbox before.
+	if w.status.Ended() || w.status == Waiting && w.waitsFor == WaitsForMessage && len(s.Inbox) > 0 {
 		w.status, w.waitsFor = Running, "" // the workflow has not ended yet, or takes a message next
 	}
 	return w.report()

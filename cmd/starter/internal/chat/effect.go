@@ -84,7 +84,7 @@ func (m *model) send() tea.Cmd {
 			break
 		}
 	}
-	if out == nil || m.sending {
+	if out == nil || m.sending || m.interrupting {
 		return nil
 	}
 	m.sending, m.own = true, true
@@ -186,6 +186,7 @@ func (v verdict) deliver(ctx context.Context, agents Agents) error {
 
 // interrupt stops the running turn.
 func (m *model) interrupt() tea.Cmd {
+	m.interrupting = true
 	ctx, agents, id := m.ctx, m.o.Agents, m.id
 	return func() tea.Msg {
 		err := reach(ctx, agents, id)

@@ -63,6 +63,8 @@ type model struct {
 	failed outgoing
 	// sending, refreshing, polling and ticking say that such a command runs. stale says that a refresh is to follow.
 	sending, refreshing, polling, ticking, stale bool
+	// interrupting says that an interrupt is on its way. A message waits for it, because the interrupt would hold the turn of the message.
+	interrupting bool
 	// own says that a message of this chat belongs to the running turn. Such a message asks for partial text itself. asked is the time at
 	// which the chat last asked for the partial text of other turns.
 	own   bool
@@ -227,6 +229,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case pressedMsg:
 		return m.decidePressed(msg.press)
 	case interruptedMsg:
+		m.interrupting = false
 		if msg.err == nil {
 			m.note("Interrupted. The next message goes on from here.")
 		}

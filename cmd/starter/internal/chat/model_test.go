@@ -480,6 +480,20 @@ func TestEscInterruptsAndCtrlCTwiceDetaches(t *testing.T) {
 	require.Equal(t, Result{ID: "talk", Started: true, Status: client.Running}, s.m.result())
 }
 
+// A message that a person types after Esc reaches the agent after the interrupt. If it came first, the interrupt would hold its turn.
+func TestMessageFollowsTheInterrupt(t *testing.T) {
+	s := newStage(t, true)
+	s.report(working)
+	_, interrupt := s.m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	s.keys("go on", "enter")
+	require.Empty(t, s.asked)
+	s.run(interrupt)
+	require.Equal(t, []string{"interrupt talk", "send talk steer=true: go on"}, s.asked)
+	s.fail = errors.New("refused")
+	s.keys("esc", "again", "enter")
+	require.Equal(t, []string{"interrupt talk", "send talk steer=true: again"}, s.asked[2:], "also if the interrupt fails")
+}
+
 func TestForkGoesOnInANewAgent(t *testing.T) {
 	s := newStage(t, true)
 	s.says(user("one"), reply("two"), user("three"))

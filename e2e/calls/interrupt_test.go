@@ -1,0 +1,100 @@
+package calls_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// An interrupt and a message may come at once. Whichever is first, each program that waits for the agent sees it come to rest: with the
+// answer, or held, if the message came first and waits for the next one.
+func TestInterruptAndMessageAtOnceComeToRest(t *testing.T) {
+	t.Parallel()
+	const agents = 40
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if req.Messages[len(req.Messages)-1].Content == "wait" {
+			<-ctx.Done()
+			return llm.Reply{}, ctx.Err()
+		}
+		return llmtest.Say("done"), nil
+	}, nil, "")
+	w.Worker()
+	var all sync.WaitGroup
+	problems := make([]error, agents)
+	for i := range agents {
+		all.Go(func() { problems[i] = interruptAndSend(t.Context(), w.Client, fmt.Sprint(t.Name(), i), i%4) })
+	}
+	all.Wait()
+	for i, err := range problems {
+		require.NoError(t, err, "agent %d", i)
+	}
+}
+
+// interruptAndSend starts an agent, and interrupts it and sends it a message. `order` says which comes first: 0 the message, 1 the interrupt;
+// otherwise both at once.
+func interruptAndSend(ctx context.Context, c *client.Client, id string, order int) error {
+	ctx, cancel := context.WithTimeout(ctx, world.Patience/2)
+	defer cancel()
+	if _, err := c.Start(ctx, client.StartOptions{ID: id, Agent: "x", Mode: agent.Chat, Message: "wait"}); err != nil {
+		return err
+	}
+	for p, err := range c.Watch(ctx, id, 0) {
+		if err != nil {
+			return err
+		}
+		if p.Message != nil {
+			break
+		}
+	}
+	interrupt := func() error { return c.Interrupt(ctx, id) }
+	send := func() error {
+		_, err := c.Send(ctx, id, client.Message{ID: "m", Text: "go on"})
+		return err
+	}
+	var err error
+	switch order {
+	case 0:
+		err = errors.Join(send(), interrupt())
+	case 1:
+		err = errors.Join(interrupt(), send())
+	default:
+		failed := make(chan error)
+		go func() { failed <- send() }()
+		err = errors.Join(interrupt(), <-failed)
+	}
+	if err != nil {
+		return err
+	}
+	answer, status, err := c.Reply(ctx, id, "m", 0, nil)
+	switch {
+	case err != nil:
+		snap, read := c.Read(context.WithoutCancel(ctx), id)
+		return fmt.Errorf("order %d: %w: the agent is %s, waits for %q, inbox %d (%v)", order, err, snap.Status, snap.WaitsFor, len(snap.Inbox), read)
+	case status == client.Held && order != 1:
+		if answer, status, err = lift(ctx, c, id); err != nil {
+			return err
+		}
+	}
+	if status != client.Waiting || answer != "done" {
+		return fmt.Errorf("order %d: %s with the answer %q", order, status, answer)
+	}
+	return nil
+}
+
+// lift lets an interrupted turn go on, and waits for the answer to the message that waited.
+func lift(ctx context.Context, c *client.Client, id string) (string, client.Status, error) {
+	if _, err := c.Send(ctx, id, client.Message{ID: "lift", Text: "please"}); err != nil {
+		return "", "", err
+	}
+	return c.Reply(ctx, id, "m", 0, nil)
+}
