@@ -41,7 +41,7 @@ func (a *Activities) used(model string, req llm.Request, reply llm.Reply) {
 	if limiter == nil {
 		return
 	}
-	more := reply.Usage.InputTokens + reply.Usage.OutputTokens - estimate(req)
+	more := reply.Usage.Bounded().Tokens() - estimate(req)
 	if more = min(more, limiter.Burst()); more > 0 {
 		limiter.ReserveN(time.Now(), more)
 	}

@@ -72,7 +72,6 @@ func (s *State) AsideRequest(a Aside) AsideRequest {
 
 func (s *State) asideAnswered(e AsideAnswered) bool {
 	s.Usage.Asides++
-	s.Usage.Usage = s.Usage.Add(e.Usage)
-	s.Usage.Cost += s.price(e.Candidate).Of(e.Usage)
+	s.charge(e.Usage.Bounded(), e.Candidate)
 	return true
 }

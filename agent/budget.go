@@ -2,27 +2,9 @@ package agent
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/reagent-dev/reagent/llm"
 )
-
-// Money is an amount of money, as a whole number of 10⁻¹² US dollars. Sums of whole numbers need no rounding, and are
-// the same on every machine. For example, a price of 0.15 dollars per million tokens is 150,000 for each token.
-type Money int64
-
-// Dollar is one US dollar.
-const Dollar Money = 1e12
-
-// Dollars returns the amount in US dollars. The result is not exact. Use it for display and for search attributes
-// only.
-func (m Money) Dollars() float64 { return float64(m) / float64(Dollar) }
-
-// String returns the amount in dollars, rounded to a hundredth of a cent, such as "$0.1260".
-func (m Money) String() string {
-	hundredths := (m + Dollar/20_000) / (Dollar / 10_000)
-	return fmt.Sprintf("$%d.%04d", hundredths/10_000, hundredths%10_000)
-}
 
 // Price has the prices of one token of a model. The zero Price means that the tokens cost nothing, or that the prices
 // are unknown.
@@ -39,12 +21,13 @@ type Price struct {
 }
 
 // Of returns the cost of the tokens `u` at these prices. The cached tokens and the tokens written to the cache are parts of
-// the input tokens in `u`. Each has its own price instead of the input price.
+// the input tokens in `u`. Each has its own price instead of the input price. The cost is between 0 and [MaxMoney].
 func (p Price) Of(u llm.Usage) Money {
+	u = u.NonNegative()
 	cached := min(u.CachedTokens, u.InputTokens)
 	written := min(u.CacheWriteTokens, u.InputTokens-cached)
-	return Money(u.InputTokens-cached-written)*p.Input + Money(cached)*p.Cached + Money(written)*cmp.Or(p.CacheWrite, p.Input) +
-		Money(u.OutputTokens)*p.Output
+	return p.Input.Times(u.InputTokens - cached - written).Add(p.Cached.Times(cached)).
+		Add(cmp.Or(p.CacheWrite, p.Input).Times(written)).Add(p.Output.Times(u.OutputTokens))
 }
 
 // Spending is a number of tokens and what they cost.
@@ -54,24 +37,22 @@ type Spending struct {
 	Cost Money `json:"cost,omitempty"`
 }
 
-// Add returns the sum of s and t.
+// Add returns the sum of s and t: see [llm.AddCounts] and [Money.Add].
 func (s Spending) Add(t Spending) Spending {
-	return Spending{s.Usage.Add(t.Usage), s.Cost + t.Cost}
+	return Spending{s.Usage.Add(t.Usage), s.Cost.Add(t.Cost)}
 }
 
-// Sub returns s minus t.
-func (s Spending) Sub(t Spending) Spending {
-	s.InputTokens -= t.InputTokens
-	s.OutputTokens -= t.OutputTokens
-	s.CachedTokens -= t.CachedTokens
-	s.CacheWriteTokens -= t.CacheWriteTokens
-	s.ReasoningTokens -= t.ReasoningTokens
-	s.Cost -= t.Cost
-	return s
+// beyond returns what s has more than t. A number that is less in s than in t counts as 0.
+func (s Spending) beyond(t Spending) Spending {
+	more := func(a, b int) int { return max(a, 0) - min(max(a, 0), max(b, 0)) }
+	return Spending{llm.Usage{
+		InputTokens:      more(s.InputTokens, t.InputTokens),
+		OutputTokens:     more(s.OutputTokens, t.OutputTokens),
+		CachedTokens:     more(s.CachedTokens, t.CachedTokens),
+		CacheWriteTokens: more(s.CacheWriteTokens, t.CacheWriteTokens),
+		ReasoningTokens:  more(s.ReasoningTokens, t.ReasoningTokens),
+	}, max(s.Cost, 0) - min(max(s.Cost, 0), max(t.Cost, 0))}
 }
-
-// Tokens returns the sum of the input tokens and the output tokens.
-func (s Spending) Tokens() int { return s.InputTokens + s.OutputTokens }
 
 // Grant is the part of a parent's budget that a sub-agent may spend. It limits the spending of the sub-agent and of
 // all agents below it together. A zero field means no limit. A sub-agent keeps the grant with which it was started.
@@ -82,6 +63,11 @@ type Grant struct {
 	Tokens int `json:"tokens,omitempty"`
 	// Cost is the largest cost, in 10⁻¹² US dollars.
 	Cost Money `json:"cost,omitempty"`
+}
+
+// spending returns what is spent if the whole grant is. Its tokens count as input tokens.
+func (g Grant) spending() Spending {
+	return Spending{Usage: llm.Usage{InputTokens: g.Tokens}, Cost: g.Cost}
 }
 
 // Spent returns the tokens and the cost of the agent and of all agents below it. A sub-agent counts only when it has
@@ -101,21 +87,21 @@ func (s *State) bounds() Grant {
 	}
 }
 
-// lowerLimit returns the lower of two limits. Zero means no limit.
+// lowerLimit returns the lower of two limits. Zero means no limit, and a number below zero, which only a hand-made start input has,
+// means no limit, too. So it does not lift the other limit.
 func lowerLimit[T int | Money](a, b T) T {
-	if a == 0 || b != 0 && b < a {
-		return b
+	if a <= 0 || b > 0 && b < a {
+		return max(b, 0)
 	}
 	return a
 }
 
 // reserved returns how much of the agent's budget is not free. This is what has been spent, plus the grants of
-// sub-agents that have not yet reported their spending. The tokens of a grant count as input tokens.
+// sub-agents that have not yet reported their spending.
 func (s *State) reserved() Spending {
 	all := s.Spent()
 	for _, c := range s.Children {
-		all.InputTokens += c.Grant.Tokens
-		all.Cost += c.Grant.Cost
+		all = all.Add(c.Grant.spending())
 	}
 	return all
 }
@@ -138,16 +124,26 @@ func (s *State) slice(n int) Grant {
 
 // settleChild records what the sub-agent c has spent. It adds `spent` to the usage of this agent, and frees the part
 // of the budget that was reserved for c. A resumed sub-agent reports all its spending since its first start. Therefore
-// a new report replaces the earlier one. If `spent` is nil, the spending is unknown, and the budget stays reserved.
+// only what a new report has more than the earlier one is added. A report that has less takes nothing away: what was spent
+// is spent. If `spent` is nil, the spending is unknown, and the budget stays reserved.
 func (s *State) settleChild(c *Child, spent *Spending) {
 	if spent == nil {
 		return // without a report, the sub-agent may have spent its whole grant
 	}
+	var known Spending
 	if c.Spent != nil {
-		s.Usage.Descendants = s.Usage.Descendants.Sub(*c.Spent)
+		known = *c.Spent
 	}
-	c.Grant, c.Spent = Grant{}, spent
-	s.Usage.Descendants = s.Usage.Descendants.Add(*spent)
+	more := spent.beyond(known)
+	total := known.Add(more)
+	c.Grant, c.Spent = Grant{}, &total
+	s.Usage.Descendants = s.Usage.Descendants.Add(more)
+}
+
+// charge adds tokens and their cost to the usage of this agent. An empty candidate means the first one.
+func (s *State) charge(u llm.Usage, candidate string) {
+	s.Usage.Usage = s.Usage.Add(u)
+	s.Usage.Cost = s.Usage.Cost.Add(s.price(candidate).Of(u))
 }
 
 // price returns the prices of one of the agent's models: the candidate with the given name. An empty name means the

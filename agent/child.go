@@ -295,8 +295,7 @@ func (s *State) dropChildren() {
 	for _, c := range slices.Backward(s.Children) {
 		if c.Done && !c.Interrupted && !kept[c.Key] {
 			if done++; done > maxDoneChildren {
-				s.Usage.Descendants.InputTokens += c.Grant.Tokens
-				s.Usage.Descendants.Cost += c.Grant.Cost
+				s.Usage.Descendants = s.Usage.Descendants.Add(c.Grant.spending())
 				s.ChildrenDropped++
 				continue
 			}

@@ -205,7 +205,7 @@ func (s *State) Drop() {
 // can make the request shorter.
 func (s *State) full(u llm.Usage) bool {
 	limit := s.Definition.Limits.ContextTokens
-	if limit == 0 || u.InputTokens+u.OutputTokens < limit {
+	if limit == 0 || u.Bounded().Tokens() < limit {
 		return false
 	}
 	_, can := s.cut()

@@ -31,6 +31,8 @@ type law struct {
 	tools     map[agent.Key]string // of the calls on which a person has decided
 	permitted map[agent.Key]bool   // calls whose decision permits later calls
 	end       *agent.Outcome
+	spent     agent.Spending
+	reloaded  agent.Key // the model call that was next when the definition was read again
 }
 
 // place identifies a call even if its arguments, and with them its key, are changed.
@@ -117,6 +119,32 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	w.keepsOrder(s)
 	w.staysEnded(s, step)
 	w.sendsWhatIsValid(s, step)
+	w.budgets(s, e, step)
+}
+
+// budgets checks that what was spent never becomes less, whatever was reported, and that the agent asks for no more model calls in a turn
+// when its budget is used up. It makes one more call after it has read its definition again, which may have other limits.
+func (w *law) budgets(s *agent.State, e agent.Event, step agent.Step) {
+	spent := s.Spent()
+	for _, n := range [][2]int{
+		{spent.InputTokens, w.spent.InputTokens}, {spent.OutputTokens, w.spent.OutputTokens}, {spent.CachedTokens, w.spent.CachedTokens},
+		{spent.CacheWriteTokens, w.spent.CacheWriteTokens}, {spent.ReasoningTokens, w.spent.ReasoningTokens}, {int(spent.Cost), int(w.spent.Cost)},
+	} {
+		if n[0] < n[1] {
+			w.brokenf("the agent has spent %+v after %+v", spent, w.spent)
+		}
+	}
+	w.spent = spent
+	call, asks := step.(agent.CallModel)
+	if _, loaded := e.(agent.DefinitionLoaded); loaded && asks {
+		w.reloaded = call.Key
+	}
+	if !asks || call.Key == w.reloaded || call.Key == s.Asked {
+		return
+	}
+	if limits := s.Definition.Limits; limits.Tokens > 0 && spent.Tokens() >= limits.Tokens || limits.Cost > 0 && spent.Cost >= limits.Cost {
+		w.brokenf("the agent asks for %s, and has spent %d tokens and %s; its limits are %d and %s", call.Key, spent.Tokens(), spent.Cost, limits.Tokens, limits.Cost)
+	}
 }
 
 // decided records a person's decision on a call.

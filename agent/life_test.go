@@ -246,7 +246,7 @@ func (l *life) replied(key agent.Key) agent.Event {
 		return agent.ModelFailed{Key: key, Class: string(llm.ContextTooLong), Message: "too long", Time: l.now}
 	}
 	e := agent.ModelReplied{Key: key, Time: l.now}
-	e.Reply.Usage = llm.Usage{InputTokens: 10, OutputTokens: 5}
+	e.Reply.Usage = reported(l.now)
 	if l.r.IntN(3) == 0 {
 		e.Reply.Message.Content = "an answer"
 		return e

@@ -242,12 +242,16 @@ type Repeats struct {
 	LostInputTokens int `json:"lost_input_tokens,omitempty"`
 }
 
+// maxAttempts is more than the number of attempts that Temporal makes at one activity in a year.
+const maxAttempts = 1_000_000
+
 // add adds to r the failed and lost attempts that came before a reply. The parameter `inputTokens` is the number of
 // input tokens of the reply. Each lost attempt is assumed to have used the same number.
 func (r *Repeats) add(before Repeats, inputTokens int) {
-	r.Attempts += before.Attempts
-	r.Lost += before.Lost
-	r.LostInputTokens += before.Lost * inputTokens
+	lost := min(before.Lost, maxAttempts) // so that the product does not overflow
+	r.Attempts = llm.AddCounts(r.Attempts, before.Attempts)
+	r.Lost = llm.AddCounts(r.Lost, lost)
+	r.LostInputTokens = llm.AddCounts(r.LostInputTokens, lost*inputTokens)
 }
 
 // EmptyReplies counts a model's replies without content, and their tokens. Such a reply is of no use, but the
@@ -261,7 +265,7 @@ type EmptyReplies struct {
 
 // Add returns e with one more empty reply, which has used the given tokens.
 func (e EmptyReplies) Add(usage llm.Usage) EmptyReplies {
-	return EmptyReplies{e.Count + 1, e.Usage.Add(usage)}
+	return EmptyReplies{e.Count + 1, e.Usage.Add(usage.Bounded())}
 }
 
 // Held says why a turn is held. A held turn cannot go on before a person or a program acts, for example because the

@@ -134,10 +134,10 @@ func (s *State) correct(e ModelReplied) {
 // in it, or if the reply comes from an earlier run. If `e.New` is true, no earlier run has this reply or a later
 // result. In this case, count clears `s.Recall`, which ends the search of earlier runs.
 func (s *State) count(e ModelReplied) {
-	s.Usage.Usage = s.Usage.Add(e.Reply.Usage)
-	s.Usage.Cost += s.price(e.Reply.Candidate).Of(e.Reply.Usage)
+	used := e.Reply.Usage.Bounded()
+	s.charge(used, e.Reply.Candidate)
 	s.countEmpty(e.Empty)
-	s.Usage.Repeats.add(e.Repeats, e.Reply.Usage.InputTokens)
+	s.Usage.Repeats.add(e.Repeats, used.InputTokens)
 	if len(e.Reply.Repaired) > 0 {
 		s.Usage.RepairedReplies++
 	}
@@ -150,9 +150,8 @@ func (s *State) count(e ModelReplied) {
 }
 
 func (s *State) countEmpty(e EmptyReplies) {
-	s.Usage.EmptyReplies += e.Count
-	s.Usage.Usage = s.Usage.Add(e.Usage)
-	s.Usage.Cost += s.price("").Of(e.Usage)
+	s.Usage.EmptyReplies = llm.AddCounts(s.Usage.EmptyReplies, e.Count)
+	s.charge(e.Usage, "")
 }
 
 func (s *State) modelFailed(e ModelFailed) bool {

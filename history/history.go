@@ -154,7 +154,7 @@ func contextTokens(events []*historypb.HistoryEvent, dc converter.DataConverter)
 		if dc.FromPayloads(done.GetResult(), &reply) != nil {
 			return 0
 		}
-		return reply.Usage.InputTokens + reply.Usage.OutputTokens
+		return reply.Usage.Bounded().Tokens()
 	}
 	return 0
 }

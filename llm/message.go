@@ -91,23 +91,3 @@ type ToolSpec struct {
 	// Parameters is the JSON schema of the arguments. The schema must describe an object.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 }
-
-// Usage has the numbers of tokens that the provider reported.
-type Usage struct {
-	InputTokens      int `json:"input_tokens,omitempty"`
-	OutputTokens     int `json:"output_tokens,omitempty"`
-	CachedTokens     int `json:"cached_tokens,omitempty"`      // the part of the input tokens that came from a cache
-	CacheWriteTokens int `json:"cache_write_tokens,omitempty"` // the part of the input tokens that was written to a cache
-	ReasoningTokens  int `json:"reasoning_tokens,omitempty"`   // the part of the output tokens that was used for reasoning
-}
-
-// Add returns the sum of two usages.
-func (u Usage) Add(v Usage) Usage {
-	return Usage{
-		InputTokens:      u.InputTokens + v.InputTokens,
-		OutputTokens:     u.OutputTokens + v.OutputTokens,
-		CachedTokens:     u.CachedTokens + v.CachedTokens,
-		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
-		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
-	}
-}

@@ -414,7 +414,7 @@ func repeatsText(r agent.Repeats) string {
 // costText returns the last part of a line about an agent's usage: a comma and the cost. The cost includes the sub-agents that
 // have ended. If the cost is 0, the part is empty.
 func costText(u agent.Usage) string {
-	cost := u.Cost + u.Descendants.Cost
+	cost := u.Spent().Cost
 	if cost == 0 {
 		return ""
 	}

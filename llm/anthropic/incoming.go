@@ -80,7 +80,7 @@ func (u usage) join(v usage) usage {
 }
 
 // usage converts the usage into the type of package llm. Anthropic's `input_tokens` does not include the tokens that were read
-// from the cache or written to it.
+// from the cache or written to it. The result is bounded: see [llm.MaxReplyTokens].
 func (u usage) usage() llm.Usage {
 	return llm.Usage{
 		InputTokens:      int(u.InputTokens + u.CacheRead + u.CacheCreation),
@@ -88,7 +88,7 @@ func (u usage) usage() llm.Usage {
 		CachedTokens:     int(u.CacheRead),
 		CacheWriteTokens: int(u.CacheCreation),
 		ReasoningTokens:  int(u.OutputDetails.ThinkingTokens),
-	}
+	}.Bounded()
 }
 
 // answer is a reply of the endpoint, whether it was streamed or not.

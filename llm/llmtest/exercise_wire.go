@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -30,12 +31,32 @@ func exerciseWire(t *testing.T, api API, newClient connectHTTP) {
 		{"PiecesMakeTheReply", piecesMakeTheReply},
 		{"ACutStreamIsNoReply", cutStream},
 		{"FaultsPass", faultsPass},
+		{"TokensAreBounded", tokensAreBounded},
 	}
 	if api == Chat {
 		t.Run("EmptyFieldsAreThere", func(t *testing.T) { emptyFieldsAreThere(t, newClient) })
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(t, api, newClient) })
+	}
+}
+
+// tokensAreBounded checks that a reply has at most [llm.MaxReplyTokens] tokens of each kind, whatever the endpoint reports.
+func tokensAreBounded(t *testing.T, api API, newClient connectHTTP) {
+	said, empty := Say("A lot."), llm.Reply{FinishReason: "stop"}
+	said.Usage = llm.Usage{InputTokens: 934_580_000_000, OutputTokens: 934_580_000_000, CachedTokens: 1 << 60, ReasoningTokens: 934_580_000_000}
+	empty.Usage = said.Usage
+	for name, given := range map[string]llm.Reply{"a reply": said, "an empty reply": empty} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reply, err := newClient(t, &Endpoint{Client: Script(given)}).Complete(t.Context(), question())
+			got := reply.Usage
+			var told *llm.Error
+			if errors.As(err, &told) {
+				got = told.Usage
+			}
+			require.Equal(t, api.replies(given).Usage.Bounded(), got)
+		})
 	}
 }
 

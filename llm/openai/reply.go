@@ -18,6 +18,7 @@ import (
 func readReply(response openai.ChatCompletionResponse, req llm.Request, read completion, family string) (llm.Reply, error) {
 	reply := llm.Reply{Model: response.Model, Usage: readUsage(response.Usage)}
 	reply.Usage.CacheWriteTokens = int(read.Usage.PromptDetails.CacheWriteTokens)
+	reply.Usage = reply.Usage.Bounded()
 	if len(response.Choices) == 0 {
 		return llm.Reply{}, &llm.Error{Class: llm.EmptyReply, Model: reply.Model, Usage: reply.Usage,
 			Message: "the response has no choices"}

@@ -23,7 +23,7 @@ func (b responseBody) reply(req llm.Request, family string) (llm.Reply, error) {
 			CachedTokens:     int(usage.InputDetails.value.CachedTokens),
 			CacheWriteTokens: int(usage.InputDetails.value.CacheWriteTokens),
 			ReasoningTokens:  int(usage.OutputDetails.value.ReasoningTokens),
-		},
+		}.Bounded(),
 	}
 	var said, thoughts, refusals []string
 	for _, item := range b.Output {
