@@ -114,8 +114,8 @@ const (
 // Check returns an error if a field of the decision is too large, or if the arguments are not a JSON object.
 func (d Decision) Check() error {
 	switch {
-	case d.Key.Kind() != KindTool:
-		return fmt.Errorf("decision: the key %q is not the key of a call", d.Key)
+	case CheckCall(d.Key) != nil:
+		return fmt.Errorf("decision: %w", CheckCall(d.Key))
 	case len(d.Reason) > maxReasonBytes:
 		return fmt.Errorf("decision: the reason has %d bytes; the limit is %d", len(d.Reason), maxReasonBytes)
 	case len(d.Arguments) > maxArgumentsBytes:
@@ -128,12 +128,14 @@ func (d Decision) Check() error {
 		return errors.New("decision: a denial has no arguments")
 	case d.Result != nil && (d.Approve || d.Reason != ""):
 		return errors.New("decision: a result has no approval and no reason")
+	case d.Result != nil && d.Result.Hash != "":
+		return errors.New("decision: the result has a hash; leave it out: only an agent sets it")
 	case d.Result != nil && len(d.Result.Content) > MaxGivenBytes:
 		return fmt.Errorf("decision: the result has %d bytes; the limit is %d", len(d.Result.Content), MaxGivenBytes)
 	case d.Remember != "" && (!d.Approve || d.Arguments != ""):
 		return errors.New("decision: only an approval without new arguments can be remembered")
 	case d.Remember != "" && d.Remember != RememberTool && d.Remember != RememberCall:
-		return fmt.Errorf("decision: remember is %q; it must be %q or %q", d.Remember, RememberTool, RememberCall)
+		return fmt.Errorf("decision: remember is %.64q; it must be %q or %q", d.Remember, RememberTool, RememberCall)
 	case d.Arguments != "" && !unambiguousObject(d.Arguments):
 		return errors.New("decision: the arguments must be a JSON object")
 	}

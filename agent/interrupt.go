@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/reagent-dev/reagent/internal/clip"
 )
@@ -25,6 +26,14 @@ var ErrIdle = errors.New("no turn runs: the agent waits or has ended")
 
 // textInterrupted says to the model why its calls have no result.
 const textInterrupted = "a person interrupted the turn"
+
+// Check returns an error if a field of the request is too large.
+func (i Interrupt) Check() error {
+	if len(i.Run) > MaxIDBytes || len(i.By) > maxDeciderBytes || len(i.From) > maxDeciderBytes {
+		return fmt.Errorf("interrupt: the fields \"run\", \"by\" and \"from\" may have %d bytes each", maxDeciderBytes)
+	}
+	return nil
+}
 
 // Stopped returns the event of the request.
 func (i Interrupt) Stopped(now int64) Stopped {

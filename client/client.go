@@ -326,7 +326,7 @@ func (c *Client) Close(ctx context.Context, id string) error {
 // [Progress.ToolOutputs]. The model calls and tool calls that begin within the given time report it; the time is at most one hour. Programs that start an agent or send it a message ask with
 // the options instead, which costs nothing more. AskPartialText needs a running worker.
 func (c *Client) AskPartialText(ctx context.Context, id string, d time.Duration) error {
-	return c.update(ctx, id, nil, protocol.PartialTextUpdate, d.Milliseconds())
+	return c.update(ctx, id, nil, protocol.PartialTextUpdate, min(d, time.Hour).Milliseconds())
 }
 
 // update sends a Temporal update with the given name to an agent, and decodes the result into `out`, which may be nil. If the

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"errors"
+	"fmt"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
@@ -89,6 +90,18 @@ type ChildEnd struct {
 	// Key is the key of the sub-agent: see [agent.Key].
 	Key agent.Key `json:"key"`
 	AgentEnd
+}
+
+// MaxFailureBytes is the largest size of the field Failure of a [ChildEnd].
+const MaxFailureBytes = 100_000
+
+// Check returns an error if the failure is too large. The answer may have any size, because [ChildEvent] cuts it, and a parent takes
+// nothing from the end of a sub-agent whose key it does not know.
+func (e ChildEnd) Check() error {
+	if len(e.Failure) > MaxFailureBytes {
+		return fmt.Errorf("the failure of the sub-agent has %d bytes; the limit is %d", len(e.Failure), MaxFailureBytes)
+	}
+	return nil
 }
 
 // RecalledCall is the result of the activity [RecallCall]. It contains what earlier runs of the agent have recorded about one

@@ -353,7 +353,7 @@ func (d *driver) unasked(child agent.Key) []agent.Call {
 
 // receiveChildEnds handles the signals [protocol.ChildEndSignal] that have arrived. A sub-agent that was resumed sends its
 // answer by this signal. The driver ignores the signal if the state does not have the sub-agent, or has the sub-agent's
-// answer already.
+// answer already, or if the signal is out of bounds: see [protocol.ChildEnd.Check].
 func (d *driver) receiveChildEnds() {
 	for {
 		var end protocol.ChildEnd
@@ -361,7 +361,7 @@ func (d *driver) receiveChildEnds() {
 			return
 		}
 		child, known := d.state.Child(end.Key)
-		if !known || d.state.Definition == nil || child.Done && !child.Failed {
+		if !known || end.Check() != nil || d.state.Definition == nil || child.Done && !child.Failed {
 			continue
 		}
 		if len(d.unasked(child.Key)) == 0 {

@@ -489,7 +489,7 @@ func TestDecisionIsTakenOnce(t *testing.T) {
 		1: llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":1}`), llmtest.ToolCall("2", "read", `{}`)),
 		4: llmtest.Say("done"),
 	})
-	b.decideAfter(t, time.Hour, agent.Decision{Key: "tool-0", Approve: true}, "no open call")
+	b.decideAfter(t, time.Hour, agent.Decision{Key: "tool-00000000000000000000000000000000", Approve: true}, "no open call")
 	b.decideAfter(t, 2*time.Hour, agent.Decision{Approve: true, Arguments: "[1]"}, "JSON object")
 	b.decideAfter(t, 3*time.Hour, agent.Decision{Reason: "no"}, "")
 	b.decideAfter(t, 4*time.Hour, agent.Decision{Key: "first", Approve: true}, "decided before")
@@ -523,7 +523,7 @@ func TestResultsBeforeTheStateAreCheckedLater(t *testing.T) {
 	}, activity.RegisterOptions{Name: protocol.ReadAgent})
 	outcomes := make([]error, 3)
 	for i, d := range []agent.Decision{
-		{Key: "tool-0", Result: &agent.GivenResult{Content: "for no call"}},
+		{Key: "tool-00000000000000000000000000000000", Result: &agent.GivenResult{Content: "for no call"}},
 		{Key: call, Result: &agent.GivenResult{Content: "deployed"}},
 		{Key: call, Result: &agent.GivenResult{Content: "deployed twice"}},
 	} {
@@ -587,7 +587,7 @@ func TestDecisionAfterAResetIsRefusedIfTheCallHasItsResult(t *testing.T) {
 	}
 	decide(0, "before the state", call, func() { close(sent) })
 	decide(time.Hour, "after the state", call, func() {})
-	decide(2*time.Hour, "on a later call", "tool-0", b.CancelWorkflow)
+	decide(2*time.Hour, "on a later call", "tool-00000000000000000000000000000000", b.CancelWorkflow)
 	b.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{
 		Agent: "x", Mode: agent.Chat, KeyVersion: agent.KeyVersion, Incarnation: "l", From: &agent.RunRef{ID: "default-test-workflow-id", RunID: "earlier", Resume: true},
 	})

@@ -13,42 +13,39 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// listen registers the handlers of the agent's updates and queries.
+// listen registers the handlers of the agent's updates and queries. Each update has a validator that bounds its argument, because the
+// state and the history keep it, and whoever reaches the namespace may send it.
 func (d *driver) listen(ctx workflow.Context) error {
 	for _, u := range []struct {
 		name, description  string
 		handler, validator any
 	}{
-		{protocol.MessageUpdate, "a message for the agent", d.messageArrived, func(m agent.InboxMessage) error { return refusal(d.accepts(m)) }},
+		{protocol.MessageUpdate, "a message for the agent", d.messageArrived, within(d.accepts)},
 		{protocol.CloseUpdate, "lets the agent finish when it has answered", func(ctx workflow.Context) error {
 			return d.take(ctx, agent.Closed{})
-		}, nil},
+		}, noArgument},
 		{protocol.ResumeLostUpdate, "counts a resume that came too late, because another resume had continued the agent", func(ctx workflow.Context, id string) error {
 			return d.take(ctx, agent.ResumeLost{ID: id})
-		}, nil},
+		}, within(agent.CheckUpdateID)},
 		{protocol.ReloadUpdate, "lets the agent read its definition anew", func(ctx workflow.Context, id string) error {
 			return d.take(ctx, agent.ReloadAsked{ID: id})
-		}, nil},
+		}, within(agent.CheckUpdateID)},
 		{protocol.PartialTextUpdate, "lets the model calls and tool calls report their text while it grows", func(ctx workflow.Context, duration int64) error {
 			return d.take(ctx, agent.PartialTextAsked{Until: d.now() + duration, Time: d.now()})
-		}, nil},
-		{protocol.DecideUpdate, "a decision on a call, or the result of an external call", d.decided, func(decision agent.Decision) error {
-			return refusal(d.acceptsDecision(decision, d.state != nil && d.unsearched()))
-		}},
+		}, within(agent.CheckPartialText)},
+		{protocol.DecideUpdate, "a decision on a call, or the result of an external call", d.decided, within(d.acceptsArrival)},
 		{protocol.RevokeUpdate, "removes a permission", func(ctx workflow.Context, key agent.Key) error {
 			return d.take(ctx, agent.PermissionRevoked{Key: key})
-		}, nil},
+		}, within(agent.CheckCall)},
 		{protocol.InterruptUpdate, "stops the running turn", func(ctx workflow.Context, i agent.Interrupt) error {
 			return d.take(ctx, i.Stopped(d.now()))
-		}, func(i agent.Interrupt) error { return refusal(d.acceptsInterrupt(i)) }},
-		{protocol.AskUpdate, "asks the model a question that is not part of the transcript", d.aside, func(a agent.Aside) error {
-			return refusal(d.acceptsAside(a))
-		}},
+		}, within(d.acceptsInterrupt)},
+		{protocol.AskUpdate, "asks the model a question that is not part of the transcript", d.aside, within(d.acceptsAside)},
 		{protocol.UpgradeUpdate, "lets the agent go on in a new run, on the current version of its workers", func(ctx workflow.Context) error {
 			d.upgrade = true
 			d.version++ // the loop has to run again
 			return d.await(ctx)
-		}, nil},
+		}, noArgument},
 	} {
 		options := workflow.UpdateHandlerOptions{Description: u.description, Validator: u.validator}
 		if err := workflow.SetUpdateHandlerWithOptions(ctx, u.name, u.handler, options); err != nil {
@@ -71,6 +68,14 @@ func (d *driver) listen(ctx workflow.Context) error {
 	return nil
 }
 
+// within returns the validator of an update from a function that checks its argument.
+func within[T any](check func(T) error) func(T) error {
+	return func(argument T) error { return refusal(check(argument)) }
+}
+
+// noArgument is the validator of an update that has no argument.
+func noArgument() error { return nil }
+
 // messageArrived carries out a [protocol.MessageUpdate].
 func (d *driver) messageArrived(ctx workflow.Context, m agent.InboxMessage) (protocol.Accepted, error) {
 	changed, err := d.receive(ctx, agent.MessageReceived{Message: m})
@@ -82,6 +87,9 @@ func (d *driver) messageArrived(ctx workflow.Context, m agent.InboxMessage) (pro
 func (d *driver) acceptsInterrupt(i agent.Interrupt) error {
 	if d.state == nil || i.Run != d.runSuffix {
 		return errMoved
+	}
+	if err := i.Check(); err != nil {
+		return err
 	}
 	return d.state.AcceptsInterrupt()
 }
@@ -136,6 +144,11 @@ func (d *driver) decided(ctx workflow.Context, decision agent.Decision) error {
 		return refusal(agent.ErrDecided)
 	}
 	return nil
+}
+
+// acceptsArrival is [driver.acceptsDecision] for the validator.
+func (d *driver) acceptsArrival(decision agent.Decision) error {
+	return d.acceptsDecision(decision, d.state != nil && d.unsearched())
 }
 
 // acceptsDecision checks whether the agent accepts a person's decision. If not, the returned error says why. After a reset

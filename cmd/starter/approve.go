@@ -158,7 +158,7 @@ func decide(cmd *cobra.Command, g *globals, args []string, o decision) error {
 // check returns an error if the agent would refuse the flags for any call. The parameter says that the command line has the flag
 // --arguments. Empty arguments would approve those of the model.
 func (o decision) check(arguments bool) error {
-	flag, err := "--reason", agent.Decision{Key: "tool-0", Approve: o.approve, Arguments: o.arguments, Reason: o.reason}.Check()
+	flag, err := "--reason", agent.Decision{Key: "tool-00000000000000000000000000000000", Approve: o.approve, Arguments: o.arguments, Reason: o.reason}.Check()
 	if o.approve {
 		flag = "--arguments"
 	}

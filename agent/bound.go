@@ -1,0 +1,38 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/reagent-dev/reagent/internal/clip"
+)
+
+// This file has the bounds of what comes with updates, for all types that have no Check of their own. Whoever can reach the namespace may
+// send an update with any argument, and an agent keeps much of it in its state.
+
+// CheckCall returns an error if the text is not the key of a call: [KindTool], a hyphen and 32 hexadecimal digits.
+func CheckCall(key Key) error {
+	digits, ok := strings.CutPrefix(string(key), KindTool+"-")
+	if !ok || len(digits) != 32 || strings.Trim(digits, "0123456789abcdef") != "" {
+		return fmt.Errorf("the key %q is not the key of a call, such as tool-0123456789abcdef0123456789abcdef; list the calls again", clip.Text(string(key), 64))
+	}
+	return nil
+}
+
+// CheckUpdateID returns an error if the text is not an ID by which an agent recognises an update that comes twice: 1 to [MaxIDBytes]
+// bytes without white space and control characters.
+func CheckUpdateID(id string) error {
+	if id == "" || len(id) > MaxIDBytes || strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return fmt.Errorf("the ID has %d bytes; it must have 1 to %d, without white space and control characters", len(id), MaxIDBytes)
+	}
+	return nil
+}
+
+// CheckPartialText returns an error if nobody may ask for partial text for so many milliseconds: see [PartialTextAsked].
+func CheckPartialText(ms int64) error {
+	if ms < 0 || ms > maxPartialText {
+		return fmt.Errorf("partial text is asked for %d ms; ask for 0 to %d", ms, maxPartialText)
+	}
+	return nil
+}
