@@ -114,6 +114,15 @@ const (
 // [agent.Limits].
 type Limits = agent.Limits
 
+// Money is an amount of money, in 10⁻¹² US dollars: see [Dollars].
+type Money = agent.Money
+
+// Price has the prices of one token of a model. For example, Dollars(0.15)/1_000_000 is a price of 0.15 dollars per million tokens.
+type Price = agent.Price
+
+// Dollars returns an amount of US dollars, for [Limits].Cost and [Price].
+func Dollars(amount float64) Money { return agent.Dollars(amount) }
+
 // Reasoning says how the reasoning of assistant messages is sent back to a model: see [openai.Reasoning].
 type Reasoning = openai.Reasoning
 
@@ -154,7 +163,7 @@ type Model struct {
 	// Params are the parameters of every request, such as the temperature.
 	Params llm.Params
 	// Price has the prices of the model's tokens. Zero means that costs are not counted.
-	Price agent.Price
+	Price Price
 	// RequestsPerMinute limits the requests of all workers together. Zero means no limit.
 	RequestsPerMinute int
 	// TokensPerMinute limits the tokens of this worker. Zero means no limit.

@@ -298,8 +298,16 @@ func New(o Options) (*Activities, error) {
 		}
 		a.hooks[h.Name] = made
 	}
+	for _, name := range slices.Sorted(maps.Keys(a.models)) {
+		if err := a.models[name].checkPrice(); err != nil {
+			problems = append(problems, fmt.Errorf("model %s: %w", name, err))
+		}
+	}
 	for _, def := range agents {
 		if err := def.Limits.Check(); err != nil {
+			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, err))
+		}
+		if err := a.checkCost(def); err != nil {
 			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, err))
 		}
 		if err := protocol.CheckPriority(def.Priority); err != nil {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Limits limit what an agent may use. When the agent reaches the limit ModelCalls, Tokens, Cost or Time, it ends its
@@ -15,7 +17,8 @@ type Limits struct {
 	// Tokens is the largest number of input and output tokens that the agent and all agents below it may use
 	// together, from the start of the agent to its end. Zero means no limit.
 	Tokens int
-	// Cost is the largest cost of the agent and all agents below it together. Zero means no limit.
+	// Cost is the largest cost of the agent and all agents below it together: see [Dollars]. It is at least [MinCost]. Zero means no
+	// limit.
 	Cost Money
 	// Time is the longest duration of one turn, in whole milliseconds. The time between two turns does not count.
 	Time time.Duration
@@ -33,6 +36,9 @@ type Limits struct {
 	CallsPerReply int
 	// Background is the largest number of sub-agents of the agent that work in the background at a time: see [Tool].Background.
 	Background int
+	// Message is what the agent says to its user when a limit ends its turn. [Turn].Stopped names the limit for programs. Empty means a
+	// text that names the limit and its value. It has at most [MaxLimitMessage] bytes.
+	Message string
 }
 
 // The defaults for limits that a definition does not set.
@@ -73,6 +79,13 @@ const (
 	MaxBackground      = 50 // it is smaller than [maxInterrupted], because each of these sub-agents has a call in [State].Interrupted
 )
 
+const (
+	// MinCost is the smallest value of Cost, a hundredth of a cent. A smaller amount is shown as "$0.0000".
+	MinCost = Dollar / 10_000
+	// MaxLimitMessage is the largest size of Message, in bytes.
+	MaxLimitMessage = 4000
+)
+
 // Check returns an error that names the first limit that is out of range. It returns nil if all limits are in range.
 func (l Limits) Check() error {
 	for _, each := range []struct {
@@ -89,6 +102,12 @@ func (l Limits) Check() error {
 			return fmt.Errorf("limit %s is %d: set at most %d", each.name, each.value, each.most)
 		}
 	}
+	if l.Cost > 0 && l.Cost < MinCost {
+		return fmt.Errorf("limit Cost is %d, in units of 10⁻¹² US dollars, which is less than a hundredth of a cent: write Dollars(%d) for %d US dollars", l.Cost, l.Cost, l.Cost)
+	}
+	if len(l.Message) > MaxLimitMessage || !utf8.ValidString(l.Message) || l.Message != "" && strings.TrimSpace(l.Message) == "" {
+		return fmt.Errorf("limit Message has %d bytes: write a text of at most %d bytes of valid UTF-8", len(l.Message), MaxLimitMessage)
+	}
 	if l.Time != 0 && l.Time < time.Millisecond {
 		return fmt.Errorf("limit Time is %v: set at least 1ms, or leave it out for the default", l.Time)
 	}
@@ -98,15 +117,16 @@ func (l Limits) Check() error {
 // storedLimits is the JSON form of [Limits]. The histories of running agents contain its JSON names. Therefore these
 // names never change.
 type storedLimits struct {
-	ModelCalls      int   `json:"turns,omitempty"`
-	Tokens          int   `json:"tokens,omitempty"`
-	Cost            Money `json:"cost,omitempty"`
-	TimeMS          int64 `json:"wall_ms,omitempty"`
-	ContextTokens   int   `json:"context_tokens,omitempty"`
-	Depth           int   `json:"depth,omitempty"`
-	ToolResultBytes int   `json:"tool_result_bytes,omitempty"`
-	CallsPerReply   int   `json:"calls_per_reply,omitempty"`
-	Background      int   `json:"background,omitempty"`
+	ModelCalls      int    `json:"turns,omitempty"`
+	Tokens          int    `json:"tokens,omitempty"`
+	Cost            Money  `json:"cost,omitempty"`
+	TimeMS          int64  `json:"wall_ms,omitempty"`
+	ContextTokens   int    `json:"context_tokens,omitempty"`
+	Depth           int    `json:"depth,omitempty"`
+	ToolResultBytes int    `json:"tool_result_bytes,omitempty"`
+	CallsPerReply   int    `json:"calls_per_reply,omitempty"`
+	Background      int    `json:"background,omitempty"`
+	Message         string `json:"message,omitempty"`
 }
 
 // MarshalJSON returns the limits in the JSON form that histories contain.
@@ -114,7 +134,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedLimits{
 		ModelCalls: l.ModelCalls, Tokens: l.Tokens, Cost: l.Cost, TimeMS: l.Time.Milliseconds(), ContextTokens: l.ContextTokens,
 		Depth: l.Depth, ToolResultBytes: l.ToolResultBytes, CallsPerReply: l.CallsPerReply,
-		Background: l.Background,
+		Background: l.Background, Message: l.Message,
 	})
 }
 
@@ -127,7 +147,7 @@ func (l *Limits) UnmarshalJSON(data []byte) error {
 	*l = Limits{
 		ModelCalls: stored.ModelCalls, Tokens: stored.Tokens, Cost: stored.Cost, Time: time.Duration(stored.TimeMS) * time.Millisecond,
 		ContextTokens: stored.ContextTokens, Depth: stored.Depth, ToolResultBytes: stored.ToolResultBytes, CallsPerReply: stored.CallsPerReply,
-		Background: stored.Background,
+		Background: stored.Background, Message: stored.Message,
 	}
 	return nil
 }

@@ -13,6 +13,19 @@ type Money int64
 // Dollar is one US dollar.
 const Dollar Money = 1e12
 
+// Dollars returns an amount of US dollars, rounded to the nearest whole 10⁻¹² dollars, such as Dollars(1.5). An amount that is too large
+// becomes [MaxMoney], and one that is not a number becomes -1, which no limit and no price may be.
+func Dollars(amount float64) Money {
+	switch whole := math.Round(amount * float64(Dollar)); {
+	case math.IsNaN(whole):
+		return -1
+	case whole >= float64(MaxMoney):
+		return MaxMoney
+	default:
+		return Money(max(whole, math.MinInt64))
+	}
+}
+
 // MaxMoney is the largest amount, about 9 million US dollars. Sums and products that are larger become MaxMoney.
 const MaxMoney Money = math.MaxInt64
 

@@ -124,3 +124,35 @@ func TestAttackNegativeGrantLiftsNoLimit(t *testing.T) {
 	say(s, wanting("one"))
 	require.Equal(t, "tokens", s.Turn.Stopped)
 }
+
+func TestDollarsAreRoundedAndBounded(t *testing.T) {
+	for amount, want := range map[float64]agent.Money{
+		1.5: agent.Dollar * 3 / 2, 0.15: 150_000_000_000, 1e-12: 1, -2: -2 * agent.Dollar, 1e9: agent.MaxMoney, math.Inf(1): agent.MaxMoney, math.Inf(-1): math.MinInt64,
+	} {
+		require.Equal(t, want, agent.Dollars(amount))
+	}
+	require.Error(t, agent.Limits{Cost: agent.Dollars(math.NaN())}.Check())
+	require.Equal(t, agent.Money(150_000), agent.Dollars(0.15)/1_000_000, "a price of 0.15 dollars per million tokens")
+}
+
+// An amount that somebody took for dollars is refused, and the error says how to write it.
+func TestCostLimitThatIsTooSmallIsRefused(t *testing.T) {
+	require.ErrorContains(t, agent.Limits{Cost: 1}.Check(), "write Dollars(1) for 1 US dollars")
+	require.Error(t, agent.Limits{Cost: agent.MinCost - 1}.Check())
+	require.NoError(t, agent.Limits{Cost: agent.MinCost}.Check())
+	require.Equal(t, "$0.0001", agent.MinCost.String())
+}
+
+// An agent may have its own words for the end of a turn at a limit.
+func TestLimitIsToldInTheWordsOfTheDefinition(t *testing.T) {
+	s := tree(agent.Limits{Cost: agent.MinCost, Message: "Please write to us again tomorrow."})
+	say(s, wanting("one"))
+	require.Equal(t, "Please write to us again tomorrow.", s.Answer())
+	require.Equal(t, "cost", s.Turn.Stopped)
+	require.Contains(t, s.Messages[2].Content, "limits.cost", "the model is told the limit")
+	for _, text := range []string{" ", "\xff", string(make([]byte, agent.MaxLimitMessage+1))} {
+		require.Error(t, agent.Limits{Message: text}.Check())
+	}
+	again := clone(s)
+	require.Equal(t, s.Definition.Limits, again.Definition.Limits)
+}

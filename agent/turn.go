@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -333,12 +334,12 @@ func (s *State) limit() (name, why string) {
 	return "", ""
 }
 
-// stopTurn ends the turn at the limit with the given name. It adds a message of the assistant to the transcript. This
-// message contains `why`, a text that explains the limit.
+// stopTurn ends the turn at the limit with the given name. It adds a message of the assistant to the transcript. The
+// message is the definition's, or it contains `why`, a text that explains the limit.
 func (s *State) stopTurn(name, why string, now int64) {
 	s.Turn.Stopped = name
 	s.append(Message{
-		Message: llm.Message{Role: llm.Assistant, Content: textLimit(why)},
+		Message: llm.Message{Role: llm.Assistant, Content: cmp.Or(s.Definition.Limits.Message, textLimit(why))},
 		Notice:  true, Time: now,
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
 )
 
 // check finds the problems that only the whole configuration shows: missing values, contradictions, and references to names
@@ -175,6 +177,25 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 		}
 	}
 	r.checkApproval(path, a)
+	if len(a.Limits.Message) > agent.MaxLimitMessage {
+		r.problemf(path+".limits.message", "has %d bytes; the limit is %d", len(a.Limits.Message), agent.MaxLimitMessage)
+	}
+	if a.Limits.Cost > 0 && !r.hasProblem("models") && !r.priced(cfg, a, map[string]bool{}) {
+		r.problemf(path+".limits.cost", "is set, but no model of this agent has a price, so that nothing would count; add price to the models, or remove the limit")
+	}
+}
+
+// priced reports whether a model of the agent or of an agent below it has the field `price`. `seen` has the names of the sub-agents that
+// were looked at, because the agents may have a cycle.
+func (r *reader) priced(cfg *Config, a Agent, seen map[string]bool) bool {
+	if slices.ContainsFunc(a.Models(), func(model string) bool { return r.present("models." + model + ".price") }) {
+		return true
+	}
+	return slices.ContainsFunc(a.Agents, func(sub string) bool {
+		again := seen[sub]
+		seen[sub] = true
+		return !again && r.priced(cfg, cfg.Agents[sub], seen)
+	})
 }
 
 // checkApproval reports each key in the field `approval` of an agent that can match no tool and no sub-agent of this agent. A

@@ -199,6 +199,14 @@ func (r *reader) price(p place) agent.Price {
 	return price
 }
 
+// costLimit reads the cost limit of an agent. Zero would mean no limit, and a smaller amount than [agent.MinCost] is shown as zero.
+func (r *reader) costLimit(p place, into *agent.Money) {
+	r.money(into, 1)(p)
+	if *into < agent.MinCost && !r.hasProblem(p.path) {
+		r.problemf(p.path, "must be at least 0.0001 US dollars, not %s; remove it for no limit", p.node.Value)
+	}
+}
+
 func (r *reader) mcpServer(p place) MCPServer {
 	s := MCPServer{Timeout: DefaultMCPTimeout}
 	r.object(p, keys{
@@ -253,13 +261,14 @@ func (r *reader) agent(p place) Agent {
 			r.object(p, keys{
 				"model_calls":       r.integer(&a.Limits.ModelCalls, 1, math.MaxInt32),
 				"tokens":            r.integer(&a.Limits.Tokens, 1, math.MaxInt),
-				"cost":              r.money(&a.Limits.Cost, 1),
+				"cost":              func(p place) { r.costLimit(p, &a.Limits.Cost) },
 				"context_tokens":    r.integer(&a.Limits.ContextTokens, 1000, math.MaxInt32),
 				"time":              r.duration(&a.Limits.Time),
 				"depth":             r.integer(&a.Limits.Depth, 1, 100),
 				"tool_result_bytes": r.integer(&a.Limits.ToolResultBytes, 1, agent.MaxToolResultBytes),
 				"calls_per_reply":   r.integer(&a.Limits.CallsPerReply, 1, agent.MaxCallsPerReply),
 				"background":        r.integer(&a.Limits.Background, 1, agent.MaxBackground),
+				"message":           r.text(&a.Limits.Message),
 			})
 		},
 	})

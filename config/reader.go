@@ -212,9 +212,10 @@ func (r *reader) money(into *agent.Money, units int64) func(place) {
 			r.problemf(p.path, "must be a number of US dollars, not %s", quoted(p))
 			return
 		}
+		tooMuch := dollars.Sign() < 0 || dollars.Cmp(big.NewRat(1_000_000, 1)) > 0
 		amount := dollars.Mul(dollars, big.NewRat(int64(agent.Dollar), units))
 		switch {
-		case amount.Sign() < 0 || amount.Cmp(big.NewRat(1_000_000*int64(agent.Dollar), 1)) > 0:
+		case tooMuch:
 			r.problemf(p.path, "must be between 0 and a million US dollars, not %s", p.node.Value)
 		case !amount.IsInt():
 			r.problemf(p.path, "has too many digits after the decimal point: %s; round it", p.node.Value)

@@ -61,7 +61,7 @@ agents:
     keep_agents: true
     priority: 1
     output_schema: {type: object}
-    limits: {model_calls: 1, tokens: 1, cost: 1, context_tokens: 1000, time: 1s, depth: 1, tool_result_bytes: 1, calls_per_reply: 1, background: 1}
+    limits: {model_calls: 1, tokens: 1, cost: 1, context_tokens: 1000, time: 1s, depth: 1, tool_result_bytes: 1, calls_per_reply: 1, background: 1, message: m}
   b: {model: small}
 `))
 	require.NoError(t, err)

@@ -1,0 +1,41 @@
+package activities
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/reagent-dev/reagent/agent"
+)
+
+// checkPrice returns an error if a price of the model is below zero.
+func (m Model) checkPrice() error {
+	if p := m.Price; min(p.Input, p.Cached, p.CacheWrite, p.Output) < 0 {
+		return fmt.Errorf("the field Price has a price below zero: %+v; set 0 if the tokens cost nothing", p)
+	}
+	return nil
+}
+
+// checkCost returns an error if the agent has a cost limit, and no model of the agent and of the agents below it has a price. The limit
+// would then stop nothing.
+func (a *Activities) checkCost(def Agent) error {
+	if def.Limits.Cost == 0 || a.priced(def, map[string]bool{}) {
+		return nil
+	}
+	return errors.New("limit Cost is set, but none of the agent's models has a price, so that nothing would count: set Price of the models, or remove the limit")
+}
+
+// priced reports whether a model of the agent or of an agent below it has a price. `seen` has the names of the agents that were looked at.
+func (a *Activities) priced(def Agent, seen map[string]bool) bool {
+	seen[def.Name] = true
+	for _, name := range def.models() {
+		if a.models[name].Price != (agent.Price{}) {
+			return true
+		}
+	}
+	for _, sub := range def.Agents {
+		if !seen[sub] && a.priced(a.agents[sub], seen) {
+			return true
+		}
+	}
+	return false
+}
