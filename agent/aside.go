@@ -24,8 +24,13 @@ const maxAsideBytes = 20_000
 // ErrNothingSaid means that there is no conversation yet about which one could ask.
 var ErrNothingSaid = errors.New("the agent has no messages yet")
 
-// AcceptsAside returns an error if the agent does not answer the question now.
-func (s *State) AcceptsAside(a Aside) error {
+// errAsideInFlight means that an agent with a budget answers one question aside at a time.
+var errAsideInFlight = errors.New("the agent is answering another question aside; it has a limit of tokens or cost, so ask again when that question has its answer")
+
+// AcceptsAside returns an error if the agent does not answer the question now. The parameter `inFlight` is the number of other questions
+// that wait for their answers. What an answer costs is known only afterwards. So an agent with a limit of tokens or cost answers one
+// question at a time: questions at the same time pass the limit by one answer, and not by one each.
+func (s *State) AcceptsAside(a Aside, inFlight int) error {
 	switch {
 	case strings.TrimSpace(a.Question) == "":
 		return errors.New("the question is empty")
@@ -38,6 +43,9 @@ func (s *State) AcceptsAside(a Aside) error {
 	}
 	if name, why := s.limit(); name == "tokens" || name == "cost" {
 		return errors.New(why)
+	}
+	if inFlight > 0 && s.bounds() != (Grant{}) {
+		return errAsideInFlight
 	}
 	return nil
 }
@@ -58,13 +66,13 @@ type AsideRequest struct {
 // AsideRequest returns the model call that answers the question.
 func (s *State) AsideRequest(a Aside) AsideRequest {
 	r := AsideRequest{Origin: s.SummaryIdentity(), Question: llm.Message{Role: llm.User, Content: textAside(a.Question, s.openCalls())}}
-	chain := ""
-	sent := s.SentCount()
+	chain, sent := s.TranscriptHash, s.SentCount()
 	if len(s.Calls) > 0 {
 		sent-- // an endpoint refuses calls without results
-	}
-	for i := range sent {
-		chain = HashMessages(chain, s.Sent(i))
+		chain = ""
+		for i := range sent {
+			chain = HashMessages(chain, s.Sent(i))
+		}
 	}
 	r.Key, r.Count = r.Origin.Key(HashMessages(chain, r.Question)), sent+1
 	return r

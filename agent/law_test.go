@@ -135,15 +135,21 @@ func (w *law) budgets(s *agent.State, e agent.Event, step agent.Step) {
 		}
 	}
 	w.spent = spent
-	call, asks := step.(agent.CallModel)
-	if _, loaded := e.(agent.DefinitionLoaded); loaded && asks {
-		w.reloaded = call.Key
+	var key agent.Key
+	switch step := step.(type) {
+	case agent.CallModel:
+		key = step.Key
+	case agent.Compact:
+		key = step.Key
 	}
-	if !asks || call.Key == w.reloaded || call.Key == s.Asked {
+	if _, loaded := e.(agent.DefinitionLoaded); loaded {
+		w.reloaded = key
+	}
+	if key == "" || key == w.reloaded || key == s.Asked {
 		return
 	}
 	if limits := s.Definition.Limits; limits.Tokens > 0 && spent.Tokens() >= limits.Tokens || limits.Cost > 0 && spent.Cost >= limits.Cost {
-		w.brokenf("the agent asks for %s, and has spent %d tokens and %s; its limits are %d and %s", call.Key, spent.Tokens(), spent.Cost, limits.Tokens, limits.Cost)
+		w.brokenf("the agent asks for %s, and has spent %d tokens and %s; its limits are %d and %s", key, spent.Tokens(), spent.Cost, limits.Tokens, limits.Cost)
 	}
 }
 

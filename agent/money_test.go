@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -155,4 +156,38 @@ func TestLimitIsToldInTheWordsOfTheDefinition(t *testing.T) {
 	}
 	again := clone(s)
 	require.Equal(t, s.Definition.Limits, again.Definition.Limits)
+}
+
+// What was spent and what sub-agents may still spend never passes the limits together, however many of them work at a time. A sub-agent
+// that has a budget of 1, because nothing is left, passes the limit by its first reply at most.
+func TestGrantsInFlightKeepTheLimit(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 200 {
+		s := tree(agent.Limits{Tokens: 10_000, Cost: agent.Dollar})
+		s.Definition.Tools[0].Background = r.IntN(2) == 0
+		for round := range 6 {
+			if _, asks := s.Next().(agent.CallModel); !asks {
+				break
+			}
+			var tasks []string
+			for i := range 1 + r.IntN(5) {
+				tasks = append(tasks, fmt.Sprint("task ", round, i))
+			}
+			say(s, wanting(tasks...))
+			reserved, smallest := s.Spent(), 0
+			for _, c := range s.Children {
+				reserved = reserved.Add(agent.Spending{Usage: llm.Usage{InputTokens: c.Grant.Tokens}, Cost: c.Grant.Cost})
+				if c.Grant.Tokens == 1 {
+					smallest++
+				}
+			}
+			require.LessOrEqual(t, reserved.Tokens(), 10_000+100+smallest, "the reply that asks for them has 100 tokens")
+			for _, c := range s.Pending() {
+				child, _ := s.Child(c.Child)
+				spent := agent.Spending{Usage: llm.Usage{InputTokens: r.IntN(child.Grant.Tokens + 1)}, Cost: child.Grant.Cost}
+				s.Apply(agent.ChildFinished{Key: c.Child, Result: agent.ChildAnswered("done", 0), Spent: &spent})
+			}
+			s.Advance(0)
+		}
+	}
 }

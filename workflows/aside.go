@@ -20,7 +20,25 @@ func (d *driver) acceptsAside(a agent.Aside) error {
 	if d.state == nil || a.Run != d.runSuffix {
 		return errMoved
 	}
-	return d.state.AcceptsAside(a)
+	inFlight := 0
+	for _, f := range d.asides {
+		if !f.IsReady() {
+			inFlight++
+		}
+	}
+	if f, asked := d.asides[d.asideKey(a, inFlight)]; asked && !f.IsReady() {
+		inFlight = 0 // it waits for the same answer, which costs nothing more
+	}
+	return d.state.AcceptsAside(a, inFlight)
+}
+
+// asideKey returns the key of the model call that answers the question. It returns "" if no question waits for its answer, or if the agent
+// cannot be asked, because then nobody needs the key.
+func (d *driver) asideKey(a agent.Aside, inFlight int) agent.Key {
+	if inFlight == 0 || d.state.AcceptsAside(a, 0) != nil {
+		return ""
+	}
+	return d.state.AsideRequest(a).Key
 }
 
 // aside answers a [protocol.AskUpdate] by a model call. The call does not disturb the turn. The run does not continue as new before the
