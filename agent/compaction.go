@@ -64,6 +64,10 @@ func (s *State) Count() int { return s.Dropped + len(s.Messages) }
 // compact returns the step that asks the model for a summary. The summary makes the next request shorter. If no
 // summary can make the request shorter, the field Key of the step is empty.
 func (s *State) compact() Compact {
+	of := summaryStep{s.SummaryIdentity(), s.TranscriptHash, s.from(), s.Count(), s.Compacted, s.CutBelow, Compact{}}
+	if last := s.lastSummary; last.step.Key != "" && last.without() == of {
+		return last.step
+	}
 	from, ok := s.cut()
 	if !ok {
 		return Compact{}
@@ -72,7 +76,25 @@ func (s *State) compact() Compact {
 	for i := range count {
 		chain = HashMessages(chain, s.SentToCompact(i, count))
 	}
-	return Compact{Key: s.SummaryIdentity().Key(chain), Count: count, From: from}
+	step := Compact{Key: of.origin.Key(chain), Count: count, From: from}
+	of.step = step
+	s.lastSummary = of
+	return step
+}
+
+// summaryStep is a result of [State.compact], and the values on which it depends. [State.Next] asks for it many times, and a large
+// transcript takes a tenth of a second to hash.
+type summaryStep struct {
+	origin                           ModelIdentity
+	chain                            string
+	from, count, compacted, cutBelow int
+	step                             Compact
+}
+
+// without returns s without its result.
+func (s summaryStep) without() summaryStep {
+	s.step = Compact{}
+	return s
 }
 
 // SummaryIdentity returns the part that the keys of all requests for a summary have in common. A key also depends on

@@ -164,8 +164,9 @@ type State struct {
 	// Outcome describes the end of the agent; nil if the agent has not ended.
 	Outcome *Outcome `json:"outcome,omitempty"`
 
-	// lastKey is the newest result of [State.modelKey].
-	lastKey modelKey
+	// lastKey is the newest result of [State.modelKey], and lastSummary that of [State.compact].
+	lastKey     modelKey
+	lastSummary summaryStep
 }
 
 // Turn is the agent's work from a user's message to the answer.

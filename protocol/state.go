@@ -43,7 +43,11 @@ type Page struct {
 
 // Pack encodes the state of an agent as JSON and compresses it, for the agent's next run. If the state is too large for
 // [Unpack], Pack returns an error that wraps [ErrStateSize].
-func Pack(s *agent.State) ([]byte, error) {
+func Pack(s *agent.State) ([]byte, error) { return PackSmall(s, MaxStateBytes) }
+
+// PackSmall is [Pack] for a state whose JSON has at most `most` bytes. It returns nil for a larger state, which takes hardly any time:
+// most of the time of Pack goes into the compression.
+func PackSmall(s *agent.State, most int) ([]byte, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("pack state: %w", err)
@@ -52,8 +56,11 @@ func Pack(s *agent.State) ([]byte, error) {
 	if _, err := m.Write(data); err != nil {
 		return nil, fmt.Errorf("pack state: %w", err)
 	}
+	if len(data) > most {
+		return nil, nil
+	}
 	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
+	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // the level is valid
 	if _, err := z.Write(append(data, '\n')); err != nil {
 		return nil, fmt.Errorf("pack state: %w", err)
 	}

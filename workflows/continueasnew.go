@@ -16,6 +16,10 @@ import (
 // payloads over 2 MB.
 const maxInlineState = 1_000_000
 
+// maxPackedHere is the largest JSON of a state, in bytes, that the workflow compresses itself: that of 24 MB takes two seconds. The next
+// run reads a larger state through the activity [protocol.ReadAgent], and this run only measures it.
+const maxPackedHere = 4 << 20
+
 // open gives the driver its state in a run that continues, resumes or forks an earlier run. The compressed state comes from
 // the start input. If the start input has no state, open reads the state from the history of the earlier run. It does nothing
 // if the driver has a state already.
@@ -30,7 +34,12 @@ func (d *driver) open(ctx workflow.Context) error {
 			return err
 		}
 	}
-	state, err := protocol.Open(workflow.GetInfo(ctx).WorkflowExecution.ID, d.start, packed, d.now())
+	var state *agent.State
+	id, now := workflow.GetInfo(ctx).WorkflowExecution.ID, d.now()
+	err := d.convert(func() (err error) {
+		state, err = protocol.Open(id, d.start, packed, now)
+		return err
+	})
 	switch {
 	case errors.Is(err, protocol.ErrStateSize):
 		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.StateSize, nil)
@@ -138,11 +147,15 @@ func (d *driver) continueAsNew(ctx workflow.Context) error {
 	}
 	state := *d.state // a copy, because a replay of this run has to return the whole state
 	state.Drop()
-	packed, err := protocol.Pack(&state)
+	var packed []byte
+	err := d.convert(func() (err error) {
+		packed, err = protocol.PackSmall(&state, maxPackedHere)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if len(packed) <= maxInlineState {
+	if packed != nil && len(packed) <= maxInlineState {
 		next.State = packed
 	} else {
 		next.From = &agent.RunRef{ID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID}
