@@ -1,6 +1,7 @@
 package calls_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,9 @@ func waitMarks(w *world.World, id, run string) (summaries []string) {
 		if event.GetMarkerRecordedEventAttributes().GetMarkerName() == workflows.WaitMarker {
 			var summary string
 			require.NoError(w.T, converter.GetDefaultDataConverter().FromPayload(event.GetUserMetadata().GetSummary(), &summary))
-			summaries = append(summaries, summary)
+			if strings.Contains(summary, "wait") { // and not the marker of a reset
+				summaries = append(summaries, summary)
+			}
 		}
 	}
 	return summaries

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -67,11 +68,15 @@ func tell(ctx context.Context, c *reagent.Client, id string) (told, error) {
 	return t, nil
 }
 
+// errOpenCalls says that calls have no result.
+var errOpenCalls = errors.New("a call has no result")
+
 // handle matches the handle of a sub-agent in a tool result. The handle is a part of a key.
 var handle = regexp.MustCompile(`under the handle "[0-9a-f]{8}"`)
 
 // pair converts messages to lines, and matches each tool result with its call. If the results are not in the order of the
-// calls, or if a result is missing, pair returns an error.
+// calls, or if a result is missing, pair returns an error. If the last calls have no results, it returns the lines and [errOpenCalls]. The
+// calls of an agent that was cancelled stay open.
 func pair(messages []agent.Message) ([]line, error) {
 	var lines []line
 	var open []llm.ToolCall
@@ -93,7 +98,7 @@ func pair(messages []agent.Message) ([]line, error) {
 		lines = append(lines, l)
 	}
 	if len(open) > 0 {
-		return nil, fmt.Errorf("call %q has no result", open[0].ID)
+		return lines, fmt.Errorf("%w: call %q", errOpenCalls, open[0].ID)
 	}
 	return lines, nil
 }
