@@ -290,7 +290,12 @@ func TestEarlierRunsAreSearchedWhereTheyMayKnow(t *testing.T) {
 	open := s.Next().(agent.RunTools).Calls[0].Key
 	require.True(t, s.Apply(agent.CancelRequested{}))
 	require.True(t, s.Apply(agent.Resumed{RunID: "r"}))
-	require.False(t, s.MayRecall(open), "the cancel has answered it")
+	require.True(t, s.MayRecall(open), "the resume goes on with it")
+	for _, c := range s.Pending() {
+		require.True(t, s.Apply(agent.ToolFinished{Key: c.Key, Result: agent.Result{Content: "text"}}))
+	}
+	require.True(t, s.Apply(agent.CancelRequested{}))
+	require.True(t, s.Apply(agent.Resumed{RunID: "r2"}))
 	asked = s.Next().(agent.CallModel).Key
 	require.True(t, s.MayRecall(asked))
 	require.False(t, s.MayRecall("tool-1"))

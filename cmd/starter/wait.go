@@ -81,8 +81,8 @@ func unanswered(err error, wait *waitNotice, effect string) error {
 		return withExitCode(err, wait.queue)
 	}
 	if r := wait.unserved(); r != nil {
-		return exitf(exitUnreachable, "%s. No other worker has taken the work for %s; %s: correct the worker's configuration, end the agent with `starter cancel %s`, or wait longer with --wait",
-			printable.Line(r.Message, 500), wait.limit, effect, wait.id)
+		return exitf(exitUnreachable, "%s. No other worker has taken the work for %s; %s: correct the worker's configuration, end the agent with `%s`, or wait longer with --wait",
+			printable.Line(r.Message, 500), wait.limit, effect, shellword.Starter("cancel", wait.id))
 	}
 	return exitf(exitUnreachable, "no worker has answered on task queue %q for %s; %s: start a worker with `%s`, or wait longer with --wait",
 		wait.queue, wait.limit, effect, startWorker)
