@@ -85,6 +85,10 @@ FIRST ?= 0
 properties: ## try LIVES (100,000) lives of an agent, from the seed FIRST (0), against the laws of agent/law_test.go
 	$(GO) test ./agent -run TestWhateverHappens -count=1 -timeout 60m -v -first $(FIRST) -lives $(LIVES)
 
+.PHONY: worlds
+worlds: ## try every life of small worlds: decisions, resets and resumes in every order, with larger bounds than in make test
+	$(GO) test ./agent -run TestEveryLifeOfSmallWorlds -count=1 -timeout 60m -v -explore-more
+
 .PHONY: attacks
 attacks: ## run the tests of hostile input: endpoints, servers, files, neighbours
 	$(GO) test ./... -run '^TestAttack' -count=1 -v

@@ -78,9 +78,9 @@ func newCancel(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel ID",
 		Short: "End an agent and its sub-agents now",
-		Long: `cancel ends an agent and the sub-agents below it now. A call that has no result yet is
-answered as interrupted. Effects of tools are not undone. If the agent itself has ended,
-cancel ends its running sub-agents.
+		Long: `cancel ends an agent and the sub-agents below it now. A call that has no result yet stays
+open, and a resume goes on with it. Effects of tools are not undone. If the agent itself has
+ended, cancel ends its running sub-agents.
 
 cancel needs no worker: Temporal keeps the request, and the agent ends when a worker
 runs.`,

@@ -33,6 +33,10 @@ var gates = []gate{
 		figures: []figure{sum("lives", `(\d+) lives kept the laws`)},
 	},
 	{
+		name: "worlds", about: "every life of small worlds with several runs",
+		parts: whole, figures: []figure{sum("states", `(\d+) states`), sum("failed", `^--- FAIL`)},
+	},
+	{
 		name: "mutants", about: "every mutant is killed",
 		parts: listed("MUTANTS", "mutants-list"), together: true,
 		figures: []figure{sum("killed", `^killed`), sum("not killed", `^(?:ALIVE|BROKEN|NO FIT)`)},
