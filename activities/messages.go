@@ -43,7 +43,8 @@ const (
 //
 //   - A predecessor: FindMessages returns none of its messages, because the state of the searching run has them.
 //   - A base run, or a run that continued a base run as new: FindMessages returns only the messages that this run had itself
-//     received from FindMessages. The reset has already decided which of its other messages are delivered again.
+//     received from FindMessages. The reset has already decided which of its other messages are delivered again. Of decisions,
+//     FindMessages returns all, so that the agent knows which of those that come are delivered again.
 //   - A run of an earlier agent that had the same ID: FindMessages returns none of its messages. Such a run has another
 //     incarnation: see [agent.Identity].
 //   - Any other run: FindMessages returns the messages that senders sent to this run, and the messages that this run had
@@ -81,6 +82,8 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 		case slices.Contains(r.bases, run) || len(t.bases) == 0 && slices.Contains(r.bases, t.continues):
 			r.bases = append(r.bases, run) // a run that continued this run counts as a base run, too
 			ofBases.add(t.found)
+			// The reset delivers these again. The agent has to tell them from those that somebody makes after the reset.
+			ofBases.add(received{decisions: t.sent.decisions})
 		default:
 			ofOthers.add(t.found)
 			ofOthers.add(t.sent)

@@ -47,6 +47,9 @@ type Decision struct {
 	Time int64 `json:"time,omitempty"`
 	// Used reports whether the decision has been applied to its call.
 	Used bool `json:"used,omitempty"`
+	// Early reports whether the decision came before the search of other runs, and the search has not found it in another run. So
+	// somebody has made it after the reset, and other runs are asked about the call first: see [Call].Look.
+	Early bool `json:"early,omitempty"`
 }
 
 // GivenResult is the result of an external call, as somebody outside the agent has given it.
@@ -244,6 +247,7 @@ func (s *State) decided(e Decided) bool {
 	}
 	s.makeRoom()
 	e.Decision.Used, e.Decision.Time = false, cmp.Or(e.Decision.Time, e.Time)
+	e.Decision.Early = s.unsearched()
 	s.Decisions = append(s.Decisions, e.Decision)
 	if e.Decision.Message != "" {
 		s.rememberID(e.Decision.Message)

@@ -41,7 +41,11 @@ type smallKind struct {
 }
 
 // smallBounds limits how often each thing happens in one life.
-type smallBounds struct{ Decide, Remember, Revoke, Timeout, Interrupt, Cancel, Resume, Reset, Stale int }
+type smallBounds struct {
+	Decide, Remember, Revoke, Timeout, Interrupt, Cancel, Resume, Reset int
+	// Stale bounds the decisions on what another run has shown. Idle bounds the tasks that change nothing.
+	Stale, Idle int
+}
 
 // smallFacts is what really happened, whatever the runs know of it.
 type smallFacts struct {
@@ -361,6 +365,11 @@ func (w *smallWorld) search() (agent.Event, string) {
 	for run := range slices.Values(w.runs) {
 		if bases[run] && !past[run] {
 			all = append(all, run.found...)
+			for _, e := range run.sent {
+				if _, decision := e.(agent.Decided); decision {
+					all = append(all, e)
+				}
+			}
 		}
 	}
 	for run := range slices.Values(w.runs) {

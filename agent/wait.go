@@ -38,9 +38,14 @@ func (s *State) ask(c *Call, tool Tool, now int64) {
 //  3. What another run knows of the call: see [Call].Look. So a call that has run, or whose wait has ended, is not asked about
 //     again, even if its permission was revoked since.
 //
-// Before the search of other runs, settle does nothing, because the search may bring a denial or a revocation.
+// Before the search of other runs, settle does nothing, because the search may bring a denial or a revocation. A decision that somebody
+// has made meanwhile, and that no other run knows, comes after 3.
 func (s *State) settle(c *Call, now int64) {
 	if s.unsearched() || c.Stopped != nil {
+		return
+	}
+	if slices.ContainsFunc(s.Decisions, func(d Decision) bool { return d.Early && !d.Used && d.Key == c.Key }) && s.Recall {
+		c.Look = true
 		return
 	}
 	if c.Approval == Asked {
