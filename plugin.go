@@ -180,7 +180,7 @@ func (p *Plugin) StartWorker(
 	if err := p.claim(o.WorkerInstanceKey); err != nil {
 		return err
 	}
-	if _, real := o.WorkerRegistry.(worker.Worker); !real {
+	if _, serves := o.WorkerRegistry.(worker.Worker); !serves {
 		return p.startInTest(ctx, o, next)
 	}
 	if !p.versioned { // workers of two versions differ on purpose

@@ -301,6 +301,8 @@ type runMessages struct {
 	// deciding holds the decisions that the run has accepted without telling their senders yet, by the ID of the
 	// WorkflowExecutionUpdateAccepted event. The run may still refuse such a decision.
 	deciding map[int64]agent.Decision
+	// unsearched says that a reset began the run, and that it has not ended a search since. Decisions that it accepts are early.
+	unsearched bool
 	// listed holds the messages in the lists that searches returned. These messages have only an ID and a time.
 	listed []agent.InboxMessage
 	// searches and reads hold the IDs of ActivityTaskScheduled events: searches those of the searches, and reads those of
@@ -369,6 +371,7 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 			return err
 		}
 		t.found.add(received{page.Messages, page.Decisions, page.Revoked})
+		t.unsearched = t.unsearched && page.More
 		for i, id := range page.Order {
 			if i < len(page.Times) {
 				t.listed = append(t.listed, agent.InboxMessage{ID: id, Time: page.Times[i]})
@@ -377,6 +380,7 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 	}
 	if base := event.GetWorkflowTaskFailedEventAttributes().GetBaseRunId(); base != "" {
 		t.bases, t.sent, t.admitted, t.deciding = append(t.bases, base), received{}, nil, map[int64]agent.Decision{}
+		t.unsearched = true
 	}
 	if update := event.GetWorkflowExecutionUpdateAdmittedEventAttributes().GetRequest().GetInput(); update.GetName() == protocol.MessageUpdate {
 		var m agent.InboxMessage
@@ -412,7 +416,7 @@ func (t *runMessages) addAccepted(event *historypb.HistoryEvent, dc converter.Da
 		if err := dc.FromPayloads(update.GetArgs(), &d); err != nil {
 			return err
 		}
-		d.Time = now
+		d.Time, d.Early = now, t.unsearched
 		t.deciding[event.GetEventId()] = d
 	case protocol.RevokeUpdate:
 		var key agent.Key

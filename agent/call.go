@@ -301,7 +301,7 @@ func (s *State) interruptAll(why string, now int64) {
 func (s *State) interrupt(c *Call, why string, now int64) {
 	switch {
 	case c.Result != nil, c.Stopped != nil:
-	case c.Waits() && !(c.handed() && s.KeyVersion >= tellsOfHanded):
+	case c.Waits() && (!c.handed() || s.KeyVersion < tellsOfHanded):
 		s.stop(c, Result{Content: textNotRun(why), IsError: true, Time: now})
 	default:
 		s.stop(c, Result{Content: textStopped(why), IsError: true, Interrupted: true, Time: now})

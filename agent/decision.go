@@ -48,7 +48,8 @@ type Decision struct {
 	// Used reports whether the decision has been applied to its call.
 	Used bool `json:"used,omitempty"`
 	// Early reports whether the decision came before the search of other runs, and the search has not found it in another run. So
-	// somebody has made it after the reset, and other runs are asked about the call first: see [Call].Look.
+	// somebody has made it after the reset, and other runs are asked about the call first: see [Call].Look. A found decision is early
+	// if it came to the other run before the search of that run.
 	Early bool `json:"early,omitempty"`
 }
 
@@ -247,13 +248,13 @@ func (s *State) decided(e Decided) bool {
 	}
 	s.makeRoom()
 	e.Decision.Used, e.Decision.Time = false, cmp.Or(e.Decision.Time, e.Time)
-	e.Decision.Early = s.unsearched()
+	e.Decision.Early = e.Decision.Early || s.unsearched()
 	s.Decisions = append(s.Decisions, e.Decision)
 	if e.Decision.Message != "" {
 		s.rememberID(e.Decision.Message)
 	}
-	if s.Definition == nil || s.unsearched() {
-		return true // the new definition may change the call's tool, and the search may find a decision of another run
+	if s.Definition == nil || e.Decision.Early {
+		return true // the new definition may change the call's tool, and another run may have a decision: see settle
 	}
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Decision.Key && c.waitsFor(e.Decision) })
 	if i >= 0 && s.Calls[i].Look {

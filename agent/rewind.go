@@ -78,9 +78,7 @@ func (s *State) messagesFound(e MessagesFound) bool {
 			// Somebody may have decided in this run before its search has ended. The decision of the other run was earlier.
 			s.Decisions = slices.DeleteFunc(s.Decisions, func(own Decision) bool { return !own.Used && own.decides(d) })
 		}
-		if s.decided(Decided{Decision: d, Time: e.Time}) {
-			s.Decisions[len(s.Decisions)-1].Early = false
-		}
+		s.decided(Decided{Decision: d, Time: e.Time})
 	}
 	if s.KeyVersion >= searchesFirst && s.Definition != nil {
 		waited := s.waitsOutside()

@@ -211,6 +211,10 @@ func (w *smallWorld) deliver(e agent.Event, fresh bool) (accepted bool) {
 	if changed := s.Apply(e); !changed {
 		return false
 	}
+	if d, ok := e.(agent.Decided); ok {
+		d.Decision.Early = s.Reset != s.Searched
+		e = d
+	}
 	if fresh {
 		w.now.sent = append(w.now.sent, e)
 	}

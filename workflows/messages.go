@@ -124,7 +124,7 @@ func (d *driver) decided(ctx workflow.Context, decision agent.Decision) error {
 	if err := d.await(ctx); err != nil {
 		return err
 	}
-	decision.Time = 0 // the sender does not set it
+	decision.Time, decision.Early = 0, false // the sender does not set them
 	d.rewind()
 	if err := d.acceptsDecision(decision, d.state.Reset != d.state.Searched); err != nil {
 		return refusal(err)

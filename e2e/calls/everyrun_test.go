@@ -61,7 +61,7 @@ func newPayments(t *testing.T, settings string, replies [][]int, held ...int) *p
 
 const asksForPayments = "    approval: {far.pay: always}\n"
 
-// waits waits until the calls with these numbers, and no others, wait for a decision. It returns their names for the command line.
+// waits returns when the calls with these numbers, and no others, wait for a decision. The results are their names for the command line.
 func (p *payments) waits(numbers ...int) (calls []string) {
 	var want []string
 	for _, n := range numbers {

@@ -38,7 +38,7 @@ const stateFolder = "bin/gates"
 
 func openState(w *workspace) (*state, error) {
 	s := &state{path: filepath.Join(w.dir, stateFolder, w.tree+".jsonl"), results: map[string]result{}, failures: map[string]int{}}
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil { //nolint:gosec // like the rest of the tree
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
 		return nil, err
 	}
 	file, err := os.Open(s.path)
@@ -81,10 +81,10 @@ func (s *state) put(r result) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(s.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // like the rest of the tree
+	file, err := os.OpenFile(s.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	_, err = file.Write([]byte("\n" + string(line)))
+	_, err = file.WriteString("\n" + string(line))
 	return errors.Join(err, file.Close())
 }

@@ -63,7 +63,7 @@ func (w *workspace) git(ctx context.Context, args ...string) (string, error) {
 	for strings.Contains(args[0], "=") {
 		env, args = append(env, args[0]), args[1:]
 	}
-	cmd := exec.CommandContext(ctx, "git", args...) //nolint:gosec // the commands are constants of this package
+	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = w.dir, env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -15,18 +15,20 @@ import (
 )
 
 func TestCgroupOfAProcessIsFound(t *testing.T) {
+	//nolint:dupword // as Linux writes them
 	const unified = "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n"
+	//nolint:dupword // as Linux writes them
 	const tmpfs = "31 25 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
 	for _, c := range []struct{ own, mounts, want string }{
 		{"0::/\n", tmpfs + unified, "/sys/fs/cgroup/unified"},
 		{"9:name=systemd:/x\n0::/system.slice/worker.service\n", unified, "/sys/fs/cgroup/unified/system.slice/worker.service"},
-		{"0::/docker/1a/work\n", "41 31 0:38 /docker/1a /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "/sys/fs/cgroup/work"},
+		{"0::/docker/1a/work\n", "41 31 0:38 /docker/1a /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "/sys/fs/cgroup/work"}, //nolint:dupword // as Linux writes it
 		{"0::/../other\n", unified, ""},
-		{"0::/other\n", "41 31 0:38 /docker/1a /sys/fs/cgroup ro - cgroup2 cgroup rw\n", ""},
+		{"0::/other\n", "41 31 0:38 /docker/1a /sys/fs/cgroup ro - cgroup2 cgroup rw\n", ""}, //nolint:dupword // as Linux writes it
 		{"0::/\n", tmpfs, ""},
 		{"9:cpu:/\n", unified, ""},
 		{"", "", ""},
-		{"0::/a\n", `41 31 0:38 / /sys/fs/c\040group rw - cgroup2 cgroup2 rw`, ""},
+		{"0::/a\n", `41 31 0:38 / /sys/fs/c\040group rw - cgroup2 cgroup2 rw`, ""}, //nolint:dupword // as Linux writes it
 	} {
 		require.Equal(t, c.want, cgroupFolder(c.own, c.mounts), c)
 	}
@@ -86,7 +88,9 @@ func TestCommandStartsWithoutAControlGroup(t *testing.T) {
 	started, left, err := startIn(gone, cmd)
 	require.NoError(t, err)
 	require.Nil(t, left)
-	require.Equal(t, 3, started.Wait().(*exec.ExitError).ExitCode())
+	ended, ok := errors.AsType[*exec.ExitError](started.Wait())
+	require.True(t, ok)
+	require.Equal(t, 3, ended.ExitCode())
 
 	_, _, err = startIn(newCgroup(), exec.Command("/no/such/program"))
 	require.ErrorIs(t, err, os.ErrNotExist)

@@ -51,8 +51,7 @@ func tokensAreBounded(t *testing.T, api API, newClient connectHTTP) {
 			t.Parallel()
 			reply, err := newClient(t, &Endpoint{Client: Script(given)}).Complete(t.Context(), question())
 			got := reply.Usage
-			var told *llm.Error
-			if errors.As(err, &told) {
+			if told, ok := errors.AsType[*llm.Error](err); ok {
 				got = told.Usage
 			}
 			require.Equal(t, api.replies(given).Usage.Bounded(), got)
