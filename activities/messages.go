@@ -327,11 +327,16 @@ func (a *Activities) readMessages(ctx context.Context, from agent.RunRef) (*runM
 			return nil, fmt.Errorf("read the messages of run %s: %w", from.RunID, err)
 		}
 	}
-	// The run has accepted these, and has ended before it told their senders. A run that goes on with its state has them.
+	t.close()
+	return t, nil
+}
+
+// close adds the decisions that the run had accepted and whose senders it had not told yet at its end. A run that goes on with its state has
+// them.
+func (t *runMessages) close() {
 	for _, accepted := range slices.Sorted(maps.Keys(t.deciding)) {
 		t.sent.decisions = append(t.sent.decisions, t.deciding[accepted])
 	}
-	return t, nil
 }
 
 // add adds what one event of the run's history says about messages. The data converter decodes the payloads.

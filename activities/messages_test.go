@@ -60,7 +60,13 @@ func TestFoundDecisionsWereApplied(t *testing.T) {
 	}})
 	decide(20, "tool-2", &updatepb.Outcome{Value: &updatepb.Outcome_Failure{Failure: &failurepb.Failure{Message: "too late"}}})
 	decide(30, "tool-3", applied)
-	require.Equal(t, []agent.Decision{{Key: "tool-3", Approve: true, Time: 30}}, found.sent.decisions)
+	found.unsearched = false // the search has ended
+	decide(40, "tool-4", applied)
+	found.deciding[50] = agent.Decision{Key: "tool-5", Approve: true} // the run has ended before it told the sender
+	found.close()
+	require.Equal(t, []agent.Decision{
+		{Key: "tool-3", Approve: true, Time: 30, Early: true}, {Key: "tool-4", Approve: true, Time: 40}, {Key: "tool-5", Approve: true},
+	}, found.sent.decisions)
 }
 
 // The pages of a search together have each message and each decision once. A call has one decision of each kind.
