@@ -149,8 +149,8 @@ func (d *driver) watch(t *timer, deadline int64, summary string, fire func()) {
 // watchDeadline keeps a timer running for the time limit of the running turn, if the work of the given step needs one.
 func (d *driver) watchDeadline(step agent.Step) {
 	deadline := d.state.Deadline()
-	if d.activitiesEndTurns() && endsByItself(step) {
-		deadline = 0
+	if _, searches := step.(agent.FindMessages); d.activitiesEndTurns() && (endsByItself(step) || searches && d.rewindsLate()) {
+		deadline = 0 // a search is short
 	}
 	turn := d.state.Turn.Number
 	d.watch(&d.turnTimer, deadline, fmt.Sprintf("time limit of turn %d", turn), func() {

@@ -95,7 +95,7 @@ func TestAgentsFinishAtAnEndpointThatFails(t *testing.T) {
 		return transcripts, effects, requests
 	}
 	want, wantEffects, _ := run("undisturbed", nil)
-	faults := &llmtest.Faults{Seed: 3, Share: 0.3}
+	faults := &llmtest.Faults{Seed: 4, Share: 0.3}
 	got, effects, requests := run("disturbed", faults)
 	require.Equal(t, want, got)
 	require.Equal(t, wantEffects, effects)
