@@ -22,9 +22,9 @@ func TestCgroupOfAProcessIsFound(t *testing.T) {
 	for _, c := range []struct{ own, mounts, want string }{
 		{"0::/\n", tmpfs + unified, "/sys/fs/cgroup/unified"},
 		{"9:name=systemd:/x\n0::/system.slice/worker.service\n", unified, "/sys/fs/cgroup/unified/system.slice/worker.service"},
-		{"0::/docker/1a/work\n", "41 31 0:38 /docker/1a /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "/sys/fs/cgroup/work"}, //nolint:dupword // as Linux writes it
+		{"0::/docker/1a/work\n", "41 31 0:38 /docker/1a /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "/sys/fs/cgroup/work"},
 		{"0::/../other\n", unified, ""},
-		{"0::/other\n", "41 31 0:38 /docker/1a /sys/fs/cgroup ro - cgroup2 cgroup rw\n", ""}, //nolint:dupword // as Linux writes it
+		{"0::/other\n", "41 31 0:38 /docker/1a /sys/fs/cgroup ro - cgroup2 cgroup rw\n", ""},
 		{"0::/\n", tmpfs, ""},
 		{"9:cpu:/\n", unified, ""},
 		{"", "", ""},
