@@ -141,6 +141,10 @@ func TestDecisionsHoldInEveryRun(t *testing.T) {
 	t.Run("denied by the time limit", func(t *testing.T) {
 		p := newPayments(t, asksForPayments+"    approval_timeout: 4s\n", [][]int{{1, 2}})
 		p.Must("approve", p.id, p.waits(1, 2)[0], "--for-agent")
+		p.Eventually("the wait has ended", func() bool {
+			read, err := p.Client.Read(t.Context(), p.id)
+			return err == nil && len(read.Messages) == 5
+		})
 		want := p.Transcript(p.id, 5)
 		require.Contains(t, want[3], "nobody decided")
 		p.holds(want, []string{`{"n":1}`}, p.RunID(p.id))
