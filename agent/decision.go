@@ -290,8 +290,8 @@ func (s *State) makeRoom() {
 	}
 }
 
-// Unsettled reports whether the agent has received the decision, and other runs are still to be asked about its call. Another run may have
-// an earlier decision or the result of the call, which then holds.
+// Unsettled reports whether it is still unknown if the decision d holds, because other runs are being asked about its call. An earlier
+// decision or a result that another run has replaces d.
 func (s *State) Unsettled(d Decision) bool {
 	return s.unsearched() || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Key == d.Key && c.Look && c.Result == nil })
 }

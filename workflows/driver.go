@@ -46,8 +46,8 @@ type driver struct {
 	// the length of the history at the task in which the state last learnt of a reset.
 	reset, rewound bool
 	rewoundAt      int
-	// author is the end of the ID of the run that executed the current task first. It differs from runSuffix in the tasks that a reset
-	// has copied.
+	// author is the end of the ID of the run that first executed the current task. In a task that a reset has copied, this is not the
+	// current run.
 	author string
 	// timeRestarted says that the time limits have begun again after the reset: see [driver.restartTime]. restarted is the time, in
 	// Unix milliseconds. It is 0 if they have not begun again.
