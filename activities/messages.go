@@ -67,6 +67,7 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	}
 	var ofBases, ofOthers received
 	var all []agent.InboxMessage
+	var foreign []string // the runs whose transcripts the searching run does not continue, oldest first
 	for _, run := range slices.Backward(others) {
 		t, err := r.messagesOf(ctx, run)
 		if err != nil {
@@ -76,6 +77,9 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 			continue
 		}
 		all = append(all, t.all()...)
+		if !r.past[run] {
+			foreign = append(foreign, run)
+		}
 		// Temporal delivers the messages of a base run again, and also the messages of a run that continued a base run.
 		switch {
 		case r.past[run]:
@@ -95,8 +99,28 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	if in.Skip == 0 {
 		found.Order, found.Times = inOrder(append(all, r.own.all()...))
 		found.Revoked = ofBases.revoked
+		if found.Places, err = a.places(ctx, here.ID, foreign, found.Order, in.Count); err != nil {
+			return protocol.FoundMessages{}, err
+		}
 	}
 	return found, nil
+}
+
+// places returns where the given runs have put messages into their transcripts: see [agent.AddPlaces]. The runs are ordered, oldest first.
+// The result has only messages with the given IDs, and only places behind at least `count` messages.
+func (a *Activities) places(ctx context.Context, id string, runs, messages []string, count int) (map[string]agent.Place, error) {
+	places := map[string]agent.Place{}
+	for _, run := range runs {
+		s, err := a.lastState(ctx, agent.RunRef{ID: id, RunID: run})
+		if err != nil {
+			return nil, fmt.Errorf("read the places of messages in run %s: %w", run, err)
+		}
+		if s != nil {
+			agent.AddPlaces(places, s.Places())
+		}
+	}
+	maps.DeleteFunc(places, func(message string, p agent.Place) bool { return p.At < count || !slices.Contains(messages, message) })
+	return places, nil
 }
 
 // inOrder sorts the given messages by the time at which a run first took them, oldest first. It returns their IDs in this

@@ -186,7 +186,9 @@ type (
 		// Order lists the IDs of these messages and of the messages in the inbox, in the order in which they were
 		// sent. A message that is not in the list was sent after all messages in the list.
 		Order []string
-		Time  int64
+		// Places has the places of messages that other runs have taken, by message ID. It may have further messages.
+		Places map[string]Place
+		Time   int64
 	}
 
 	// ResumeLost counts a resume that had no effect, because another resume had already started the agent again. The

@@ -32,6 +32,8 @@ func smallKinds(version int, more bool) []*smallKind {
 		{name: "resets of resets", replies: [][]string{{"pay"}}, bounds: smallBounds{Decide: 2, Remember: 1, Reset: 2, Stale: 1}},
 		{name: "cancel while a call is recalled", replies: [][]string{{"count"}, {"count"}}, bounds: smallBounds{Cancel: 1, Resume: 1, Reset: 1}},
 		{name: "question", replies: [][]string{{"pay", agent.AskUser}}, bounds: smallBounds{Decide: 2, Resume: 1, Reset: 1, Stale: 1}},
+		{name: "steering", replies: [][]string{{"count"}, {"count"}}, bounds: smallBounds{Steer: 1, Resume: 1, Reset: 1}},
+		{name: "steering and interrupt", replies: [][]string{{"count"}}, bounds: smallBounds{Steer: 1, Interrupt: 1, Resume: 1, Reset: 1}},
 		{name: "interrupt", replies: [][]string{{"count", "pay"}, {"count"}}, bounds: smallBounds{Decide: 1, Interrupt: 1, Reset: 1}},
 	}
 	if more {
@@ -39,6 +41,11 @@ func smallKinds(version int, more bool) []*smallKind {
 			&smallKind{name: "resets of resets of two calls", replies: [][]string{{"pay", "pay"}}, bounds: smallBounds{Decide: 2, Remember: 1, Reset: 2, Stale: 1}},
 			&smallKind{name: "two replies of two calls", replies: [][]string{{"pay", agent.AskUser}, {"pay"}}, bounds: smallBounds{Decide: 3, Remember: 1, Resume: 1, Reset: 1}},
 			&smallKind{name: "three runs", replies: [][]string{{"pay"}}, bounds: smallBounds{Decide: 1, Remember: 1, Timeout: 1, Resume: 1, Reset: 2, Stale: 1}},
+			&smallKind{name: "steering over two resets", replies: [][]string{{"count"}}, bounds: smallBounds{Steer: 1, Resume: 1, Reset: 2}},
+			&smallKind{name: "two steering messages", replies: [][]string{{"count"}, {"count"}}, bounds: smallBounds{Steer: 2, Resume: 1, Reset: 1}},
+			&smallKind{name: "steering and cancel", replies: [][]string{{"count"}, {"count"}}, bounds: smallBounds{Steer: 1, Cancel: 1, Resume: 1, Reset: 1}},
+			&smallKind{name: "steering, interrupt, resume", replies: [][]string{{"count"}, {"count"}}, bounds: smallBounds{Steer: 1, Interrupt: 1, Resume: 1, Reset: 1}},
+			&smallKind{name: "interrupt, resume", replies: [][]string{{"count", "pay"}, {"count"}}, bounds: smallBounds{Decide: 1, Interrupt: 1, Resume: 1, Reset: 1}},
 			&smallKind{name: "cancels", replies: [][]string{{"count", "pay"}}, bounds: smallBounds{Decide: 1, Cancel: 1, Resume: 1, Reset: 1}},
 		)
 	}
@@ -169,6 +176,9 @@ func (w *smallWorld) acts() []act {
 	add := func(text string, do func(*smallWorld)) { acts = append(acts, act{text, do}) }
 	run := w.now
 	for _, key := range sortedKeys(run.flights) {
+		if key.Kind() == agent.KindModel && !w.shown() && w.version >= 5 {
+			continue // the reply waits for the search
+		}
 		add("the activity "+string(key)[:12]+" ends", func(w *smallWorld) {
 			e, line := w.end(key)
 			delete(w.now.flights, key)
@@ -253,14 +263,23 @@ func (w *smallWorld) people() []act {
 			w.task(smallTask{event: agent.WaitEnded{Time: deadline}, line: "waitended"})
 		}})
 	}
-	// After a reset or a resume, a person who interrupts and writes something new leads the agent on a path of its own.
-	if w.left.Interrupt > 0 && s.TurnRuns() && s.Reset == "" && w.now.source == nil {
+	// A person who writes before a reset run has caught up with the others leads the agent on a path of its own.
+	if w.left.Interrupt > 0 && s.TurnRuns() && !s.Recall {
 		acts = append(acts, act{"interrupt", func(w *smallWorld) {
 			w.left.Interrupt--
 			w.task(smallTask{event: agent.Interrupt{By: "ann"}.Stopped(smallTime), line: "interrupt ann"})
 			m := agent.MessageReceived{Time: smallTime, Message: agent.InboxMessage{ID: "m2", Text: "go on", Steer: true, After: w.now.state.Entry()}}
 			w.now.sent = append(w.now.sent, m)
 			w.task(smallTask{event: m, update: true, line: "message m2 (steer) go on"})
+		}})
+	}
+	if w.left.Steer > 0 && s.TurnRuns() && !s.Recall {
+		acts = append(acts, act{"steer", func(w *smallWorld) {
+			id := fmt.Sprint("s", w.left.Steer)
+			w.left.Steer--
+			m := agent.MessageReceived{Time: smallTime, Message: agent.InboxMessage{ID: id, Text: "mind this", Steer: true, After: w.now.state.Entry()}}
+			w.now.sent = append(w.now.sent, m)
+			w.task(smallTask{event: m, update: true, line: "message " + id + " (steer) mind this"})
 		}})
 	}
 	if w.left.Idle > 0 && len(w.runs) == 1 && s.Asked != "" {

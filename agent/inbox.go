@@ -41,6 +41,9 @@ type InboxMessage struct {
 	Fresh bool `json:"fresh,omitempty"`
 	// Found reports whether another run took the message, and this run found the message there: see [MessagesFound].
 	Found bool `json:"found,omitempty"`
+	// Place is the place of the message in the transcript of another run; nil if it is not known.
+	// Only a search of other runs sets it: see [MessagesFound].
+	Place *Place `json:"place,omitempty"`
 	// Brought reports whether the message comes before all messages that a search finds in other runs: see
 	// [MessagesFound]. A reset sets this field for the messages in the inbox, unless an earlier search of other runs is
 	// still to be done.
@@ -276,13 +279,18 @@ func (s *State) Entry() int {
 //     never enters as the first message of the transcript.
 //   - A user's steering message never overtakes an earlier one. If the earlier message has to wait for its position,
 //     the later message waits, too.
-//   - A message that was found in another run enters directly before a later steering message of a user, or begins a
-//     turn. Anywhere else, it would change requests that the earlier run, before the reset, has already sent.
+//   - A message that another run has taken enters where it entered there: see [Place]. The following rules hold for it
+//     only if the transcript has become longer without it.
+//   - A message that was found in another run, and that no run has taken, enters directly before a later steering message of a user, or
+//     begins a turn. Anywhere else, it would change requests that the earlier run, before the reset, has already sent.
 func (s *State) steers() int {
+	if i := s.inPlace(); i >= 0 {
+		return i
+	}
 	found, waits := -1, false
 	for i, m := range s.Inbox {
 		switch {
-		case !m.Steer || m.Late == nil && waits:
+		case !m.Steer || s.awaitsPlace(m) || m.Late == nil && waits:
 		case m.Found:
 			if found < 0 {
 				found = i

@@ -60,8 +60,12 @@ func (s *State) messagesFound(e MessagesFound) bool {
 		}
 		return at
 	}
+	for i := range s.Inbox {
+		s.place(&s.Inbox[i], e.Places)
+	}
 	for _, m := range e.Messages {
 		m.Fresh, m.Brought, m.Found, m.After = false, false, true, 0
+		s.place(&m, e.Places)
 		var later []InboxMessage
 		if i := slices.IndexFunc(s.Inbox, func(waits InboxMessage) bool { return waits.Late == nil && placeOf(waits) > placeOf(m) }); i >= 0 {
 			later = slices.Clone(s.Inbox[i:])

@@ -42,7 +42,7 @@ type smallKind struct {
 
 // smallBounds limits how often each thing happens in one life.
 type smallBounds struct {
-	Decide, Remember, Revoke, Timeout, Interrupt, Cancel, Resume, Reset int
+	Decide, Remember, Revoke, Timeout, Interrupt, Steer, Cancel, Resume, Reset int
 	// Stale bounds the decisions on what another run has shown. Idle bounds the tasks that change nothing.
 	Stale, Idle int
 }
@@ -364,7 +364,12 @@ func (w *smallWorld) search() (agent.Event, string) {
 			bases[base] = true
 		}
 	}
-	found := agent.MessagesFound{Run: w.now.state.Reset, Time: smallTime}
+	found := agent.MessagesFound{Run: w.now.state.Reset, Time: smallTime, Places: map[string]agent.Place{}}
+	for _, run := range w.runs {
+		if !past[run] {
+			agent.AddPlaces(found.Places, run.state.Places())
+		}
+	}
 	var all []agent.Event
 	for run := range slices.Values(w.runs) {
 		if bases[run] && !past[run] {
@@ -474,6 +479,9 @@ func (w *smallWorld) arrived(t smallTask) {
 	case agent.Resumed, agent.Rewound, agent.WaitEnded, nil:
 		return
 	case agent.ModelReplied:
+		if w.version >= 5 {
+			return // it waits for the search
+		}
 		delete(w.now.flights, e.Key)
 		e.New = false // the run that was reset has searched, and may have what follows
 		w.deliver(e, false)

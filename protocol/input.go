@@ -127,6 +127,8 @@ type ReadAgentInput struct {
 type FindMessagesInput struct {
 	// Skip is the number of messages and decisions in earlier pages.
 	Skip int `json:"skip,omitempty"`
+	// Count is the number of messages in the transcript of the searching run. Places before it are not needed.
+	Count int `json:"count,omitempty"`
 }
 
 // FoundMessages is the result of the activity [FindMessages]: a page of the messages and decisions that other runs of the agent
@@ -148,6 +150,9 @@ type FoundMessages struct {
 	// Times has one time for each ID in Order: when a run first received the message, in Unix milliseconds. The time is 0 if
 	// it is unknown.
 	Times []int64 `json:"times,omitempty"`
+	// Places has the places of these messages in the transcripts of other runs, by message ID: see [agent.MessagesFound].
+	// Only the first page has Places.
+	Places map[string]agent.Place `json:"places,omitempty"`
 	// More says that there is another page.
 	More bool `json:"more,omitempty"`
 }

@@ -95,7 +95,7 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 		if f.key.Kind() == agent.KindNotify {
 			// The next run starts a notification in flight again, under the same key. A result that has arrived is applied before, so
 			// that a notification that was delivered is not delivered again.
-			if f.ready() {
+			if d.ready(f) {
 				return false
 			}
 			continue

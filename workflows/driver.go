@@ -220,9 +220,10 @@ const collectsResults = 3
 // each event, so one coroutine waits for all results. It never returns.
 func (d *driver) collectResults(ctx workflow.Context) {
 	for {
-		_ = workflow.Await(ctx, func() bool { return slices.ContainsFunc(d.effects, (*effect).ready) }) // d.root is never cancelled
+		_ = workflow.Await(ctx, func() bool { return slices.ContainsFunc(d.effects, d.ready) }) // d.root is never cancelled
+		d.rewind()
 		for _, f := range slices.Clone(d.effects) {
-			if f.ready() {
+			if d.ready(f) {
 				f.ended(ctx)
 				d.endEffect(f)
 			}
@@ -230,8 +231,14 @@ func (d *driver) collectResults(ctx workflow.Context) {
 	}
 }
 
-// ready reports whether the result of the effect can be applied: see the field result of [effect].
-func (f *effect) ready() bool { return f.result != nil && f.result.IsReady() }
+// ready reports whether the result of an effect can be applied: see the field result of [effect]. The result of a model call waits for the
+// search that follows a reset. Another run may have stopped the call and put a message into the transcript instead.
+func (d *driver) ready(f *effect) bool {
+	if f.key.Kind() == agent.KindModel && d.rewindsLate() && d.state.Reset != d.state.Searched {
+		return false
+	}
+	return f.result != nil && f.result.IsReady()
+}
 
 // yield lets the handlers of all updates in the run's first workflow task start before the loop goes on. The loop calls yield
 // if the workflow is already cancelled in that task. Otherwise the agent would end before it receives the messages in these

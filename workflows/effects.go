@@ -112,7 +112,7 @@ func (d *driver) askModel(ctx workflow.Context, f *effect, label string, key age
 // activity FindMessages. It applies all pages as one event.
 func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 	var found agent.MessagesFound
-	var in protocol.FindMessagesInput
+	in := protocol.FindMessagesInput{Count: d.state.Count()}
 	for page := 0; ; page++ {
 		id := string(step.Key)
 		if page > 0 {
@@ -127,7 +127,7 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 			return // finish has cancelled the search: other errors are retried without a limit
 		}
 		if page == 0 {
-			found.Run, found.Order, found.Revoked = out.Run, out.Order, out.Revoked
+			found.Run, found.Order, found.Places, found.Revoked = out.Run, out.Order, out.Places, out.Revoked
 		}
 		found.Messages = append(found.Messages, out.Messages...)
 		found.Decisions = append(found.Decisions, out.Decisions...)

@@ -111,6 +111,7 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 		if d.state.Outcome != nil { // the validator could not check this while there was no state
 			return false, refusal(agent.ErrEnded)
 		}
+		m.Message.Found, m.Message.Brought, m.Message.Place = false, false, nil // the sender does not set them
 		m.Message.Fresh = d.sentHere(m.Message.Run)
 		m.Time = d.now()
 		e = m

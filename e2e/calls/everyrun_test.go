@@ -204,3 +204,46 @@ func TestInterruptHoldsInEveryRun(t *testing.T) {
 	}
 	w.NothingTwice()
 }
+
+// A steering message holds, too. If a run is reset to a task before it, the message enters where it entered in the run that took it, so no call
+// is made again.
+func TestSteeringHoldsInEveryRun(t *testing.T) {
+	p := newPayments(t, "", [][]int{{1}, {2}, {3}}, 1, 2)
+	p.reply[1].Wait(t)
+	run := p.resume()
+	p.reply[1].Wait(t)
+	p.Must("send", "--detach", p.id, "pay less") // a message to a busy agent is a steering message
+	close(p.reply[1].Open)
+	p.reply[2].Wait(t)
+	close(p.reply[2].Open)
+	want := p.Transcript(p.id, 9)
+	require.Contains(t, want[5], "pay less")
+	p.holds(want, []string{`{"n":1}`, `{"n":2}`, `{"n":3}`}, run, p.RunID(p.id))
+	p.NothingTwice()
+}
+
+// An interrupt that stopped a model call holds, too. A reset to a task in which the call is in flight makes it again, and its reply may come
+// before the agent knows of the interrupt. The reply then does not count.
+func TestInterruptOfAReplyHoldsInEveryRun(t *testing.T) {
+	first := world.NewGate()
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if len(req.Messages) == 1 {
+			return llmtest.Say("too late"), first.Pass(ctx)
+		}
+		return llmtest.Say(fmt.Sprint("done ", len(req.Messages))), nil
+	}, nil, "")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "--id", id, "pay")
+	first.Wait(t)
+	run := w.RunID(id)
+	w.Must("send", "--detach", id, "and mind this") // begins a task in which the call is in flight
+	w.Must("interrupt", id)
+	w.Must("send", "--detach", id, "pay nothing")
+	want := w.Transcript(id, 4)
+	close(first.Open)
+	for task := w.TaskCount(id, run); task > 0; task-- {
+		w.Reset(id, run, task)
+		require.Equal(t, want, w.Transcript(id, 4), "reset to task %d", task)
+	}
+}
