@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/exact"
 )
 
 // InvalidOutputError is the error that [Ask] returns if the agent's answer is not a value of the type T of Ask. The answer
@@ -62,7 +63,8 @@ func schemaOf[T any]() (json.RawMessage, error) {
 // error that names T.
 func decode[T any](answer string) (T, error) {
 	var decoded T
-	if err := json.Unmarshal([]byte(answer), &decoded); err != nil {
+	// T may have lost fields since the agent answered, so unknown members are ignored.
+	if err := exact.Decode([]byte(answer), &decoded, exact.Open); err != nil {
 		return decoded, fmt.Errorf("the answer is not JSON of the type %T: %w", decoded, err)
 	}
 	return decoded, nil

@@ -56,6 +56,8 @@ func TestAnswerIsDecoded(t *testing.T) {
 		answer, err := reagent.RunAs[Price](ctx, reagent.Task{Agent: "clerk", Message: `{"euros":9}`})
 		require.NoError(t, err)
 		require.Equal(t, Price{9}, answer)
+		_, err = reagent.RunAs[Price](ctx, reagent.Task{Agent: "clerk", Message: `{"euros":9,"EUROS":1}`})
+		require.ErrorContains(t, err, `unknown field "EUROS"`)
 		_, err = reagent.RunAs[Price](ctx, reagent.Task{Agent: "clerk", Message: "nine"})
 		return err
 	})

@@ -169,7 +169,7 @@ func TestAttackSubAgentWithTwoTasks(t *testing.T) {
 	t.Parallel()
 	for arguments, task := range map[string]string{
 		`{"task":"look"}`:                    "look",
-		`{"Task":"look"}`:                    "look",
+		`{"Task":"look"}`:                    "",
 		`{"task":"look","TASK":"delete"}`:    "",
 		`{"TASK":"delete","task":"look"}`:    "",
 		`{"task":"look","taſk":"delete"}`:    "",
@@ -192,5 +192,50 @@ func TestAttackSubAgentWithTwoTasks(t *testing.T) {
 			continue
 		}
 		require.Equal(t, task, s.Children[0].Task, arguments)
+	}
+}
+
+// The core answers these calls itself, without the schemas that tools have. Names of arguments that differ from theirs by the folding of
+// letters are refused, alone and beside the right ones. An agent of an earlier key version keeps what it took.
+func TestAttackArgumentsOfTheCoreAreReadExactly(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tool, arguments string
+		exact, earlier  bool // whether the arguments are taken
+	}{
+		{agent.AskUser, `{"question":"delete a?"}`, true, true},
+		{agent.AskUser, `{"QUESTION":"delete a?"}`, false, true},
+		{agent.AskUser, `{"question":"delete a?","que\u017ftion":"ok?"}`, false, true},
+		{agent.AskUser, `{"question":"ok?","choices":["no"],"choiceſ":["yes"]}`, false, true},
+		{agent.Agents, `{}`, true, true},
+		{agent.Agents, `{"to":"00000000","message":"go"}`, true, true},
+		{agent.Agents, `{"ſtop":"00000000"}`, false, true},
+		{agent.Agents, `{"to":"00000000","message":"go","Message":"stop"}`, false, true},
+		{agent.Agents, `{"stop":"00000000","STOP":"11111111"}`, false, true},
+		{"clerk", `{"task":"look"}`, true, true},
+		{"clerk", `{"TASK":"look"}`, false, true},
+		{"clerk", `{"tas\u212a":"look"}`, false, true},
+		{"clerk", `{"task":"look","TASK":"delete"}`, false, false},
+	} {
+		for version, taken := range map[int]bool{agent.KeyVersion: c.exact, 4: c.earlier} {
+			s := agent.New("a", agent.Start{KeyVersion: version, Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
+			s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
+				Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Limits: agent.Limits{Depth: 1},
+				Tools: []agent.Tool{
+					{Name: "clerk", Agent: "clerk"}, {Name: agent.Agents, Ref: agent.Agents},
+					{Name: agent.AskUser, Ref: agent.AskUser, Effect: agent.EffectExternal},
+				},
+			}})
+			s.Advance(0)
+			calls(t, s, c.tool, c.arguments)
+			told := ""
+			for _, m := range s.Messages {
+				if m.Role == llm.Tool {
+					told = m.Content
+				}
+			}
+			refused := strings.Contains(told, "was not asked") || strings.Contains(told, "do not fit") || strings.Contains(told, "error: give {}")
+			require.Equal(t, taken, !refused, "%s %s in version %d: %s", c.tool, c.arguments, version, told)
+		}
 	}
 }

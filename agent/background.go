@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -51,9 +50,7 @@ func (s *State) manageAgents(c *Call, now int64) {
 	answer := func(text string, isError bool) { c.Result = &Result{Content: text, IsError: isError, Time: now} }
 	var in agentsArguments
 	if c.Arguments != "" {
-		d := json.NewDecoder(strings.NewReader(c.Arguments))
-		d.DisallowUnknownFields()
-		if d.Decode(&in) != nil || (in.To == "") != (strings.TrimSpace(in.Message) == "") || in.To != "" && in.Stop != "" {
+		if s.readArguments(c.Arguments, &in) != nil || (in.To == "") != (strings.TrimSpace(in.Message) == "") || in.To != "" && in.Stop != "" {
 			answer(textBadAgents, true)
 			return
 		}
@@ -86,6 +83,6 @@ func (s *State) manageAgents(c *Call, now int64) {
 // ForChild returns the message that the call of the tool [Agents] sends to the sub-agent in the field To of the call.
 func (c *Call) ForChild() string {
 	var in agentsArguments
-	_ = json.Unmarshal([]byte(c.Arguments), &in) // [State.manageAgents] has read the arguments before
+	_ = accepted(c.Arguments, &in) // [State.manageAgents] has read the arguments before
 	return in.Message
 }

@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -155,9 +153,7 @@ func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 		return
 	}
 	var in childArguments
-	d := json.NewDecoder(bytes.NewReader([]byte(c.Arguments)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
+	if s.readArguments(c.Arguments, &in) != nil {
 		refuse(textBadTask(tool.Name, "give them as {\"task\": …} with text values"))
 		return
 	}
@@ -204,25 +200,6 @@ func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 	} else if tool.Background && in.Continue == "" {
 		s.background(c, now)
 	}
-}
-
-// namedTwice returns the name of an argument (see [childArguments]) for which an object has two members, whose names differ in upper and
-// lower case. It returns "" if there is none. Package encoding/json takes the last of them, but a person may have read the first.
-func namedTwice(object string) string {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal([]byte(object), &members) // the caller has decoded the object
-	for _, name := range []string{"task", "instance", "continue"} {
-		count := 0
-		for member := range members {
-			if strings.EqualFold(member, name) {
-				count++
-			}
-		}
-		if count > 1 {
-			return name
-		}
-	}
-	return ""
 }
 
 func (s *State) depthLimit() int {

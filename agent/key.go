@@ -22,7 +22,7 @@ import (
 // in one coroutine. From version 4 on, the driver records a marker when calls begin to wait for somebody outside,
 // and an external call that has no result says that its outcome is unknown. From version 5 on, nothing begins after a
 // reset before other runs were searched, and a call waits only if no other run knows what became of it: see [FindMessages] and
-// [Call].Look.
+// [Call].Look. Also, the names of arguments are exact.
 const KeyVersion = 5
 
 // Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it

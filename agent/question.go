@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"strings"
 )
 
@@ -30,19 +29,17 @@ func (c *Call) Question() (Question, bool) {
 		return Question{Question: textToolAsks(c.Name, c.Elicitation.Question), Choices: c.Elicitation.Choices}, true
 	}
 	var q Question
-	if c.Name != AskUser || json.Unmarshal([]byte(c.Arguments), &q) != nil {
+	if c.Name != AskUser || accepted(c.Arguments, &q) != nil {
 		return Question{}, false
 	}
 	return q, true
 }
 
 // checkQuestion says what is wrong with the arguments of a call of [AskUser]. It returns "" if they are a question.
-func checkQuestion(arguments string) string {
+func (s *State) checkQuestion(arguments string) string {
 	var q Question
-	d := json.NewDecoder(strings.NewReader(arguments))
-	d.DisallowUnknownFields()
 	switch {
-	case d.Decode(&q) != nil:
+	case s.readArguments(arguments, &q) != nil:
 		return "give {\"question\": …} with a text, and \"choices\" as a list of texts"
 	case strings.TrimSpace(q.Question) == "":
 		return "\"question\" is empty"

@@ -76,7 +76,7 @@ func (s *State) settleAll(now int64) {
 func (s *State) hand(c *Call, tool Tool, now int64) {
 	c.External, c.Until = true, until(now, tool.ResultMS)
 	if c.Name == AskUser {
-		if problem := checkQuestion(c.Arguments); problem != "" {
+		if problem := s.checkQuestion(c.Arguments); problem != "" {
 			c.Result = &Result{Content: textBadQuestion(problem), IsError: true, Time: now}
 			return
 		}

@@ -3,7 +3,6 @@
 package callback
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -21,6 +20,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/clip"
+	"github.com/reagent-dev/reagent/internal/exact"
 	"github.com/reagent-dev/reagent/internal/jsonwords"
 	"github.com/reagent-dev/reagent/internal/token"
 )
@@ -232,17 +232,19 @@ func decode(body []byte) (result string, isError bool, wrong *problem) {
 	refuse := func(field, text string) (string, bool, *problem) {
 		return "", false, &problem{http.StatusBadRequest, clip.Text(field, maxFieldBytes), text + "; " + form}
 	}
-	fields, again, err := members(body)
+	members, err := exact.Members(body)
 	if err != nil {
 		return refuse("body", "the body cannot be read: "+jsonwords.Problem(err))
 	}
-	// The names are compared exactly. Package json would also take "Result", and "re\u017fult" with a long s.
-	for name := range fields {
+	fields := map[string]json.RawMessage{}
+	for _, m := range members {
+		name := m.Name
 		if name != "result" && name != "is_error" {
 			return refuse("body", fmt.Sprintf("the body has the unknown field %q", clip.Text(name, maxFieldBytes)))
 		}
+		fields[name] = m.Value
 	}
-	if again != "" {
+	if again := exact.Twice(members); again != "" {
 		return refuse(again, "the field "+again+" is given twice")
 	}
 	var given *string
@@ -259,25 +261,6 @@ func decode(body []byte) (result string, isError bool, wrong *problem) {
 		return "", false, tooLarge()
 	}
 	return *given, isError, nil
-}
-
-// members returns the members of the JSON object in a text, and the name of a member that it has twice; "" if there is none. A decoder
-// would take the last of them, and the sender may have meant another one.
-func members(text []byte) (found map[string]json.RawMessage, again string, err error) {
-	if err := json.Unmarshal(text, &found); err != nil {
-		return nil, "", err
-	}
-	decoder, seen := json.NewDecoder(bytes.NewReader(text)), map[string]bool{}
-	for _, _ = decoder.Token(); decoder.More(); { // the text is valid JSON
-		token, _ := decoder.Token()
-		_ = decoder.Decode(new(json.RawMessage))
-		name, _ := token.(string)
-		if seen[name] {
-			again = name
-		}
-		seen[name] = true
-	}
-	return found, again, nil
 }
 
 func tooLarge() *problem {

@@ -55,6 +55,25 @@ func TestAttackNamesWithLettersThatFold(t *testing.T) {
 	require.False(t, result.IsError, result.Content)
 }
 
+// A program may call a tool without [tool.Run], which checks the schema.
+func TestAttackNamesAreReadExactlyWithoutASchema(t *testing.T) {
+	t.Parallel()
+	pay := tool.MustFunc("pay", "pays", tool.AtMostOnce, func(_ context.Context, in struct {
+		Sum int `json:"sum"`
+	},
+	) (string, error) {
+		return "paid", nil
+	})
+	for _, arguments := range []string{`{"sum":1,"SUM":2}`, `{"\u017fum":2}`, `{"sum":1,"sum":2}`} {
+		result, err := pay.Call(t.Context(), json.RawMessage(arguments))
+		require.NoError(t, err)
+		require.True(t, result.IsError, arguments)
+	}
+	result, err := pay.Call(t.Context(), json.RawMessage(`{"sum":1}`))
+	require.NoError(t, err)
+	require.Equal(t, "paid", result.Content)
+}
+
 // What a function's own type refuses is told in words that a model knows.
 func TestArgumentThatDoesNotFitIsToldWithoutTypesOfGo(t *testing.T) {
 	t.Parallel()

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/reagent-dev/reagent/internal/exact"
 	"github.com/reagent-dev/reagent/internal/jsonwords"
 )
 
@@ -70,7 +70,8 @@ func Func[In, Out any](name, description string, effect Effect, fn func(context.
 	spec := Spec{Name: name, Description: description, Schema: raw, Effect: effect}
 	return New(spec, func(ctx context.Context, args json.RawMessage) (Result, error) {
 		var in In
-		if err := decodeStrict(args, &in); err != nil {
+		// A number of the type any becomes a json.Number, which keeps all digits.
+		if err := exact.Decode(args, &in, exact.Numbers); err != nil {
 			return errorResult("arguments of %s cannot be read: %s; correct them and call again", name, jsonwords.Problem(err)), nil
 		}
 		out, err := fn(ctx, in)
@@ -150,21 +151,6 @@ func encode(name string, out any) Result {
 		return errorResult("%s ran, but its result cannot be encoded: %v", name, err)
 	}
 	return Result{Content: string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))}
-}
-
-// decodeStrict decodes a JSON text into `v`. It returns an error if the text has an unknown field or more than one JSON value.
-// If a number is decoded into an interface, the number becomes a [json.Number], which keeps all digits.
-func decodeStrict(data []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	dec.UseNumber()
-	if err := dec.Decode(v); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more than one JSON value")
-	}
-	return nil
 }
 
 // errorResult returns an error result. The content of the result is formatted as by [fmt.Sprintf].

@@ -2,12 +2,13 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reagent-dev/reagent/internal/exact"
 )
 
 // recorder is an MCP transport that wraps another transport. It stores each response of the server in the [delivery] of the
@@ -87,7 +88,7 @@ func (c *conn) record(resp *jsonrpc.Response) {
 		var result struct {
 			ProtocolVersion string `json:"protocolVersion"`
 		}
-		if json.Unmarshal(resp.Result, &result) == nil {
+		if exact.Decode(resp.Result, &result, exact.Foreign) == nil {
 			c.negotiated(result.ProtocolVersion)
 		}
 	}

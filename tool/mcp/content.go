@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/exact"
 	"github.com/reagent-dev/reagent/internal/jsonwords"
 	"github.com/reagent-dev/reagent/tool"
 )
@@ -43,7 +44,7 @@ type content struct {
 // the JSON cannot be decoded, render returns an error result.
 func render(raw json.RawMessage) tool.Result {
 	var r callResult
-	if err := json.Unmarshal(raw, &r); err != nil {
+	if err := exact.Decode(raw, &r, exact.Foreign); err != nil {
 		return tool.Result{Content: "the tool ran, but its result cannot be read: " + jsonwords.Problem(err), IsError: true}
 	}
 	if r.ResultType == "input_required" {

@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/reagent-dev/reagent/internal/exact"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -117,7 +118,7 @@ func (a asked) fields() map[string]field {
 	var schema struct {
 		Properties map[string]field `json:"properties"`
 	}
-	_ = json.Unmarshal(a.Schema, &schema) // a schema that cannot be read has no fields
+	_ = exact.Decode(a.Schema, &schema, exact.Foreign) // a schema that cannot be read has no fields
 	return schema.Properties
 }
 

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reagent-dev/reagent/internal/exact"
 )
 
 const (
@@ -120,7 +121,7 @@ func turnedAway(resp *http.Response, d *delivery) *http.Response {
 		Version string         `json:"jsonrpc"`
 		Error   *jsonrpc.Error `json:"error"`
 	}
-	if json.Unmarshal(body, &answer) == nil && answer.Version == "2.0" {
+	if exact.Decode(body, &answer, exact.Foreign) == nil && answer.Version == "2.0" {
 		d.update(func(s *deliveryState) { s.failure = answer.Error })
 	}
 	return resp

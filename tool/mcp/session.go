@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/reagent-dev/reagent/internal/exact"
 	"github.com/reagent-dev/reagent/internal/jsonwords"
 	"github.com/reagent-dev/reagent/tool"
 )
@@ -253,7 +254,7 @@ func (s *session) page(ctx context.Context, cursor string) (tools []listed, next
 	var page struct {
 		Tools []listed `json:"tools"`
 	}
-	if err := json.Unmarshal(raw, &page); err != nil {
+	if err := exact.Decode(raw, &page, exact.Foreign); err != nil {
 		return nil, "", fmt.Errorf("the list of tools cannot be read: %s", jsonwords.Problem(err))
 	}
 	// The SDK leaves tools with invalid x-mcp-header annotations out of res.Tools.

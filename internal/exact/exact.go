@@ -1,0 +1,232 @@
+// Package exact reads JSON from outside under exact names. Package encoding/json also takes "TASK" and "ta\u017fk", with a long s, for
+// the field "task", and takes the last of several members. So a program could act on another value than a person has read, or than
+// another decoder has checked.
+//
+// JSON of models, tools and senders is read here. JSON that this project has written itself is not. The replies of model endpoints are
+// read leniently, by package llm: what a model writes is text in them.
+package exact
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"github.com/reagent-dev/reagent/internal/clip"
+)
+
+// Mode says what becomes of the members for which a struct has no field. The zero Mode refuses them.
+type Mode int
+
+const (
+	// Open ignores unknown members. But a member whose name differs from that of a field only by the folding of letters is refused.
+	Open Mode = 1 << iota
+	// Foreign ignores all unknown members, also those. A foreign program may have reasons of its own for such names.
+	Foreign
+	// Numbers decodes a number into a [json.Number] if its place is of the type any.
+	Numbers
+)
+
+// maxQuoted limits the bytes of a name in an error. The sender has chosen the name.
+const maxQuoted = 100
+
+// Decode decodes a text with one JSON value into the value to which v points, as [json.Unmarshal] does. But each member of an object goes
+// to the field of a struct with exactly its name. Decode returns an error for a name that a struct's object has twice. A type that decodes
+// itself gets its JSON unchanged. The text of an error names no type of Go if it is not one of encoding/json.
+func Decode(text []byte, v any, mode Mode) error {
+	if target := reflect.TypeOf(v); target != nil && target.Kind() == reflect.Pointer && json.Valid(text) {
+		var err error
+		if text, err = plain(text, target.Elem(), mode); err != nil {
+			return err
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if mode&(Open|Foreign) == 0 {
+		d.DisallowUnknownFields()
+	}
+	if mode&Numbers != 0 {
+		d.UseNumber()
+	}
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one JSON value")
+	}
+	return nil
+}
+
+// Member is a member of a JSON object.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Members returns the members of the JSON object in a text, in their order. A name may be there twice.
+func Members(text []byte) ([]Member, error) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(text, &object); err != nil {
+		return nil, err
+	}
+	var all []Member
+	d := json.NewDecoder(bytes.NewReader(text))
+	for _, _ = d.Token(); d.More(); { // the text is valid JSON
+		token, _ := d.Token()
+		var m Member
+		m.Name, _ = token.(string)
+		_ = d.Decode(&m.Value)
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// Twice returns a name that more than one of the members has; "" if there is none. A decoder would take the last of them.
+func Twice(members []Member) string {
+	seen := map[string]bool{}
+	for _, m := range members {
+		if seen[m.Name] {
+			return m.Name
+		}
+		seen[m.Name] = true
+	}
+	return ""
+}
+
+var (
+	decodesItself = reflect.TypeFor[json.Unmarshaler]()
+	decodesText   = reflect.TypeFor[interface{ UnmarshalText([]byte) error }]()
+)
+
+// plain returns valid JSON for a value of the type t, without members that encoding/json would take for a field with another name.
+func plain(text json.RawMessage, t reflect.Type, mode Mode) (json.RawMessage, error) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	first := bytes.TrimLeft(text, " \t\r\n")[0]
+	switch {
+	case itself(t):
+		return text, nil
+	case t.Kind() == reflect.Struct && first == '{':
+		return plainStruct(text, t, mode)
+	case t.Kind() == reflect.Map && first == '{':
+		members, err := Members(text)
+		if err != nil {
+			return nil, err
+		}
+		for i := range members {
+			if members[i].Value, err = plain(members[i].Value, t.Elem(), mode); err != nil {
+				return nil, err
+			}
+		}
+		return object(members), nil
+	case (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && first == '[':
+		var list []json.RawMessage
+		if err := json.Unmarshal(text, &list); err != nil {
+			return nil, err
+		}
+		for i, element := range list {
+			one, err := plain(element, t.Elem(), mode)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = one
+		}
+		return json.Marshal(list)
+	}
+	return text, nil // a value of the wrong type, which the decoder refuses
+}
+
+// plainStruct is plain for an object and a struct.
+func plainStruct(text json.RawMessage, t reflect.Type, mode Mode) (json.RawMessage, error) {
+	members, err := Members(text)
+	if err != nil {
+		return nil, err
+	}
+	if name := Twice(members); name != "" && mode&Foreign == 0 {
+		return nil, fmt.Errorf("the field %q is given twice", clip.Text(name, maxQuoted))
+	}
+	known := map[string]reflect.Type{}
+	fields(t, known, map[reflect.Type]bool{})
+	kept := members[:0]
+	for _, m := range members {
+		field, exact := known[m.Name]
+		folded := ""
+		for name := range known {
+			if !exact && strings.EqualFold(name, m.Name) {
+				folded = name
+			}
+		}
+		switch {
+		case exact:
+			if m.Value, err = plain(m.Value, field, mode); err != nil {
+				return nil, err
+			}
+		case mode&Foreign != 0:
+			continue
+		case folded != "":
+			return nil, fmt.Errorf("unknown field %q: the name is %q", clip.Text(m.Name, maxQuoted), folded)
+		}
+		kept = append(kept, m)
+	}
+	return object(kept), nil
+}
+
+// object returns the JSON object with the given members.
+func object(members []Member) json.RawMessage {
+	out := []byte{'{'}
+	for i, m := range members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		name, _ := json.Marshal(m.Name) // a text can be encoded
+		out = append(append(append(out, name...), ':'), m.Value...)
+	}
+	return append(out, '}')
+}
+
+// itself reports whether a type decodes itself.
+func itself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(decodesItself) || p.Implements(decodesText)
+}
+
+// fields adds the fields of the struct t to `known`, under the names that encoding/json gives them. `seen` has the structs that were
+// embedded on the way.
+func fields(t reflect.Type, known map[string]reflect.Type, seen map[reflect.Type]bool) {
+	if seen[t] {
+		return
+	}
+	seen[t] = true
+	var embedded []reflect.Type
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag := f.Tag.Get("json")
+		name, _, _ := strings.Cut(tag, ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch {
+		case tag == "-":
+		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
+			embedded = append(embedded, inner)
+		case !f.IsExported():
+		case name != "":
+			known[name] = f.Type
+		default:
+			known[f.Name] = f.Type
+		}
+	}
+	for _, inner := range embedded { // the outer fields hide those
+		more := map[string]reflect.Type{}
+		fields(inner, more, seen)
+		for name, field := range more {
+			if _, hidden := known[name]; !hidden {
+				known[name] = field
+			}
+		}
+	}
+}
