@@ -96,28 +96,53 @@ func lowerLimit[T int | Money](a, b T) T {
 	return a
 }
 
-// reserved returns how much of the agent's budget is not free. This is what has been spent, plus the grants of
+// reserved returns how much of the agent's budget is not free. This is what has been spent, plus the grants and margins of
 // sub-agents that have not yet reported their spending.
 func (s *State) reserved() Spending {
 	all := s.Spent()
 	for _, c := range s.Children {
-		all = all.Add(c.Grant.spending())
+		all = all.Add(c.Grant.spending()).Add(c.Margin.spending())
 	}
 	return all
 }
 
-// slice returns the grant (see [Grant]) for each of n new sub-agents. It divides what is left of this agent's budget
-// into n+1 equal parts. One part stays with this agent. If there is a limit, each grant is at least 1, because 0
-// would mean no limit.
-func (s *State) slice(n int) Grant {
+// keepsMargins is the first key version of agents that reserve a margin for each sub-agent: see [Child].Margin.
+const keepsMargins = 5
+
+// share is what a new sub-agent gets of the budget of its parent.
+type share struct {
+	grant, margin Grant
+	// refusal says to the model why there is too little for a sub-agent. It is empty if there is enough.
+	refusal string
+}
+
+// slice returns the share of each of n new sub-agents. It divides what is left of this agent's budget into n+1 equal parts. One part stays
+// with this agent. Of each other part, the cost of one reply is the margin of the sub-agent, and the rest is its grant. The largest reply
+// of this agent stands for the replies of the sub-agent, which nobody knows yet. If nothing would be left for the grant, there is no
+// sub-agent: its first reply would pass the part, and many sub-agents together could pass the limit by many replies.
+func (s *State) slice(n int) share {
 	bounds, spent := s.bounds(), s.reserved()
-	var g Grant
-	// A grant is at least 1, because 0 would mean no limit.
+	var g share
+	if s.KeyVersion >= keepsMargins {
+		g.margin = s.LargestReply
+	}
 	if bounds.Tokens > 0 {
-		g.Tokens = max(1, (bounds.Tokens-spent.Tokens())/(n+1))
+		part := (bounds.Tokens - spent.Tokens()) / (n + 1)
+		if g.margin.Tokens > 0 && part <= g.margin.Tokens {
+			g.refusal = textNoBudget(count(g.margin.Tokens, "token"), "limits.tokens")
+		}
+		g.grant.Tokens = max(1, part-g.margin.Tokens) // 0 would mean no limit
+	} else {
+		g.margin.Tokens = 0
 	}
 	if bounds.Cost > 0 {
-		g.Cost = max(1, (bounds.Cost-spent.Cost)/Money(n+1))
+		part := (bounds.Cost - spent.Cost) / Money(n+1)
+		if g.margin.Cost > 0 && part <= g.margin.Cost {
+			g.refusal = textNoBudget(g.margin.Cost.String(), "limits.cost")
+		}
+		g.grant.Cost = max(1, part-g.margin.Cost)
+	} else {
+		g.margin.Cost = 0
 	}
 	return g
 }
@@ -136,7 +161,7 @@ func (s *State) settleChild(c *Child, spent *Spending) {
 	}
 	more := spent.beyond(known)
 	total := known.Add(more)
-	c.Grant, c.Spent = Grant{}, &total
+	c.Grant, c.Margin, c.Spent = Grant{}, Grant{}, &total
 	s.Usage.Descendants = s.Usage.Descendants.Add(more)
 }
 
@@ -144,6 +169,13 @@ func (s *State) settleChild(c *Child, spent *Spending) {
 func (s *State) charge(u llm.Usage, candidate string) {
 	s.Usage.Usage = s.Usage.Add(u)
 	s.Usage.Cost = s.Usage.Cost.Add(s.price(candidate).Of(u))
+}
+
+// measure keeps the largest reply of the agent: see [State].LargestReply.
+func (s *State) measure(u llm.Usage, candidate string) {
+	one := Spending{Usage: u, Cost: s.price(candidate).Of(u)}
+	s.LargestReply.Tokens = max(s.LargestReply.Tokens, one.Tokens())
+	s.LargestReply.Cost = max(s.LargestReply.Cost, one.Cost)
 }
 
 // price returns the prices of one of the agent's models: the candidate with the given name. An empty name means the

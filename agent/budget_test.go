@@ -53,8 +53,9 @@ func TestGrantsShareWhatIsLeft(t *testing.T) {
 	say(s, wanting("one", "two"))
 	require.Len(t, s.Children, 2)
 	for _, c := range s.Children {
-		require.Equal(t, 300, c.Grant.Tokens, "900 are left, for two and the agent itself")
-		require.Equal(t, (agent.Dollar-110_000_000)/3, c.Grant.Cost)
+		require.Equal(t, 300-100, c.Grant.Tokens, "900 are left, for two and the agent itself, and a reply has 100")
+		require.Equal(t, agent.Grant{Tokens: 100, Cost: 110_000_000}, c.Margin)
+		require.Equal(t, (agent.Dollar-110_000_000)/3-110_000_000, c.Grant.Cost)
 	}
 	one, two := s.Children[0].Key, s.Children[1].Key
 	spent := agent.Spending{Usage: llm.Usage{InputTokens: 40, OutputTokens: 10}, Cost: 7}
@@ -64,21 +65,21 @@ func TestGrantsShareWhatIsLeft(t *testing.T) {
 	require.Equal(t, 150, s.Spent().Tokens())
 	require.Equal(t, agent.Money(110_000_000+7), s.Spent().Cost)
 
-	// The second sub-agent did not report what it spent, so its grant stays reserved.
+	// The second sub-agent did not report what it spent, so its part stays reserved.
 	say(s, wanting("three"))
-	require.Equal(t, (1000-100-100-50-300)/2, s.Children[2].Grant.Tokens)
+	require.Equal(t, (1000-100-100-50-300)/2-100, s.Children[2].Grant.Tokens)
 }
 
 // The grant of a sub-agent limits the sub-agent and all agents below it.
 func TestGrantBoundsTheSubAgent(t *testing.T) {
 	s := tree(agent.Limits{})
-	s.Grant = agent.Grant{Tokens: 150}
+	s.Grant = agent.Grant{Tokens: 350}
 	say(s, wanting("one"))
 	require.Equal(t, 25, s.Children[0].Grant.Tokens)
-	s.Apply(agent.ChildFinished{Key: s.Children[0].Key, Result: agent.Result{Content: "done"}, Spent: &agent.Spending{Usage: llm.Usage{InputTokens: 50}}})
+	s.Apply(agent.ChildFinished{Key: s.Children[0].Key, Result: agent.Result{Content: "done"}, Spent: &agent.Spending{Usage: llm.Usage{InputTokens: 250}}})
 	require.IsType(t, agent.Wait{}, s.Next())
 	require.Equal(t, "tokens", s.Turn.Stopped)
-	require.Contains(t, s.Answer(), "limit of 150 tokens")
+	require.Contains(t, s.Answer(), "limit of 350 tokens")
 }
 
 // B15: a turn ends at the cost limit, and each of its calls has a result.

@@ -126,7 +126,7 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 			children++
 		}
 	}
-	grant := s.slice(children)
+	part := s.slice(children)
 	for i, tc := range calls {
 		c := Call{
 			Key:   s.toolKey(model, i, tc.Name, tc.Arguments),
@@ -149,7 +149,7 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 		case tool.Approval:
 			s.ask(&c, tool, now)
 		case tool.Agent != "":
-			s.openChild(&c, tool, grant, now)
+			s.openChild(&c, tool, part, now)
 		case tool.Effect == EffectExternal:
 			s.hand(&c, tool, now)
 		}

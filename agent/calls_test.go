@@ -21,7 +21,7 @@ func TestAttackReplyWithManyCalls(t *testing.T) {
 	}
 	require.Len(t, keys, 3)
 	require.Len(t, s.Children, 3, "a sub-agent that is not run is not made")
-	require.Equal(t, (1000-100)/4, s.Children[0].Grant.Tokens, "and is granted nothing")
+	require.Equal(t, (1000-100)/4-100, s.Children[0].Grant.Tokens, "and is granted nothing")
 	for _, c := range s.Calls[3:] {
 		require.True(t, c.Result.IsError)
 		require.Contains(t, c.Result.Content, "asked for 5 tool calls")

@@ -52,6 +52,9 @@ type Child struct {
 	// Grant is the part of the parent's budget that is reserved for the sub-agent. It becomes zero when the sub-agent
 	// has reported its spending.
 	Grant Grant `json:"grant,omitzero"`
+	// Margin is reserved, too, but not granted. What a reply costs is known only when it is there, so a sub-agent may pass its grant by
+	// one reply. It becomes zero together with Grant.
+	Margin Grant `json:"margin,omitzero"`
 }
 
 // ChildIdleMS is how long, in milliseconds, a call waits for a sub-agent in which nothing happens. If neither the
@@ -142,11 +145,11 @@ func (s *State) cannotStart(name string) string {
 //   - If the arguments contain the handle (see [Key.Handle]) of a known sub-agent, the call waits for this sub-agent.
 //   - If an earlier call asked for the same work (see [childInput]) and was interrupted (see [Child].Interrupted), the
 //     call waits for the same sub-agent.
-//   - Otherwise, the call waits for a new sub-agent, which may spend the given grant.
+//   - Otherwise, the call waits for a new sub-agent, which gets the given share of the budget.
 //
 // If a late result of a known sub-agent waits in the inbox, the call gets this result at once. A call that cannot have
 // a sub-agent gets an error result.
-func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
+func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
 	if s.Depth >= s.depthLimit() {
 		refuse(textDepth(s.Depth))
@@ -180,11 +183,15 @@ func (s *State) openChild(c *Call, tool Tool, grant Grant, now int64) {
 			refuse(why)
 			return
 		}
+		if part.refusal != "" {
+			refuse(part.refusal)
+			return
+		}
 		if limit := s.Definition.Limits.background(); tool.Background && len(s.inBackground()) >= limit {
 			refuse(textTooManyInBackground(limit))
 			return
 		}
-		c.Child = s.addChild(input, grant)
+		c.Child = s.addChild(input, part)
 		if tool.Background {
 			s.background(c, now)
 		}
@@ -216,7 +223,7 @@ const maxChildCounts = 2000
 // addChild adds a new sub-agent to `s.Children` and returns its key. The key is a hash of the input and of the number
 // of earlier sub-agents with the same input. Therefore a second sub-agent with the same input gets another key. The
 // number comes from `s.ChildCounts`, which also counts the sub-agents that were removed from `s.Children`.
-func (s *State) addChild(input childInput, grant Grant) Key {
+func (s *State) addChild(input childInput, part share) Key {
 	id := digest(input)[:32]
 	if s.ChildCounts == nil {
 		s.ChildCounts = map[string]int{}
@@ -232,7 +239,7 @@ func (s *State) addChild(input childInput, grant Grant) Key {
 	}
 	s.Children = append(s.Children, Child{
 		Key: key, ID: ChildID(s.AgentID, input.Agent, key),
-		Agent: input.Agent, Task: input.Task, Instance: input.Instance, Grant: grant,
+		Agent: input.Agent, Task: input.Task, Instance: input.Instance, Grant: part.grant, Margin: part.margin,
 	})
 	return key
 }
@@ -256,7 +263,7 @@ const maxDoneChildren = 20
 
 // dropChildren keeps `s.Children` small. It removes ended sub-agents to which no call and no message refers. The
 // newest [maxDoneChildren] of these sub-agents stay. If a removed sub-agent never reported its spending, its whole
-// grant (see [Grant]) counts as spent.
+// grant (see [Grant]) and its margin count as spent.
 func (s *State) dropChildren() {
 	kept := map[Key]bool{}
 	for _, c := range slices.Concat(s.Calls, s.Interrupted) {
@@ -272,7 +279,7 @@ func (s *State) dropChildren() {
 	for _, c := range slices.Backward(s.Children) {
 		if c.Done && !c.Interrupted && !kept[c.Key] {
 			if done++; done > maxDoneChildren {
-				s.Usage.Descendants = s.Usage.Descendants.Add(c.Grant.spending())
+				s.Usage.Descendants = s.Usage.Descendants.Add(c.Grant.spending()).Add(c.Margin.spending())
 				s.ChildrenDropped++
 				continue
 			}

@@ -69,7 +69,7 @@ func TestKeysOfSubAgentsAreNeverUsedTwice(t *testing.T) {
 }
 
 // The next run does not get the sub-agents that ended long ago. It gets those for which a call waits and those that may
-// still answer. A grant without a report counts as spent.
+// still answer. A grant without a report counts as spent, with its margin.
 func TestSubAgentsThatEndedLongAgoLeaveTheState(t *testing.T) {
 	s := tree(agent.Limits{Tokens: 1_000_000})
 	answered(s)
@@ -107,7 +107,7 @@ func TestSubAgentsThatEndedLongAgoLeaveTheState(t *testing.T) {
 	}
 	require.Len(t, kept, 21+1, "and the one that failed")
 	require.True(t, kept[all[1]])
-	require.Equal(t, before.Usage.Descendants.Tokens()+silent.Grant.Tokens, s.Usage.Descendants.Tokens())
+	require.Equal(t, before.Usage.Descendants.Tokens()+silent.Grant.Tokens+silent.Margin.Tokens, s.Usage.Descendants.Tokens())
 }
 
 // The report of a resumed sub-agent about its spending replaces its earlier report.

@@ -22,7 +22,8 @@ import (
 // in one coroutine. From version 4 on, the driver records a marker when calls begin to wait for somebody outside,
 // and an external call that has no result says that its outcome is unknown. From version 5 on, nothing begins after a
 // reset before other runs were searched, and a call waits only if no other run knows what became of it: see [FindMessages] and
-// [Call].Look. Also, the names of arguments are exact.
+// [Call].Look. Also, the names of arguments are exact, and a
+// sub-agent has a margin: see [Child].Margin.
 const KeyVersion = 5
 
 // Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -158,14 +159,16 @@ func TestLimitIsToldInTheWordsOfTheDefinition(t *testing.T) {
 	require.Equal(t, s.Definition.Limits, again.Definition.Limits)
 }
 
-// What was spent and what sub-agents may still spend never passes the limits together, however many of them work at a time. A sub-agent
-// that has a budget of 1, because nothing is left, passes the limit by its first reply at most.
+// What was spent and what sub-agents may still spend never passes the limits together, however many of them work at a time. Each of them
+// passes its grant by a reply, which is at most as large as the largest of its parent. So the tree passes the limit by the last reply of
+// the parent alone.
 func TestGrantsInFlightKeepTheLimit(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
+	refused := 0
 	for range 200 {
 		s := tree(agent.Limits{Tokens: 10_000, Cost: agent.Dollar})
 		s.Definition.Tools[0].Background = r.IntN(2) == 0
-		for round := range 6 {
+		for round := range 12 {
 			if _, asks := s.Next().(agent.CallModel); !asks {
 				break
 			}
@@ -174,20 +177,52 @@ func TestGrantsInFlightKeepTheLimit(t *testing.T) {
 				tasks = append(tasks, fmt.Sprint("task ", round, i))
 			}
 			say(s, wanting(tasks...))
-			reserved, smallest := s.Spent(), 0
+			reserved := s.Spent()
 			for _, c := range s.Children {
-				reserved = reserved.Add(agent.Spending{Usage: llm.Usage{InputTokens: c.Grant.Tokens}, Cost: c.Grant.Cost})
-				if c.Grant.Tokens == 1 {
-					smallest++
-				}
+				reserved = reserved.Add(agent.Spending{Usage: llm.Usage{InputTokens: c.Grant.Tokens + c.Margin.Tokens}, Cost: c.Grant.Cost + c.Margin.Cost})
 			}
-			require.LessOrEqual(t, reserved.Tokens(), 10_000+100+smallest, "the reply that asks for them has 100 tokens")
-			for _, c := range s.Pending() {
-				child, _ := s.Child(c.Child)
-				spent := agent.Spending{Usage: llm.Usage{InputTokens: r.IntN(child.Grant.Tokens + 1)}, Cost: child.Grant.Cost}
-				s.Apply(agent.ChildFinished{Key: c.Child, Result: agent.ChildAnswered("done", 0), Spent: &spent})
+			require.LessOrEqual(t, reserved.Tokens(), 10_000+100, "the reply that asks for them has 100 tokens")
+			if s.Turn.Stopped == "" && len(s.Pending()) < len(tasks) && !s.Definition.Tools[0].Background {
+				refused++
+			}
+			for _, c := range s.Children {
+				if c.Done || r.IntN(4) == 0 {
+					continue
+				}
+				beyond := r.IntN(100) + 1
+				spent := agent.Spending{Usage: llm.Usage{InputTokens: max(0, c.Grant.Tokens-1) + beyond}, Cost: c.Grant.Cost + 1_000_000*agent.Money(beyond)}
+				if r.IntN(2) == 0 {
+					spent = agent.Spending{Usage: llm.Usage{InputTokens: r.IntN(c.Grant.Tokens + 1)}}
+				}
+				s.Apply(agent.ChildFinished{Key: c.Key, Result: agent.ChildAnswered("done", 0), Spent: &spent})
 			}
 			s.Advance(0)
+			require.LessOrEqual(t, s.Spent().Tokens(), 10_000+100)
+			require.LessOrEqual(t, s.Spent().Cost, agent.Dollar+110_000_000)
+		}
+	}
+	require.Positive(t, refused)
+}
+
+// Many sub-agents that begin with almost nothing would each spend a reply. The model is told why they do not begin. An agent of an earlier
+// key version begins them all the same.
+func TestSubAgentsWithLessThanAReplyDoNotBegin(t *testing.T) {
+	tasks := strings.Split(strings.Repeat("count,", 40), ",")[:40]
+	for i := range tasks {
+		tasks[i] += fmt.Sprint(i)
+	}
+	for version, begun := range map[int]int{agent.KeyVersion: 0, 4: 40} {
+		for _, limits := range []agent.Limits{{Tokens: 1000}, {Cost: 1_000_000_000}} {
+			s := tree(limits)
+			s.KeyVersion = version
+			say(s, wanting(tasks...))
+			require.Len(t, s.Children, begun)
+			if begun == 0 {
+				require.Contains(t, s.Messages[2].Content, "error: not run: ")
+				require.Contains(t, s.Messages[2].Content, "one reply may ")
+				say(s, wanting("one"))
+				require.Len(t, s.Children, 1, "there is enough for one")
+			}
 		}
 	}
 }

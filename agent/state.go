@@ -56,6 +56,8 @@ type State struct {
 	MaxDepth *int `json:"max_depth,omitempty"`
 	// Grant limits the spending of a sub-agent.
 	Grant Grant `json:"grant,omitzero"`
+	// LargestReply has the most tokens and the highest cost of one reply so far: see [Child].Margin.
+	LargestReply Grant `json:"largest_reply,omitzero"`
 	// OutputSchema is the JSON schema of this agent's answers. It takes precedence over the definition's schema.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 

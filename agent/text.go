@@ -42,6 +42,12 @@ func textTooManyAgents(limit int) string {
 	return fmt.Sprintf("error: not run: %d agents that this agent started have not ended, which is the limit; wait for one of them", limit)
 }
 
+// textNoBudget does not say how much is left: that depends on the order in which sub-agents report what they spent.
+func textNoBudget(reply, limit string) string {
+	return fmt.Sprintf("error: not run: one reply may take %s, and this agent would get no more than that (%s). "+
+		"Ask for fewer agents at a time, wait for those that work, or go on without", reply, limit)
+}
+
 func textLongID(bytes, limit int) string {
 	return fmt.Sprintf("error: not run: the ID of the sub-agent would have %d bytes, and Temporal's limit is %d: "+
 		"the root agent has to be started with a shorter ID", bytes, limit)

@@ -137,6 +137,7 @@ func (s *State) correct(e ModelReplied) {
 func (s *State) count(e ModelReplied) {
 	used := e.Reply.Usage.Bounded()
 	s.charge(used, e.Reply.Candidate)
+	s.measure(used, e.Reply.Candidate)
 	s.countEmpty(e.Empty)
 	s.Usage.Repeats.add(e.Repeats, used.InputTokens)
 	if len(e.Reply.Repaired) > 0 {
