@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,11 +47,9 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 		if s == nil {
 			continue
 		}
-		r := s.RecallCall(in.Call)
-		r.Started, r.Decider = r.Started || out.Started, cmp.Or(r.Decider, out.Decider)
-		if out.Started, out.Decider = r.Started, r.Decider; r.Result != nil {
-			out.Recalled = r
-			return out, nil
+		var more bool
+		if out.Recalled, more = out.Recalled.Join(s.RecallCall(in.Call)); !more {
+			break
 		}
 	}
 	return out, nil

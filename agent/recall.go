@@ -64,9 +64,10 @@ func (s *State) RecallCall(call Call) Recalled {
 	if !found {
 		return r
 	}
-	r.Started = true
+	// A call gets an interrupted result also before its sub-agent is started.
+	r.Started = r.Started || !interruptedText(content, call.Child.Handle())
 	if child == nil {
-		r.Done = true // only an ended sub-agent is removed from the state
+		r.Started, r.Done = true, true // only an ended sub-agent is removed from the state
 	}
 	if r.Late = s.lateResults(call); !r.Done || r.Failed {
 		r.After = s.Count()
@@ -91,6 +92,21 @@ func (s *State) RecallCall(call Call) Recalled {
 		r.Result, r.Late = &r.Late[0].Result, r.Late[1:]
 	}
 	return r
+}
+
+// Join adds what an older run knew about the same call. It reports whether still older runs may know more. The newest result that the
+// model was told holds. A run that only repeated it may not know whether the sub-agent was started, and what came late.
+func (r Recalled) Join(older Recalled) (all Recalled, more bool) {
+	all = r
+	same := r.Result != nil && older.Result != nil && r.Result.Content == older.Result.Content
+	if r.Result == nil || same && !r.Done && len(r.Late) == 0 {
+		all = older
+	}
+	if same {
+		all.After = max(r.After, older.After)
+	}
+	all.Started, all.Decider = r.Started || older.Started, cmp.Or(r.Decider, older.Decider)
+	return all, all.Result == nil || all.Result.Interrupted && !all.Done
 }
 
 // resultOf returns the content of the result of the call with the given key. The second result is false if the state
