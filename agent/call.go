@@ -233,7 +233,10 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 		}
 		after := 0
 		if child != nil {
-			child.Answered, after = c.Key, child.After
+			if child.Answered, after = c.Key, child.After; s.KeyVersion >= searchesFirst {
+				// It enters after the reply to a model call in flight, also in a run that a reset begins before that reply.
+				after = max(after, s.Entry())
+			}
 		}
 		if !c.Background {
 			s.Usage.Repaired++

@@ -304,6 +304,9 @@ func (s *State) recalledChild(e CallRecalled) bool {
 	if r.Result == nil {
 		return changed
 	}
+	if open >= 0 || s.KeyVersion >= searchesFirst {
+		child.After = max(child.After, r.After)
+	}
 	if open >= 0 {
 		result := *r.Result
 		result.Time = e.Time
@@ -311,7 +314,6 @@ func (s *State) recalledChild(e CallRecalled) bool {
 		call.Failed = call.unanswered(&result) && !result.Interrupted
 		s.Usage.Recalled++
 		child.Interrupted = child.Interrupted || result.Interrupted
-		child.After = max(child.After, r.After)
 		if !result.Interrupted {
 			child.Answered = call.Key
 		}
