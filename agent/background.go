@@ -25,11 +25,12 @@ const BackgroundSchema = `{"type":"object","properties":{` +
 	`"required":["task"],"additionalProperties":false}`
 
 // background gives the call c, for a sub-agent that works in the background, its result at once: the handle of the sub-agent. The
-// answer of the sub-agent comes as a late result: see [LateResult].
+// answer of the sub-agent comes as a late result: see [LateResult]. If an earlier run may have told the model something else, it is asked
+// first: see [Call].Stopped.
 func (s *State) background(c *Call, now int64) {
 	child := s.child(c.Child)
-	child.Background, child.Interrupted, c.Background = true, true, true
-	c.Result = &Result{Content: textBackground(child.handle()), Interrupted: true, Time: now}
+	child.Background, c.Background = true, true
+	s.stop(c, Result{Content: textBackground(child.handle()), Interrupted: true, Time: now})
 }
 
 // inBackground returns the sub-agents that work in the background and whose result is still to come.

@@ -414,13 +414,12 @@ func (s *State) childInterrupted(e ChildInterrupted) bool {
 	changed := false
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if c.Child == e.Key && c.Result == nil {
-			c.Result = &Result{Content: textChildInterrupted(e.Why, child.handle()), IsError: true, Interrupted: true, Time: e.Time}
+		if c.Child == e.Key && c.Result == nil && c.Stopped == nil {
+			s.stop(c, Result{Content: textChildInterrupted(e.Why, child.handle()), IsError: true, Interrupted: true, Time: e.Time})
 			changed = true
 		}
 	}
 	if changed {
-		child.Interrupted = true
 		s.advanceTranscript(e.Time)
 	}
 	return changed

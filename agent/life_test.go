@@ -484,7 +484,9 @@ func (l *life) recalled(c agent.Call) agent.Event {
 	case 0:
 		e.Recalled.Decider = &agent.Decider{By: "ann", Remembered: true}
 	case 1:
-		e.Recalled.Result = &agent.Result{Content: "told of " + string(c.Key)}
+		if c.Child == "" { // a sub-agent has one answer, whatever run gets it
+			e.Recalled.Result = &agent.Result{Content: "told of " + string(c.Key)}
+		}
 	}
 	return e
 }
