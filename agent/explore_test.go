@@ -36,6 +36,7 @@ func smallKinds(version int, more bool) []*smallKind {
 		{name: "steering and interrupt", replies: [][]string{{"count"}}, bounds: smallBounds{Steer: 1, Interrupt: 1, Resume: 1, Reset: 1}},
 		{name: "interrupt", replies: [][]string{{"count", "pay"}, {"count"}}, bounds: smallBounds{Decide: 1, Interrupt: 1, Reset: 1}},
 	}
+	kinds = append(kinds, childKinds(more)...)
 	if more {
 		kinds = append(kinds,
 			&smallKind{name: "resets of resets of two calls", replies: [][]string{{"pay", "pay"}}, bounds: smallBounds{Decide: 2, Remember: 1, Reset: 2, Stale: 1}},
@@ -156,8 +157,9 @@ func (w *smallWorld) fingerprint() uint64 {
 	h.Write(text)
 	fmt.Fprint(h, w.left)
 	for _, key := range sortedKeys(w.now.flights) {
-		fmt.Fprint(h, key, w.now.flights[key].lost)
+		fmt.Fprint(h, key, w.now.flights[key].lost, w.now.flights[key].stage, len(w.now.flights[key].unasked))
 	}
+	fmt.Fprint(h, w.now.family)
 	return h.Sum64()
 }
 
@@ -179,6 +181,10 @@ func (w *smallWorld) acts() []act {
 		if key.Kind() == agent.KindModel && !w.shown() && w.version >= 5 {
 			continue // the reply waits for the search
 		}
+		if run.flights[key].stage != "" {
+			acts = append(acts, w.childActs(key)...)
+			continue
+		}
 		add("the activity "+string(key)[:12]+" ends", func(w *smallWorld) {
 			e, line := w.end(key)
 			delete(w.now.flights, key)
@@ -188,6 +194,7 @@ func (w *smallWorld) acts() []act {
 	if !run.closed {
 		acts = append(acts, w.people()...)
 	}
+	acts = append(acts, w.forget()...)
 	if w.left.Resume > 0 {
 		text := "terminate and resume"
 		if run.closed {
@@ -340,9 +347,13 @@ func (w *smallWorld) check(c agent.Call, place string) {
 		panic(broken(fmt.Sprintf("the call at %s runs twice, under two keys", place)))
 	case slices.Contains(w.facts.Expired, c.Key):
 		panic(broken(fmt.Sprintf("call %s runs, and its wait had ended", c.Key)))
-	case c.Name != "pay":
-		return
+	case c.Name == "pay":
+		w.checkApproval(c)
 	}
+}
+
+// checkApproval demands that a call that needs an approval may begin.
+func (w *smallWorld) checkApproval(c agent.Call) {
 	w.settleWords()
 	allowed := false
 	for _, word := range w.facts.Words {
@@ -367,6 +378,7 @@ func (w *smallWorld) check(c agent.Call, place string) {
 // holds checks the law in a state.
 func (w *smallWorld) holds() {
 	w.settleWords()
+	w.holdsChildren()
 	s := w.now.state
 	for _, c := range s.Pending() {
 		if w.now.closed || c.WaitsFor() != agent.WaitsForApproval || !w.shown() {

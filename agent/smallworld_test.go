@@ -45,6 +45,8 @@ type smallBounds struct {
 	Decide, Remember, Revoke, Timeout, Interrupt, Steer, Cancel, Resume, Reset int
 	// Stale bounds the decisions on what another run has shown. Idle bounds the tasks that change nothing.
 	Stale, Idle int
+	// Overdue bounds the waits for sub-agents that end, and Forget the sub-agents whose histories are deleted.
+	Overdue, Forget int
 }
 
 // smallFacts is what really happened, whatever the runs know of it.
@@ -56,6 +58,7 @@ type smallFacts struct {
 	Expired []agent.Key     // calls whose wait has reached its limit
 	Waited  []smallWait     // calls that have waited for an approval
 	Told    map[string]bool // what the model was told of calls that had no result then
+	Work    smallWork
 }
 
 // smallWord is what a person has decided. A person who decides after a reset, on a call that another run showed, may be too late:
@@ -90,6 +93,7 @@ type smallRun struct {
 	sent    []agent.Event // the updates that their senders sent to this run
 	found   []agent.Event // the updates that a search has found
 	closed  bool
+	family  smallFamily
 	hash    uint64
 }
 
@@ -98,6 +102,12 @@ type smallFlight struct {
 	lost  bool // another run has begun the call
 	look  bool
 	reset string // agent.State.Reset when the activity was scheduled
+
+	// These are for sub-agents: see the constants for the stages.
+	stage   string
+	owner   agent.Key
+	unasked []agent.Call
+	end     smallEnded
 }
 
 // smallTask is a workflow task: what it brings, and what the run was before it.
@@ -108,6 +118,7 @@ type smallTask struct {
 	state   []byte
 	flights map[agent.Key]smallFlight
 	begun   map[agent.Key]bool
+	family  smallFamily
 	found   int
 }
 
@@ -115,6 +126,7 @@ const smallTime = 1000
 
 func newSmallWorld(kind *smallKind) *smallWorld {
 	w := &smallWorld{smallKind: kind, left: kind.bounds, facts: smallFacts{Results: map[agent.Key]string{}, Told: map[string]bool{}}}
+	w.facts.Work = smallWork{Places: map[string]agent.Key{}, Ends: map[agent.Key]string{}, Heard: map[string]string{}, Asked: map[int]agent.Key{}}
 	w.open(&smallRun{id: "A", state: w.birth()})
 	w.task(smallTask{})
 	return w
@@ -132,10 +144,14 @@ func (w *smallWorld) definition() agent.Definition {
 	if w.bounds.Timeout > 0 {
 		limit = 60_000
 	}
-	return agent.Definition{
+	d := agent.Definition{
 		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}},
 		Tools: []agent.Tool{{Name: "pay", Approval: true, ApprovalMS: limit}, {Name: "count"}, {Name: agent.AskUser, Effect: agent.EffectExternal}},
 	}
+	if d.Tools = append(d.Tools, w.childTools()...); w.family() {
+		d.Limits.Depth = 1
+	}
+	return d
 }
 
 // clone returns a world that shares the closed runs with w.
@@ -145,12 +161,13 @@ func (w *smallWorld) clone() *smallWorld {
 	run := *w.now
 	run.state = clone(w.now.state)
 	run.tasks, run.sent, run.found = slices.Clip(run.tasks), slices.Clip(run.sent), slices.Clip(run.found)
-	run.flights, run.begun = maps.Clone(run.flights), maps.Clone(run.begun)
+	run.flights, run.begun, run.family = maps.Clone(run.flights), maps.Clone(run.begun), run.family.clone()
 	c.now = &run
 	c.runs[len(c.runs)-1] = c.now
 	c.facts.Words = slices.Clone(w.facts.Words)
 	c.facts.Results, c.facts.Told = maps.Clone(w.facts.Results), maps.Clone(w.facts.Told)
 	c.facts.Begun, c.facts.Places = slices.Clip(w.facts.Begun), slices.Clip(w.facts.Places)
+	c.facts.Work = w.facts.Work.clone()
 	c.facts.Expired, c.facts.Waited = slices.Clip(w.facts.Expired), slices.Clip(w.facts.Waited)
 	return &c
 }
@@ -159,6 +176,7 @@ func (w *smallWorld) clone() *smallWorld {
 func (w *smallWorld) open(run *smallRun) {
 	if run.flights == nil {
 		run.flights, run.begun = map[agent.Key]smallFlight{}, map[agent.Key]bool{}
+		run.family = smallFamily{asked: map[agent.Key]string{}, late: map[agent.Key]bool{}}
 	}
 	w.now = run
 	w.runs = append(w.runs, run)
@@ -179,6 +197,7 @@ func (w *smallWorld) record(t smallTask) {
 		panic(err)
 	}
 	t.state, t.flights, t.begun, t.found = text, maps.Clone(run.flights), maps.Clone(run.begun), len(run.found)
+	t.family = run.family.clone()
 	run.tasks = append(run.tasks, t)
 	h := fnv.New64a()
 	fmt.Fprint(h, run.hash, t.line)
@@ -189,6 +208,9 @@ func (w *smallWorld) record(t smallTask) {
 // deliver applies an event that comes from outside. Like the driver, it refuses a decision that the agent does not accept.
 func (w *smallWorld) deliver(e agent.Event, fresh bool) (accepted bool) {
 	s := w.now.state
+	if w.deliverChild(e) {
+		return true
+	}
 	switch e := e.(type) {
 	case nil:
 		return false
@@ -225,8 +247,12 @@ func (w *smallWorld) deliver(e agent.Event, fresh bool) (accepted bool) {
 func (w *smallWorld) drive() {
 	s := w.now.state
 	for {
+		if w.searchesLate() {
+			return
+		}
 		s.Advance(smallTime)
 		step := s.Next()
+		w.watchChildren(step)
 		find, searches := step.(agent.FindMessages)
 		if searches {
 			w.schedule(find.Key, smallFlight{})
@@ -246,11 +272,17 @@ func (w *smallWorld) drive() {
 			w.schedule(step.Key, smallFlight{})
 		case agent.RunTools:
 			for _, c := range step.Calls {
-				if c.Look {
+				if c.Look && w.family() {
+					w.recall(c, "")
+				} else if c.Look {
 					w.schedule(agent.RecallKey(c.Key), smallFlight{call: c, look: true})
 				}
 			}
 			for _, c := range step.Running(agent.CallsAtOnce, func(c agent.Call) bool { _, flies := w.now.flights[c.Key]; return flies }) {
+				if c.Child != "" {
+					w.waitForChild(c)
+					continue
+				}
 				w.run(c)
 			}
 		case agent.Finish:
@@ -321,11 +353,7 @@ func (w *smallWorld) end(key agent.Key) (e agent.Event, line string) {
 			return reply, "say " + string(key) + " done"
 		}
 		for i, name := range w.replies[n] {
-			arguments := "{}"
-			if name == agent.AskUser {
-				arguments = `{"question":"which?"}`
-			}
-			reply.Reply.Message.ToolCalls = append(reply.Reply.Message.ToolCalls, llm.ToolCall{ID: fmt.Sprint("c", n, i), Name: name, Arguments: arguments})
+			reply.Reply.Message.ToolCalls = append(reply.Reply.Message.ToolCalls, llm.ToolCall{ID: fmt.Sprint("c", n, i), Name: name, Arguments: smallArguments(name)})
 		}
 		calls, err := json.Marshal(reply.Reply.Message.ToolCalls)
 		if err != nil {
@@ -436,7 +464,7 @@ func (w *smallWorld) reset(of *smallRun, task int, updatesFirst bool) {
 	t := of.tasks[task]
 	run := &smallRun{
 		id: string(rune('A' + len(w.runs))), base: of, source: of.source, tasks: slices.Clip(of.tasks[:task]), found: slices.Clip(of.found[:t.found]),
-		flights: maps.Clone(t.flights), begun: maps.Clone(t.begun), hash: of.hash + uint64(task),
+		flights: maps.Clone(t.flights), begun: maps.Clone(t.begun), family: t.family.clone(), hash: of.hash + uint64(task),
 	}
 	for key, f := range run.flights {
 		f.lost = true // its worker finds that another run scheduled it
@@ -477,6 +505,9 @@ func (w *smallWorld) arrived(t smallTask) {
 	}
 	switch e := t.event.(type) {
 	case agent.Resumed, agent.Rewound, agent.WaitEnded, nil:
+		return
+	case agent.ChildInterrupted:
+		w.restartLimit(e.Key)
 		return
 	case agent.ModelReplied:
 		if w.version >= 5 {
