@@ -15,13 +15,15 @@ import (
 // outside the runs of its parent. It begins once, because its ID is taken from then on, and it has one end, which each run of the parent
 // gets in its own time. So its end and the arrival of its end are one act.
 //
-// What the model assumes, and the tests that hold it against a real server:
+// What the model assumes. The tests that hold a part of it against a real server are e2e/children TestResetTakesTheSamePathPastASubAgent,
+// TestResetTakesTheSamePathPastASubAgentInTheBackground and TestResetTakesTheSamePathPastASubAgentThatIsGone.
 //
 //   - A reset copies the start of a sub-agent, and its end if this had arrived for the task of the reset. Otherwise the new run waits for
-//     the end by AwaitAgent: e2e/children.
+//     the end by AwaitAgent.
 //   - A search of earlier runs that had not ended is made again, by the new run.
 //   - The limit of a wait for a sub-agent begins again after a reset: driver.refresh.
 //   - Retention deletes the history of a sub-agent that has ended, and its ID can be used again.
+//   - A run that ends before Temporal has started its sub-agent leaves none. No test with a server holds this.
 
 // childKinds are the worlds with sub-agents.
 func childKinds(more bool) []*smallKind {
