@@ -48,7 +48,7 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 			continue
 		}
 		var more bool
-		if out.Recalled, more = out.Recalled.Join(s.RecallCall(in.Call)); !more {
+		if out.Recalled, more = out.Join(s.RecallCall(in.Call)); !more {
 			break
 		}
 	}

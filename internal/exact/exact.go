@@ -201,8 +201,7 @@ func fields(t reflect.Type, known map[string]reflect.Type, seen map[reflect.Type
 	}
 	seen[t] = true
 	var embedded []reflect.Type
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		tag := f.Tag.Get("json")
 		name, _, _ := strings.Cut(tag, ",")
 		inner := f.Type
