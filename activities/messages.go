@@ -25,6 +25,9 @@ const (
 	// maxOrderBytes limits the IDs and times in the first page, in bytes. If there are too many messages, the newest are left
 	// out of the list. The package `agent` treats a message that is not in the list as newer than all messages in the list.
 	maxOrderBytes = 300_000
+	// maxPlacesBytes limits the places in the first page, in bytes. If there are too many, those that come last in the transcripts are left
+	// out. A message without a place enters at the end of a turn.
+	maxPlacesBytes = 300_000
 )
 
 // FindMessages returns one page of the messages and decisions that an agent may lack after a reset. Other runs of the agent
@@ -119,8 +122,27 @@ func (a *Activities) places(ctx context.Context, id string, runs, messages []str
 			agent.AddPlaces(places, s.Places())
 		}
 	}
-	maps.DeleteFunc(places, func(message string, p agent.Place) bool { return p.At < count || !slices.Contains(messages, message) })
-	return places, nil
+	return needed(places, messages, count), nil
+}
+
+// needed returns the places of the messages with the given IDs, behind at least `count` messages. It leaves out places if they have more than
+// [maxPlacesBytes] bytes together.
+func needed(places map[string]agent.Place, messages []string, count int) map[string]agent.Place {
+	var ids []string
+	for _, id := range messages {
+		if p, known := places[id]; known && p.At >= count {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortStableFunc(ids, func(a, b string) int { return cmp.Compare(places[a].At, places[b].At) })
+	kept, size := map[string]agent.Place{}, 0
+	for _, id := range ids {
+		if size += payload.Size(id) + payload.Size(places[id]) + len(":,"); size > maxPlacesBytes {
+			break
+		}
+		kept[id] = places[id]
+	}
+	return kept
 }
 
 // inOrder sorts the given messages by the time at which a run first took them, oldest first. It returns their IDs in this

@@ -36,6 +36,24 @@ func TestOrderOfMessagesIsBounded(t *testing.T) {
 	}
 }
 
+// The places are small enough for one payload together with a page of messages and the order. They lack only the last ones, and those that the
+// searching run does not need.
+func TestPlacesOfMessagesAreBounded(t *testing.T) {
+	places, messages := map[string]agent.Place{}, []string{"unknown"}
+	for i := range 20_000 {
+		id := fmt.Sprint("m", i)
+		places[id] = agent.Place{At: i, Behind: "model-0123456789abcdef0123456789abcdef"}
+		messages = append(messages, id)
+	}
+	places["not asked for"] = agent.Place{At: 100}
+	kept := needed(places, messages, 100)
+	require.LessOrEqual(t, payload.Size(kept), maxPlacesBytes+2)
+	require.Greater(t, payload.Size(kept), maxPlacesBytes*9/10)
+	for i := range len(kept) {
+		require.Contains(t, kept, fmt.Sprint("m", 100+i))
+	}
+}
+
 // A search brings the decisions that another run applied. It brings neither one that the run refused nor one of the run that was reset.
 func TestFoundDecisionsWereApplied(t *testing.T) {
 	dc := converter.GetDefaultDataConverter()

@@ -171,7 +171,7 @@ func (s *State) charge(u llm.Usage, candidate string) {
 	s.Usage.Cost = s.Usage.Cost.Add(s.price(candidate).Of(u))
 }
 
-// measure keeps the largest reply of the agent: see [State].LargestReply.
+// measure updates [State].LargestReply with a reply that has come.
 func (s *State) measure(u llm.Usage, candidate string) {
 	one := Spending{Usage: u, Cost: s.price(candidate).Of(u)}
 	s.LargestReply.Tokens = max(s.LargestReply.Tokens, one.Tokens())

@@ -48,8 +48,8 @@ type Decision struct {
 	// Used reports whether the decision has been applied to its call.
 	Used bool `json:"used,omitempty"`
 	// Early reports whether the decision came before the search of other runs, and the search has not found it in another run. So
-	// somebody has made it after the reset, and other runs are asked about the call first: see [Call].Look. A found decision is early
-	// if it came to the other run before the search of that run.
+	// somebody has made it after the reset, and other runs are asked about the call first: see [Call].Look. A decision that a
+	// search has found is early if the other run got it before its own search had ended.
 	Early bool `json:"early,omitempty"`
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -16,12 +17,13 @@ type Place struct {
 	Behind Key `json:"behind,omitempty"`
 }
 
-// Places returns the places of the users' messages in the transcript and in the inbox, by message ID. It leaves out the first message of the
-// transcript, messages that were dropped (see [State.Drop]), and messages behind a notice.
+// Places returns the places of the users' messages in the transcript and in the inbox, by message ID. These messages have no place: the first
+// one of the transcript, those that were dropped (see [State.Drop]), those behind a notice, and late results, which the agent places itself.
 func (s *State) Places() map[string]Place {
 	places := map[string]Place{}
 	for i, m := range s.Messages {
-		if i > 0 && m.Role == llm.User && m.Key != "" && s.Messages[i-1].Key != "" {
+		late := strings.Contains(string(m.Key), " ") // see [InboxMessage].ID
+		if i > 0 && m.Role == llm.User && m.Key != "" && !late && s.Messages[i-1].Key != "" {
 			places[string(m.Key)] = Place{At: s.Dropped + i, Behind: s.Messages[i-1].Key}
 		}
 	}

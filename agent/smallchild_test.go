@@ -288,7 +288,7 @@ func (w *smallWorld) cancelled(key agent.Key) bool {
 	return slices.ContainsFunc(w.runs, func(r *smallRun) bool { c, _ := r.state.Child(key); return c.Stop })
 }
 
-// childEnd returns the end of a sub-agent, as it arrives.
+// childEnd returns the event that tells the parent how a sub-agent has ended.
 func (w *smallWorld) childEnd(key agent.Key) (agent.Event, string) {
 	child, _ := w.now.state.Child(key)
 	answer := w.facts.Work.Ends[key]
@@ -385,7 +385,7 @@ func (w *smallWorld) restartLimit(child agent.Key) {
 	}
 }
 
-// placeOf returns the number of the reply that asks for a call, and its position there.
+// placeOf returns the number of the reply that asks for a call, and the position of the call in this reply.
 func (w *smallWorld) placeOf(model agent.Key, position int) string {
 	n := 0
 	for _, m := range w.now.state.Messages {
@@ -410,7 +410,7 @@ func (w *smallWorld) callOf(child agent.Key) agent.Call {
 	panic(broken(fmt.Sprintf("the sub-agent %s starts, and no call asks for it", child)))
 }
 
-// checkChild demands that the driver may start a sub-agent, if it does not exist.
+// checkChild reports a breach if the driver may not start the sub-agent now. A sub-agent that exists is only waited for.
 func (w *smallWorld) checkChild(key agent.Key) {
 	if slices.Contains(w.facts.Work.Gone, key) {
 		panic(broken(fmt.Sprintf("the sub-agent %s runs twice", key)))

@@ -45,7 +45,7 @@ type smallBounds struct {
 	Decide, Remember, Revoke, Timeout, Interrupt, Steer, Cancel, Resume, Reset int
 	// Stale bounds the decisions on what another run has shown. Idle bounds the tasks that change nothing.
 	Stale, Idle int
-	// Overdue bounds the waits for sub-agents that end, and Forget the sub-agents whose histories are deleted.
+	// Overdue bounds how many waits for sub-agents reach their time limit. Forget bounds how many histories of sub-agents are deleted.
 	Overdue, Forget int
 }
 

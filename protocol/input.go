@@ -151,7 +151,7 @@ type FoundMessages struct {
 	// it is unknown.
 	Times []int64 `json:"times,omitempty"`
 	// Places has the places of these messages in the transcripts of other runs, by message ID: see [agent.MessagesFound].
-	// Only the first page has Places.
+	// Only the first page has Places. If there would be too many, those that come last are missing.
 	Places map[string]agent.Place `json:"places,omitempty"`
 	// More says that there is another page.
 	More bool `json:"more,omitempty"`

@@ -100,7 +100,8 @@ var (
 	decodesText   = reflect.TypeFor[interface{ UnmarshalText([]byte) error }]()
 )
 
-// plain returns valid JSON for a value of the type t, without members that encoding/json would take for a field with another name.
+// plain checks the names in a JSON text against the type t, into which the text is to be decoded: see [Mode]. It returns the text without
+// the members that it ignores. Package encoding/json could decode such a member into a field with another name.
 func plain(text json.RawMessage, t reflect.Type, mode Mode) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -193,8 +194,8 @@ func itself(t reflect.Type) bool {
 	return p.Implements(decodesItself) || p.Implements(decodesText)
 }
 
-// fields adds the fields of the struct t to `known`, under the names that encoding/json gives them. `seen` has the structs that were
-// embedded on the way.
+// fields adds the types of the fields of the struct t to `known`, by the names of the fields in JSON. It includes the fields of embedded structs.
+// `seen` has the structs whose fields are already in `known`.
 func fields(t reflect.Type, known map[string]reflect.Type, seen map[reflect.Type]bool) {
 	if seen[t] {
 		return
