@@ -30,11 +30,11 @@ race: ## run all tests with the race detector
 
 .PHONY: fuzz-list
 fuzz-list:
-	@grep -r --include='*_test.go' '^func Fuzz' . | sed -n 's|/[^/]*:func \(Fuzz[A-Za-z0-9_]*\)(.*| \1|p' | sort
+	@grep -r --include='*_test.go' '^func Fuzz' . | sed -n 's|/[^/]*:func \(Fuzz[A-Za-z0-9_]*\)(.*| \1|p' | sort | awk '{print $$0 "\t" $$1}'
 
 .PHONY: fuzz
 fuzz: ## run every fuzz test for FUZZTIME (20s) each; FUZZ="./agent FuzzX" runs one
-	@if [ -n "$(FUZZ)" ]; then echo "$(FUZZ)"; else $(MAKE) --silent fuzz-list; fi | while read -r folder name; do \
+	@if [ -n "$(FUZZ)" ]; then echo "$(FUZZ)"; else $(MAKE) --silent fuzz-list; fi | while read -r folder name _; do \
 		echo "$$folder $$name"; \
 		$(GO) test "$$folder" -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x || exit 1; \
 	done
@@ -87,7 +87,7 @@ properties: ## try LIVES (100,000) lives of an agent, from the seed FIRST (0), a
 
 .PHONY: worlds
 worlds: ## try every life of small worlds: decisions, resets and resumes in every order, with larger bounds than in make test
-	$(GO) test ./agent -run TestEveryLifeOfSmallWorlds -count=1 -timeout 60m -v -explore-more
+	$(GO) test ./agent -run TestEveryLifeOfSmallWorlds -count=1 -parallel 1 -timeout 120m -v -explore-more
 
 .PHONY: attacks
 attacks: ## run the tests of hostile input: endpoints, servers, files, neighbours

@@ -17,6 +17,7 @@ type gate struct {
 	about   string
 	set     []variable // the variables of make that a user may change, with their defaults
 	parts   split
+	reads   reads // what the parts depend on, unless a part says it itself
 	figures []figure
 	// together is true if parts mostly wait, so that several of them may run at the same time.
 	together bool
@@ -28,11 +29,14 @@ type variable struct{ name, value string }
 func (v variable) String() string { return v.name + "=" + v.value }
 
 // part is a call of make: the target of a gate and the values of variables. Its text is its identity in the state.
-type part []variable
+type part struct {
+	set   []variable
+	reads reads
+}
 
 func (p part) String() string {
 	var words []string
-	for _, v := range p {
+	for _, v := range p.set {
 		words = append(words, v.String())
 	}
 	return strings.Join(words, " ")
@@ -42,20 +46,23 @@ func (p part) String() string {
 type split func(ctx context.Context, w *workspace, set []variable) ([]part, error)
 
 // whole is the split of a gate with one part.
-func whole(_ context.Context, _ *workspace, set []variable) ([]part, error) { return []part{set}, nil }
+func whole(_ context.Context, _ *workspace, set []variable) ([]part, error) {
+	return []part{{set: set}}, nil
+}
 
 // over returns a split with one part for each value of a variable.
 func over(name string, values ...string) split {
 	return func(_ context.Context, _ *workspace, set []variable) ([]part, error) {
 		var all []part
 		for _, value := range values {
-			all = append(all, append(slices.Clone(set), variable{name, value}))
+			all = append(all, part{set: append(slices.Clone(set), variable{name, value})})
 		}
 		return all, nil
 	}
 }
 
-// listed returns a split with one part for each value that a target of the Makefile prints, one in a line.
+// listed returns a split with one part for each value that a target of the Makefile prints, one in a line. Behind a tab, the line has what
+// the part depends on: see [reads].
 func listed(name, target string) split {
 	return func(ctx context.Context, w *workspace, set []variable) ([]part, error) {
 		cmd := exec.CommandContext(ctx, "make", "--silent", target)
@@ -67,23 +74,34 @@ func listed(name, target string) split {
 		if err != nil {
 			return nil, err
 		}
-		values := slices.DeleteFunc(strings.Split(string(out), "\n"), func(line string) bool { return line == "" })
-		return over(name, values...)(ctx, w, set)
+		var all []part
+		for line := range strings.Lines(string(out)) {
+			value, needed, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			all = append(all, part{append(slices.Clone(set), variable{name, value}), strings.Fields(needed)})
+		}
+		return all, nil
 	}
 }
 
-// firstSeed is the variable with the first seed of a gate. Its default is derived from the source tree: another tree tries other seeds,
-// and a gate that goes on tries the same.
+// firstSeed is the variable with the first seed of a gate. Its default is derived from what the gate depends on: another code tries other
+// seeds, and a gate that goes on tries the same.
 const firstSeed = "REAGENT_SEED"
 
-// seeded is the split of a gate with one part, whose random choices depend on [firstSeed].
-func seeded(_ context.Context, w *workspace, set []variable) ([]part, error) {
-	return []part{slices.Concat(set, []variable{{firstSeed, strconv.FormatUint(w.seed(), 10)}})}, nil
+// seeded returns a split with one part, whose random choices depend on [firstSeed].
+func seeded(r ...string) split {
+	return func(ctx context.Context, w *workspace, set []variable) ([]part, error) {
+		seed, err := w.seed(ctx, r)
+		return []part{{set: slices.Concat(set, []variable{{firstSeed, strconv.FormatUint(seed, 10)}})}}, err
+	}
 }
 
 // seeds returns a split with one part for each seed. The variable with the given name is the number of seeds; it is 1 in each part.
-func seeds(name string) split {
-	return func(_ context.Context, w *workspace, set []variable) ([]part, error) {
+func seeds(name string, r ...string) split {
+	return func(ctx context.Context, w *workspace, set []variable) ([]part, error) {
+		first, err := w.seed(ctx, r)
+		if err != nil {
+			return nil, err
+		}
 		var all []part
 		at := slices.IndexFunc(set, func(v variable) bool { return v.name == name })
 		count, err := strconv.ParseUint(set[at].value, 10, 32)
@@ -91,9 +109,9 @@ func seeds(name string) split {
 			return nil, fmt.Errorf("%s: %q is no number of seeds", name, set[at].value)
 		}
 		for i := range count {
-			each := append(slices.Clone(set), variable{firstSeed, strconv.FormatUint(w.seed()+i, 10)})
+			each := append(slices.Clone(set), variable{firstSeed, strconv.FormatUint(first+i, 10)})
 			each[at].value = "1"
-			all = append(all, each)
+			all = append(all, part{set: each})
 		}
 		return all, nil
 	}

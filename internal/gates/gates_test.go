@@ -34,6 +34,7 @@ var small = []gate{
 	{name: "listed", parts: listed("PART", "listed-list"), together: true, figures: []figure{sum("parts", `^part`)}},
 	{name: "empty", parts: whole},
 	{name: "pair", parts: over("PART", "one", "two", "three"), together: true},
+	{name: "packages", parts: listed("PART", "packages-list")},
 }
 
 // Part one of the gate bad fails while there is no file "mended". The gate good waits at its second seed, if there is a fifo.
@@ -50,6 +51,10 @@ pair:
 	@[ $(PART) = one ] && echo $@ > bin/pair || [ $(PART) = three ] || cat bin/pair
 listed:
 	@echo $@ >> bin/ran; echo "part $(PART)"
+packages-list:
+	@printf 'one\t./one\nother\t./other list.txt\n'
+packages:
+	@echo $@ $(PART) >> bin/ran
 empty:
 	@true
 `
@@ -66,6 +71,10 @@ func newLab(t *testing.T) *lab {
 	l.write(".gitignore", "/bin/\n")
 	l.write("docs/gates.md", "# Gates\n\nText before.\n\n"+heading+"| empty | 0123456789 | 2020-01-01 | 1s | passed | none 1 |\n\nText after.\n")
 	l.write("bin/ran", "")
+	l.write("go.mod", "module example.com/lab\n\ngo 1.24\n")
+	l.write("one/one.go", "package one\n\nimport _ \"example.com/lab/below\"\n")
+	l.write("below/below.go", "package below\n")
+	l.write("other/other.go", "package other\n")
 	l.git("init", "--quiet")
 	l.git("add", "--all")
 	l.git("-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "--quiet", "-m", "x")
@@ -132,8 +141,22 @@ func TestKilledGatesGoOnWhereTheyWere(t *testing.T) {
 	require.Equal(t, "waits\n", string(said))
 	require.NoError(t, first.Process.Kill())
 	require.Error(t, first.Wait())
+	never, err := os.OpenFile(filepath.Join(l.dir, "bin/never"), os.O_WRONLY, 0) // ends what the killed program has started
+	require.NoError(t, err)
+	require.NoError(t, never.Close())
 	require.NotContains(t, l.read(table), "| good |")
 	require.NoError(t, os.Remove(fifo))
+
+	// If the results are committed, a clone continues with the second seed.
+	l.git("add", "--all")
+	l.git("-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "--quiet", "-m", "results")
+	other := &lab{t, filepath.Join(t.TempDir(), "clone")}
+	l.git("clone", "--quiet", l.dir, other.dir)
+	other.write("bin/ran", "")
+	said2, ok := other.gates("good")
+	require.True(t, ok, said2)
+	require.Contains(t, said2, "good: 1 of 3 parts have passed before")
+	require.Equal(t, 2, other.ran("good"))
 
 	out, ok := l.gates("good,listed")
 	require.True(t, ok, out)
@@ -165,12 +188,8 @@ func TestTornResultIsRunAgain(t *testing.T) {
 	l := newLab(t)
 	_, ok := l.gates("good")
 	require.True(t, ok)
-	files, err := filepath.Glob(filepath.Join(l.dir, stateFolder, "*.jsonl"))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	text, err := os.ReadFile(files[0])
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(files[0], text[:len(text)-20], 0o600))
+	text := l.read(resultsFile)
+	l.write(resultsFile, text[:len(text)-20])
 	for range 2 {
 		out, ok := l.gates("good")
 		require.True(t, ok, out)
@@ -214,13 +233,41 @@ func TestResultsCountForOneSourceTree(t *testing.T) {
 	l.git("-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "--quiet", "-m", "the table")
 	_, ok = l.gates("good")
 	require.True(t, ok)
-	require.Equal(t, 3, l.ran("good"), "the table is no part of the source tree")
+	require.Equal(t, 3, l.ran("good"), "the documentation is no part of the source tree")
 
 	l.write("code.go", "package code\n")
 	_, ok = l.gates("good")
 	require.True(t, ok)
 	require.Equal(t, 6, l.ran("good"))
 	require.Contains(t, l.row("good")[0], " + changes")
+}
+
+// A part that depends on packages runs again if one of them changes, if a package changes that it imports, or if one of its tests changes.
+func TestPartDependsOnWhatItImports(t *testing.T) {
+	l := newLab(t)
+	ran := func(one, other int, why string) {
+		t.Helper()
+		out, ok := l.gates("packages")
+		require.True(t, ok, out)
+		require.Equal(t, []int{one, other}, []int{l.ran("packages one"), l.ran("packages other")}, why)
+	}
+	ran(1, 1, "the first time")
+	l.write("docs/page.md", "text")
+	l.write("below/below_test.go", "package below\n")
+	ran(1, 1, "the documentation, and a test of an imported package")
+	l.write("below/below.go", "package below // changed\n")
+	ran(2, 1, "an imported package")
+	l.write("one/testdata/one.txt", "text")
+	ran(3, 1, "a file of the tests")
+	l.write("list.txt", "text")
+	ran(3, 2, "a file that the part names")
+	l.write("Makefile", strings.ReplaceAll(makefile, "echo waits", "echo it waits"))
+	ran(3, 2, "another target of the Makefile")
+	l.write("Makefile", strings.ReplaceAll(makefile, "@echo $@ $(PART)", "echo $@ $(PART)"))
+	ran(4, 3, "the target of the part")
+	l.write("go.mod", "module example.com/lab\n\ngo 1.25\n")
+	ran(5, 4, "another language version")
+	require.Equal(t, 2, strings.Count(l.read(resultsFile), `"gate"`), "results for other files are forgotten")
 }
 
 // If a file changes while a part runs, the result belongs to no source tree, so it does not count.

@@ -16,6 +16,9 @@ var (
 	}, agentFigures...)
 )
 
+// disturbed is what the tests with agents under disturbances depend on.
+var disturbed = reads{"./e2e/faults", "./internal/fault", "./cmd/..."}
+
 // faultCases are the cases of the fault laboratory for each scenario, as patterns of go test.
 func faultCases(more ...string) split {
 	for _, scenario := range []string{"task", "parallel_tools", "sub-agent", "nested_sub-agent", "chat", "people"} {
@@ -28,12 +31,14 @@ func faultCases(more ...string) split {
 var gates = []gate{
 	{
 		name: "properties", about: "random lives of agents against the laws of the core",
+		reads:   reads{"./agent"},
 		set:     []variable{{"LIVES", "10000"}},
 		parts:   over("FIRST", "0", "10000", "20000", "30000", "40000", "50000", "60000", "70000", "80000", "90000"),
 		figures: []figure{sum("lives", `(\d+) lives kept the laws`)},
 	},
 	{
 		name: "worlds", about: "every life of small worlds with several runs",
+		reads: reads{"./agent"},
 		parts: whole, figures: []figure{sum("states", `(\d+) states`), sum("failed", `^--- FAIL`)},
 	},
 	{
@@ -43,6 +48,7 @@ var gates = []gate{
 	},
 	{
 		name: "attacks", about: "hostile input",
+		reads: reads{"./..."},
 		parts: whole, figures: []figure{sum("tests", `^--- PASS: TestAttack`), sum("failed", `^--- FAIL`)},
 	},
 	{
@@ -52,35 +58,42 @@ var gates = []gate{
 	},
 	{
 		name: "trajectories", about: "every recorded conversation through the programs",
+		reads: reads{"./e2e/calls", "./cmd/..."},
 		parts: whole, figures: []figure{sum("conversations", `(\d+) conversations ran through the binaries`)},
 	},
 	{
 		name: "endpoint-faults", about: "agents at an endpoint of which three answers in ten go wrong",
+		reads: reads{"./e2e/calls", "./cmd/..."},
 		parts: whole, figures: []figure{
 			sum("agents", `(\d+) agents finished`), sum("wrong answers", `agents finished; (\d+) of`), sum("answers", `agents finished; \d+ of (\d+)`),
 		},
 	},
 	{
 		name: "faults", about: "every disturbance at every point, and every pair of events in one task",
+		reads:   disturbed,
 		parts:   faultCases("TestPairsInOneTask"),
 		figures: append([]figure{sum("pairs", `^ +--- PASS: TestPairsInOneTask/`)}, faultFigures...),
 	},
 	{
 		name: "faults-encrypted", about: "the same with encrypted payloads",
+		reads: disturbed,
 		parts: faultCases(), figures: faultFigures,
 	},
 	{
 		name: "faults-lease", about: "the same with one heartbeat for all calls of a worker",
+		reads: disturbed,
 		parts: faultCases(), figures: faultFigures,
 	},
 	{
 		name: "soak", about: "agents under random kills, restarts, resets, forks and interrupts",
-		set: []variable{{"SOAK", "200"}}, parts: seeded, figures: agentFigures,
+		reads: disturbed,
+		set:   []variable{{"SOAK", "200"}}, parts: seeded(disturbed...), figures: agentFigures,
 	},
 	{
 		name: "chaos", about: "everything disturbed at random, with people",
-		set:   []variable{{"CHAOS", "100"}, {"CHAOS_AGENTS", "24"}, {"CHAOS_STORM", "60s"}},
-		parts: seeds("CHAOS"), together: true,
+		reads: disturbed,
+		set:   []variable{{"CHAOS", "100"}, {"CHAOS_AGENTS", "20"}, {"CHAOS_STORM", "30s"}},
+		parts: seeds("CHAOS", disturbed...), together: true,
 		figures: append([]figure{
 			sum("seeds passed", `^--- PASS: TestChaos`),
 			sum("top agents", `^ *(\d+)  agents$`),
@@ -96,6 +109,7 @@ var gates = []gate{
 	},
 	{
 		name: "bench", about: "what a turn costs",
+		reads:   reads{"./bench", "./cmd/..."},
 		parts:   over("BENCH", "turns20,turns50,turns200,turns500,long", "actions", "latency", "resets", "crowd", "replay", "asleep", "kill", "resumed"),
 		figures: []figure{sum("goals met", ` met$`), sum("goals missed", ` MISSED$`)},
 	},

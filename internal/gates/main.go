@@ -39,9 +39,10 @@ const help = `gates runs the large gates of the project and writes their results
   make gates GATES="--jobs 2 mutants,chaos"    two mutants, or two seeds, at the same time
   make gates GATES="--json attacks"            one line of JSON for each part and each gate
 
-A gate has parts, such as a mutant or a seed. A part that has passed does not run again, as long as no file of the source tree changes
-(` + table + ` aside). A part that has failed runs again with the next call. The gates after it run, too; at the end, the exit code is 1.
-The results and the output of the parts are in ` + stateFolder + `.
+A gate has parts, such as a mutant or a seed. A part that has passed does not run again, as long as no file changes on which it depends: the
+packages that it tests and all that they import. A part that has failed runs again with the next call. The gates after it run, too; at the
+end, the exit code is 1.
+The results of the parts are in ` + resultsFile + `, and their output is in ` + logFolder + `.
 
 Flags:
   --again   run parts again that have passed
@@ -143,13 +144,13 @@ func choose(w *workspace, all []gate, words []string) ([]gate, error) {
 // list prints what is known of the gates.
 func (r *runner) list(ctx context.Context, all []gate) error {
 	for _, g := range all {
-		parts, err := g.parts(ctx, r.workspace, slices.Clone(g.set))
+		parts, contents, err := r.partsOf(ctx, g)
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
-		for _, p := range parts {
+		for i, p := range parts {
 			outcome := "open"
-			known, _, ok := r.of(g, p)
+			known, _, ok := r.of(g, p, contents[i])
 			if ok && known.Passed {
 				outcome = "passed"
 			} else if ok {

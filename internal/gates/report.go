@@ -28,15 +28,16 @@ type summary struct {
 	gate gate
 }
 
-// conclude sums up the results of the given parts of a gate. The value of ok is false if one of the parts has no result.
-func conclude(w *workspace, s *state, g gate, parts []part) (total summary, ok bool) {
+// conclude sums up the results of the given parts of a gate, which depend on the given contents. The value of begun is false if none of the parts has a result.
+func conclude(w *workspace, s *state, g gate, parts []part, contents []string) (total summary, begun bool) {
 	total = summary{Gate: g.name, Commit: w.described(), Figures: map[string]int{}, gate: g}
 	var newest time.Time
-	repaired := 0
-	for _, p := range parts {
-		r, failures, ok := s.of(g, p)
+	repaired, open := 0, 0
+	for i, p := range parts {
+		r, failures, ok := s.of(g, p, contents[i])
 		if !ok {
-			return total, false
+			open++
+			continue
 		}
 		total.Took += r.Took
 		if r.Began.After(newest) {
@@ -52,14 +53,18 @@ func conclude(w *workspace, s *state, g gate, parts []part) (total summary, ok b
 			repaired++
 		}
 	}
-	total.Date, total.Passed = newest.UTC().Format(time.DateOnly), len(total.Again) == 0
-	total.Outcome = "passed"
-	if !total.Passed {
+	total.Date, total.Passed = newest.UTC().Format(time.DateOnly), len(total.Again) == 0 && open == 0
+	switch {
+	case len(total.Again) > 0:
 		total.Outcome = fmt.Sprintf("FAILED: %d of %d parts", len(total.Again), len(parts))
-	} else if repaired > 0 {
+	case open > 0:
+		total.Outcome = fmt.Sprintf("stopped; %d of %d parts have passed", len(parts)-open, len(parts))
+	case repaired > 0:
 		total.Outcome = fmt.Sprintf("passed; %d of %d parts only when they ran again", repaired, len(parts))
+	default:
+		total.Outcome = "passed"
 	}
-	return total, true
+	return total, open < len(parts)
 }
 
 // figures returns the figures of a gate as a text, in the order in which the gate names them.
@@ -74,7 +79,7 @@ func (s summary) figures() string {
 // row returns the line of the [table]. A failed gate names the first command that shows the failure.
 func (s summary) row() string {
 	outcome := s.Outcome
-	if !s.Passed {
+	if len(s.Again) > 0 {
 		outcome += ", `" + s.Again[0] + "`"
 	}
 	cells := []string{s.Gate, s.Commit, s.Date, s.Took.Round(time.Second).String(), outcome, s.figures()}

@@ -39,21 +39,22 @@ type runner struct {
 // run runs the given gates, one after the other. A gate that fails does not end the others. An error other than [errFailed] says that the
 // gates could not go on.
 func (r *runner) run(ctx context.Context, all []gate) error {
-	r.sayf("source tree %.10s (commit %s), results in %s\n", r.tree, r.described(), filepath.Join(stateFolder, filepath.Base(r.path)))
+	r.sayf("commit %s, results in %s\n", r.described(), resultsFile)
 	failed := false
 	for _, g := range all {
-		parts, err := g.parts(ctx, r.workspace, slices.Clone(g.set))
-		if err == nil && len(parts) == 0 {
-			err = errors.New("it has no parts")
-		}
+		parts, contents, err := r.partsOf(ctx, g)
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
-		if err := r.runParts(ctx, g, parts); err != nil {
+		if err := r.forget(g, contents); err != nil {
 			return err
 		}
-		total, _ := conclude(r.workspace, r.state, g, parts)
-		if err := record(r.workspace, total); err != nil {
+		err = r.runParts(ctx, g, parts, contents)
+		total, begun := conclude(r.workspace, r.state, g, parts, contents)
+		if begun {
+			err = errors.Join(err, record(r.workspace, total))
+		}
+		if err != nil {
 			return err
 		}
 		failed = failed || !total.Passed
@@ -68,12 +69,32 @@ func (r *runner) run(ctx context.Context, all []gate) error {
 	return nil
 }
 
+// partsOf returns the parts of a gate, with the content on which each depends.
+func (w *workspace) partsOf(ctx context.Context, g gate) (parts []part, contents []string, err error) {
+	parts, err = g.parts(ctx, w, slices.Clone(g.set))
+	if err == nil && len(parts) == 0 {
+		err = errors.New("it has no parts")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, p := range parts {
+		if len(p.reads) == 0 {
+			parts[i].reads = g.reads
+		}
+	}
+	contents, err = w.contents(ctx, g.name, parts)
+	return parts, contents, err
+}
+
 // runParts runs those parts of a gate that have not passed yet.
-func (r *runner) runParts(ctx context.Context, g gate, parts []part) error {
-	open := slices.DeleteFunc(slices.Clone(parts), func(p part) bool {
-		known, _, ok := r.of(g, p)
-		return ok && known.Passed && !r.again
-	})
+func (r *runner) runParts(ctx context.Context, g gate, parts []part, contents []string) error {
+	var open []int
+	for i, p := range parts {
+		if known, _, ok := r.of(g, p, contents[i]); !ok || !known.Passed || r.again {
+			open = append(open, i)
+		}
+	}
 	if n := len(parts) - len(open); n > 0 {
 		r.sayf("%s: %d of %d parts have passed before\n", g.name, n, len(parts))
 	}
@@ -83,12 +104,12 @@ func (r *runner) runParts(ctx context.Context, g gate, parts []part) error {
 	if g.together {
 		running.SetLimit(r.jobs)
 	}
-	for i, p := range open {
+	for done, i := range open {
 		running.Go(func() error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return r.runPart(ctx, progress, g, p, len(parts)-len(open)+i+1)
+			return r.runPart(ctx, progress, g, parts[i], contents[i], len(parts)-len(open)+done+1)
 		})
 	}
 	return running.Wait()
@@ -110,10 +131,10 @@ func (p *progress) left() string {
 }
 
 // runPart runs one part and stores its result. The parameter number is its place among the parts of the gate.
-func (r *runner) runPart(ctx context.Context, all *progress, g gate, p part, number int) error {
+func (r *runner) runPart(ctx context.Context, all *progress, g gate, p part, content string, number int) error {
 	name := fmt.Sprintf("%s %d/%d %s", g.name, number, all.parts, p)
 	r.sayf("%s  %s\n", time.Now().Format(time.TimeOnly), name)
-	res, err := r.try(ctx, g, p)
+	res, err := r.try(ctx, g, p, content)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
@@ -131,15 +152,18 @@ func (r *runner) runPart(ctx context.Context, all *progress, g gate, p part, num
 	return nil
 }
 
-// try runs one part. The error says that the part has no result: the program was stopped, or the source tree has changed meanwhile.
-func (r *runner) try(ctx context.Context, g gate, p part) (result, error) {
+// try runs one part. The error says that the part has no result: the program was stopped, or a file on which the part depends has changed
+// meanwhile.
+func (r *runner) try(ctx context.Context, g gate, p part, content string) (result, error) {
 	args, words := []string{"--no-print-directory", g.name}, []string{"make", g.name}
-	for _, v := range p {
+	for _, v := range p.set {
 		// Make would expand a dollar sign.
 		args = append(args, v.name+"="+strings.ReplaceAll(v.value, "$", "$$"))
 		words = append(words, v.name+"="+shellword.Quote(strings.ReplaceAll(v.value, "$", "$$")))
 	}
-	res := result{Gate: g.name, Part: p.String(), Command: strings.Join(words, " "), Commit: r.described(), Began: time.Now(), Log: r.log(g, p)}
+	res := result{
+		Gate: g.name, Part: p.String(), Content: content, Command: strings.Join(words, " "), Commit: r.described(), Began: time.Now(), Log: logFile(g, p, content),
+	}
 	if err := os.MkdirAll(filepath.Join(r.dir, filepath.Dir(res.Log)), 0o755); err != nil {
 		return res, err
 	}
@@ -162,7 +186,7 @@ func (r *runner) try(ctx context.Context, g gate, p part) (result, error) {
 	case <-group.Ended():
 	}
 	res.Took, res.Passed = time.Since(res.Began), group.Wait() == nil
-	if now, err := r.content(ctx); err != nil || now != r.tree {
+	if now, err := r.contents(ctx, g.name, []part{p}); err != nil || now[0] != content {
 		return res, errors.Join(err, errors.New("the source tree has changed while the gate ran: run the gates again, for the new tree"))
 	}
 	output, err := os.ReadFile(log.Name())
@@ -173,11 +197,11 @@ func (r *runner) try(ctx context.Context, g gate, p part) (result, error) {
 	return res, err
 }
 
-// log returns the path of the log file of a part, below the root of the source tree.
-func (r *runner) log(g gate, p part) string {
+// logFile returns the path of the file for the output of a part, relative to the root of the source tree.
+func logFile(g gate, p part, content string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(p.String()))
-	return filepath.Join(stateFolder, r.tree[:min(10, len(r.tree))], fmt.Sprintf("%s-%08x.log", g.name, h.Sum32()))
+	return filepath.Join(logFolder, fmt.Sprintf("%s-%08x-%.10s.log", g.name, h.Sum32(), content))
 }
 
 // sayf prints progress for people.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -14,6 +16,7 @@ import (
 type result struct {
 	Gate    string         `json:"gate"`
 	Part    string         `json:"part"`
+	Content string         `json:"content"` // a hash of what the part depends on: see [reads]
 	Command string         `json:"command"` // runs the part again
 	Commit  string         `json:"commit"`
 	Passed  bool           `json:"passed"`
@@ -24,23 +27,22 @@ type result struct {
 	Log string `json:"log"`
 }
 
-// state has the results for one source tree. Its file has one line for each result, in the order in which the parts ended. A line is
-// written when its part has ended, so that a crash loses no earlier result.
+// state has the results of all parts. They are also in a file, one in each line, in the order in which the parts ended. The line of a part is
+// written as soon as the part has ended, so a crash loses no earlier result. If the file is committed, another checkout can continue.
 type state struct {
-	path string
-	// results has the newest result of each part. failures counts how often a part has failed.
-	results  map[string]result
-	failures map[string]int
+	path    string
+	results []result
 }
 
-// stateFolder is a folder that git ignores.
-const stateFolder = "bin/gates"
+// resultsFile is the file with the results of all parts.
+const resultsFile = "docs/gates.jsonl"
 
+// logFolder is the folder with the output of the parts. Git ignores it.
+const logFolder = "bin/gates"
+
+// openState reads the results of w.
 func openState(w *workspace) (*state, error) {
-	s := &state{path: filepath.Join(w.dir, stateFolder, w.tree+".jsonl"), results: map[string]result{}, failures: map[string]int{}}
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
-		return nil, err
-	}
+	s := &state{path: filepath.Join(w.dir, resultsFile)}
 	file, err := os.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -52,39 +54,62 @@ func openState(w *workspace) (*state, error) {
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		var r result
-		if json.Unmarshal(lines.Bytes(), &r) == nil { // else the program died while it wrote the line
-			s.know(r)
+		if json.Unmarshal(lines.Bytes(), &r) == nil && r.Content != "" { // else the program died while it wrote the line
+			s.results = append(s.results, r)
 		}
 	}
 	return s, lines.Err()
 }
 
-func (s *state) know(r result) {
-	key := r.Gate + "\x00" + r.Part
-	s.results[key] = r
-	if !r.Passed {
-		s.failures[key]++
+// of returns the newest result of a part with the given content, and how often the part has failed. A part without a result has none.
+func (s *state) of(g gate, p part, content string) (r result, failures int, ok bool) {
+	for _, each := range s.results {
+		if each.Gate != g.name || each.Part != p.String() || each.Content != content {
+			continue
+		}
+		if r, ok = each, true; !r.Passed {
+			failures++
+		}
 	}
-}
-
-// of returns the newest result of a part, and how often the part has failed. A part without a result has none.
-func (s *state) of(g gate, p part) (r result, failures int, ok bool) {
-	key := g.name + "\x00" + p.String()
-	r, ok = s.results[key]
-	return r, s.failures[key], ok
+	return r, failures, ok
 }
 
 // put stores a result. It begins with a line feed, because the program may have died while it wrote the line before.
 func (s *state) put(r result) error {
-	s.know(r)
+	s.results = append(s.results, r)
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(s.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(s.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
 	_, err = file.WriteString("\n" + string(line))
 	return errors.Join(err, file.Close())
+}
+
+// forget removes all results of a gate that were made with old content. The parameter contents has the present content of each part.
+func (s *state) forget(g gate, contents []string) error {
+	stale := func(r result) bool { return r.Gate == g.name && !slices.Contains(contents, r.Content) }
+	if !slices.ContainsFunc(s.results, stale) {
+		return nil
+	}
+	s.results = slices.DeleteFunc(s.results, stale)
+	var text bytes.Buffer
+	for _, r := range s.results {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		text.Write(append(line, '\n'))
+	}
+	next := s.path + ".new"
+	if err := os.WriteFile(next, text.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, s.path)
 }

@@ -18,16 +18,22 @@ const table = "docs/gates.md"
 // workspace is a checkout of the project.
 type workspace struct {
 	dir    string
+	root   string // the absolute path of dir, without symbolic links
 	first  uint64 // the first seed that a user has chosen; 0 means none
-	tree   string // names the content of all files, except those that git ignores, [table], and inputs that fuzz tests have found
 	commit string
 	clean  bool // no file differs from the commit
+	// packages has the folders of all packages, and needed those of [workspace.folders].
+	packages map[string]bool
+	needed   map[string]map[string]bool
 }
 
 func openWorkspace(ctx context.Context, dir string) (*workspace, error) {
 	w := &workspace{dir: dir}
 	var err error
-	if w.tree, err = w.content(ctx); err != nil {
+	if w.root, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	if w.root, err = filepath.EvalSymlinks(w.root); err != nil {
 		return nil, err
 	}
 	if w.commit, err = w.git(ctx, "rev-parse", "--short=10", "HEAD"); err != nil {
@@ -38,12 +44,12 @@ func openWorkspace(ctx context.Context, dir string) (*workspace, error) {
 	return w, err
 }
 
-// contentPaths selects the files of the source tree. A fuzz test that fails writes a file, and its failure must not end the other gates.
-var contentPaths = []string{"--", ".", ":(exclude)" + table, ":(exclude,glob)**/testdata/fuzz/**"}
+// contentPaths selects the files of the source tree. A fuzz test that fails writes a file, and its failure must not end the other gates. The
+// outcome of no gate depends on the documentation.
+var contentPaths = []string{"--", ".", ":(exclude)docs", ":(exclude,glob)*.md", ":(exclude,glob)**/testdata/fuzz/**"}
 
-// content returns git's name of the tree that a commit of all present files would have. It uses an index of its own, so that the user's
-// index stays as it is.
-func (w *workspace) content(ctx context.Context) (string, error) {
+// writeTree writes all present files to git's store as one tree, and returns the name of the tree. It does not change the user's index.
+func (w *workspace) writeTree(ctx context.Context) (string, error) {
 	folder, err := os.MkdirTemp("", "gates")
 	if err != nil {
 		return "", err
@@ -74,13 +80,17 @@ func (w *workspace) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// seed returns the first seed of the gates with random choices.
-func (w *workspace) seed() uint64 {
+// seed returns the first seed of a gate with random choices that depends on r.
+func (w *workspace) seed(ctx context.Context, r reads) (uint64, error) {
 	if w.first > 0 {
-		return w.first
+		return w.first, nil
 	}
-	n, _ := strconv.ParseUint(w.tree[:min(8, len(w.tree))], 16, 64) // git's names are hexadecimal
-	return 1 + n%1_000_000
+	content, err := w.content(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(content[:8], 16, 64)
+	return 1 + n%1_000_000, err
 }
 
 // environ returns the environment of the parts. It has no variables of the make that has started this program, because a part must do the

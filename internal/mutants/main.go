@@ -110,17 +110,27 @@ func requireRows(all []mutant) error {
 	return nil
 }
 
-// printCalls prints the arguments for the flag -list.
+// needed returns the packages and files on which the tests of a package depend. Those below e2e build the programs.
+func needed(testPackage string) string {
+	needed := testPackage + " internal/mutants/mutants.go"
+	if strings.HasPrefix(testPackage, "./e2e/") {
+		needed += " ./cmd/..."
+	}
+	return needed
+}
+
+// printCalls prints the calls for the flag -list, one in each line: first the arguments, then a tab, then the packages and files on which the
+// outcome of the call depends.
 func printCalls(all []mutant, stdout io.Writer) error {
-	folders := map[string]bool{}
+	files := map[string]string{}
 	for _, m := range all {
-		folders[m.testPackage] = true
+		files[m.testPackage] += " internal/mutants/testdata/" + m.name + ".txt"
 	}
-	for _, folder := range slices.Sorted(maps.Keys(folders)) {
-		fmt.Fprintf(stdout, "-green %s\n", folder)
+	for _, folder := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(stdout, "-green %s\t%s%s\n", folder, needed(folder), files[folder])
 	}
 	for _, m := range all {
-		fmt.Fprintf(stdout, "-trust %s\n", m.name)
+		fmt.Fprintf(stdout, "-trust %s\t%s internal/mutants/testdata/%s.txt\n", m.name, needed(m.testPackage), m.name)
 	}
 	return nil
 }
