@@ -59,8 +59,8 @@ func TestSuspendedWorkerWithALeaseSendsNothingLate(t *testing.T) {
 		reply.Usage = llm.Usage{InputTokens: 900, OutputTokens: 1}
 		return reply, nil
 	}, nil, "")
-	// The second request of each worker waits for about 20 seconds, until the limit of tokens allows it.
-	w.WriteConfig(fmt.Sprintf("task_queue: %s\nmodels:\n  main: {model: scripted, base_url: %q, rate: {tokens_per_minute: 200}}\nagents:\n  x: {model: main}\n",
+	// The second request of each worker waits for about 40 seconds, until the limit of tokens allows it. A busy machine needs some of them.
+	w.WriteConfig(fmt.Sprintf("task_queue: %s\nmodels:\n  main: {model: scripted, base_url: %q, rate: {tokens_per_minute: 100}}\nagents:\n  x: {model: main}\n",
 		w.Queue, w.Model.URL))
 	frozen := w.Worker("--lease")
 	w.Must("run", "--chat", "--id", t.Name(), "one")

@@ -9,10 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // A model call ends at the time limit of its turn. The endpoint notices it, and the history has no timer.
@@ -63,6 +65,12 @@ func TestTimeLimitBeginsAgainWithAReset(t *testing.T) {
 		w.Reset(id, "", task)
 		w.Finished(id, "done")
 		require.Equal(t, "tool: paid", w.Show(id).Lines()[2])
+		// The worker refuses the call that the reset copied, and says why. Otherwise Temporal would wait for its heartbeats.
+		if task == 4 {
+			require.NotZero(t, count(t, w, id, func(event *historypb.HistoryEvent) bool {
+				return event.GetActivityTaskFailedEventAttributes().GetFailure().GetApplicationFailureInfo().GetType() == protocol.OutOfTime
+			}))
+		}
 	}
 	w.NothingTwice()
 }
@@ -70,12 +78,20 @@ func TestTimeLimitBeginsAgainWithAReset(t *testing.T) {
 // timers returns how many timers the newest run of an agent has started.
 func timers(t *testing.T, w *world.World, id string) int {
 	t.Helper()
+	return count(t, w, id, func(event *historypb.HistoryEvent) bool {
+		return event.GetEventType() == enumspb.EVENT_TYPE_TIMER_STARTED
+	})
+}
+
+// count returns how many events of the newest run of an agent are such as the caller counts.
+func count(t *testing.T, w *world.World, id string, counts func(*historypb.HistoryEvent) bool) int {
+	t.Helper()
 	n := 0
 	events := w.Temporal.GetWorkflowHistory(t.Context(), id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		require.NoError(t, err)
-		if event.GetEventType() == enumspb.EVENT_TYPE_TIMER_STARTED {
+		if counts(event) {
 			n++
 		}
 	}

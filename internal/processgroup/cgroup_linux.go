@@ -31,13 +31,18 @@ var parentCgroup = sync.OnceValue(func() string {
 	if dir == "" {
 		return ""
 	}
-	// A worker that crashed leaves a folder. One that still has processes cannot be removed.
-	left, _ := filepath.Glob(filepath.Join(dir, cgroupPrefix+"*")) // the pattern is well-formed, because dir has no metacharacters
-	for _, each := range left {
-		_ = os.Remove(each)
-	}
+	removeBelow(dir) // a worker that crashed leaves a folder
 	return dir
 })
+
+// removeBelow removes the control groups of workers below a control group. Those that still have processes cannot be removed.
+func removeBelow(dir string) {
+	below, _ := filepath.Glob(filepath.Join(dir, cgroupPrefix+"*")) // the pattern is well-formed, because dir has no metacharacters
+	for _, each := range below {
+		removeBelow(each) // a command may have been a worker itself
+		_ = os.Remove(each)
+	}
+}
 
 const cgroupPrefix = "reagent-"
 
@@ -111,6 +116,7 @@ func (c *cgroup) end() {
 func (c *cgroup) remove() {
 	if c != nil {
 		c.file.Close()
+		removeBelow(c.dir)
 		_ = os.Remove(c.dir)
 	}
 }
