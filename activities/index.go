@@ -36,12 +36,14 @@ type index struct {
 	size int
 }
 
-// place says where the result of an activity is in a history. The zero place means that there is no such result.
+// place says where the result of an activity is in a history, and whether the agent still wanted it. If event is 0, there is no result.
 type place struct {
 	// event is the ID of the ActivityTaskCompleted event.
 	event int64
 	// page is the position of the page's token in `index.pages`.
 	page int
+	// cancelled says that the agent has cancelled the activity. It has then told the model that the activity has no result.
+	cancelled bool
 }
 
 // location identifies the result of an activity by a run and the ID of an event in the run's history.
@@ -105,7 +107,12 @@ func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]str
 		x.size += 100 + len(id)
 	case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 		begun := event.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()
-		x.activities[names[begun]] = place{event.GetEventId(), page}
+		x.activities[names[begun]] = place{event.GetEventId(), page, x.activities[names[begun]].cancelled}
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED:
+		begun := event.GetActivityTaskCancelRequestedEventAttributes().GetScheduledEventId()
+		at := x.activities[names[begun]]
+		at.cancelled = true
+		x.activities[names[begun]] = at
 	}
 }
 

@@ -32,6 +32,8 @@ type memory struct {
 	// doubt says that the call may have been made without a recorded result. Either an earlier run started the activity and
 	// has no result, or the history of an earlier run is deleted.
 	doubt bool
+	// cancelled says that an earlier run has cancelled the activity. That run may have told the model that there is no result.
+	cancelled bool
 }
 
 // recall searches the earlier runs of the agent for a result of this activity. If there is one, the model call or tool call
@@ -104,6 +106,7 @@ func (s *search) read(ctx context.Context, run string, known bool) (*index, erro
 	if err == nil {
 		at, asked = x.activities[s.key]
 	}
+	s.memory.cancelled = s.memory.cancelled || at.cancelled
 	if at.event != 0 {
 		s.memory.result, err = s.a.resultAt(ctx, s.agentID, run, x, at)
 	}

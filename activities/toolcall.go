@@ -55,6 +55,12 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 	if err != nil {
 		return protocol.ToolResult{}, err
 	}
+	if m.cancelled || m.doubt && m.result == nil {
+		// What the model was told holds, also if the tool has ended since.
+		if told, err := a.told(ctx, in.Effect); told != nil || err != nil {
+			return protocol.ToolResult{Told: told, Recalled: true}, err
+		}
+	}
 	var earlier protocol.ToolResult
 	if ok, err := a.recalled(m, &earlier); ok || err != nil {
 		// The recalled result is stored as the transcript shows it, to keep the history of this run small. The whole result stays
@@ -62,11 +68,6 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 		_, key := names(ctx)
 		earlier.Recalled = true
 		return earlier.Shown(key, cmp.Or(in.ShownBytes, in.ResultBytes)), err
-	}
-	if m.doubt {
-		if told, err := a.told(ctx, in.Effect); told != nil || err != nil {
-			return protocol.ToolResult{Told: told, Recalled: true}, err
-		}
 	}
 	keep := func(r protocol.ToolResult) bool { return !r.Lost }
 	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })

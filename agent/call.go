@@ -51,9 +51,13 @@ type Call struct {
 	// Look reports whether other runs have to be asked about the call before anything else becomes of it: see [CallRecalled].
 	// After a reset, another run may have told the model the result of the call, or have begun the call.
 	Look bool `json:"look,omitempty"`
-	// Stopped is the result that the call gets if no other run has one, because the agent has stopped waiting for the call; nil
-	// if the agent has not stopped. A call with this field has Look, too.
+	// Stopped is a result that the call does not have yet, because other runs are asked about the call first. The call gets it if no
+	// other run has told the model a result. The agent has stopped waiting for the call, or the result came during the search. It is nil
+	// outside a search. If it is set, Look is true.
 	Stopped *Result `json:"stopped,omitempty"`
+	// Told reports whether another run has told the model this result. The agent never replaces such a result. If the real result comes,
+	// it becomes a late result: see [LateResult].
+	Told bool `json:"told,omitempty"`
 	// Result is the result of the call; nil if there is none yet. It is also nil for the calls in
 	// [State].Interrupted.
 	Result *Result `json:"result,omitempty"`
@@ -185,7 +189,11 @@ func (s *State) toolFinished(e ToolFinished) bool {
 		return false // the call goes on under another key
 	case e.Asks != nil && s.Calls[i].Result == nil:
 		s.elicit(&s.Calls[i], *e.Asks, e.Result.Time)
-	case e.Asks != nil || !s.answer(&s.Calls[i], e.Result):
+	case e.Asks != nil:
+		return false
+	case s.Calls[i].Told:
+		return s.repairLater(nil, e.Result, func(c Call) bool { return c.Key == e.Key })
+	case !s.answer(&s.Calls[i], e.Result):
 		return false
 	}
 	if e.Recalled {
@@ -202,14 +210,28 @@ func (c *Call) unanswered(r *Result) bool {
 	return r.Interrupted || c.Child != "" && r.IsError
 }
 
+// awaitsLate reports whether a late result may come for the call while the call is still in `s.Calls`: see [Call].Told.
+func (c *Call) awaitsLate() bool { return c.Told && c.Result != nil && c.unanswered(c.Result) }
+
 // answer makes r the result of the call c, and reports whether it did so. If the call already has a result, r
 // replaces the old result in two cases only:
 //
 //   - The old result says that the call was interrupted (see [Result].Interrupted), and r does not.
 //   - The old result is the failure of a sub-agent, and r is the sub-agent's answer.
+//
+// If [Call].Told is set, r never replaces the old result. While the driver asks other runs about the call, the call gets no result, and
+// answer stores r in [Call].Stopped.
 func (s *State) answer(c *Call, r Result) bool {
-	if c.Result != nil && (!c.unanswered(c.Result) || r.Interrupted || c.unanswered(&r) && !c.Result.Interrupted) {
+	has := c.Result
+	if has == nil {
+		has = c.Stopped // other runs are asked first
+	}
+	if has != nil && (c.Told || !c.unanswered(has) || r.Interrupted || c.unanswered(&r) && !has.Interrupted) {
 		return false
+	}
+	if c.Result == nil && c.Stopped != nil {
+		c.Stopped = &r
+		return true
 	}
 	if c.Result != nil && !c.Background {
 		s.Usage.Repaired++
@@ -219,16 +241,20 @@ func (s *State) answer(c *Call, r Result) bool {
 }
 
 // repairLater handles r, the real result of a call that already has another result: see [LateResult]. It puts a
-// message with r into the inbox. The message belongs to the newest call in `s.Interrupted` for which `fits` returns
-// true. A call that has got the failure of its sub-agent may get only the sub-agent's answer. repairLater returns
-// false if no call may get r, or if r itself is an interrupted result. The parameter `child` is the sub-agent that has
-// ended. It is nil if r is the result of a tool.
+// message with r into the inbox. The message belongs to the newest call for which `fits` returns true, among those in
+// `s.Interrupted` and those in `s.Calls` with [Call].Told. A call that has got the failure of its sub-agent may get
+// only the sub-agent's answer. repairLater returns false if no call may get r, if r itself is an interrupted result, or
+// if a message in the inbox brings the answer already. The parameter `child` is the sub-agent that has ended. It is nil
+// if r is the result of a tool.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Interrupted {
 		return false
 	}
-	for i, c := range slices.Backward(s.Interrupted) {
-		if !fits(c) || c.Failed && c.unanswered(&r) {
+	if child != nil && !r.IsError && s.bringsAnswer(child.Key) {
+		return false
+	}
+	for i, c := range slices.Backward(slices.Concat(s.Interrupted, s.Calls)) {
+		if !fits(c) || c.Failed && c.unanswered(&r) || i >= len(s.Interrupted) && !c.awaitsLate() {
 			continue
 		}
 		after := 0
@@ -242,12 +268,37 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 			s.Usage.Repaired++
 		}
 		s.Inbox = append(s.Inbox, late(c, r, after))
-		if s.Interrupted[i].Failed = c.unanswered(&r); !s.Interrupted[i].Failed {
+		failed := c.unanswered(&r)
+		switch open := i - len(s.Interrupted); {
+		case open >= 0:
+			s.Calls[open].Failed = failed
+		case failed:
+			s.Interrupted[i].Failed = true
+		default:
 			s.Interrupted = slices.Delete(s.Interrupted, i, i+1)
 		}
 		return true
 	}
 	return false
+}
+
+// settleStopped is called when the other runs were asked about the call c. If none of them has told the model a result, the call gets
+// [Call].Stopped. If one of them has told that the outcome is unknown, and [Call].Stopped is the real result, it becomes a late result.
+func (s *State) settleStopped(c *Call) {
+	waits := c.Stopped
+	c.Look, c.Stopped = false, nil
+	child := s.child(c.Child)
+	switch {
+	case waits == nil:
+	case c.Result == nil:
+		if c.Result = waits; child != nil && waits.Interrupted {
+			child.Interrupted = true
+		} else if child != nil {
+			s.took(c)
+		}
+	case c.unanswered(c.Result) && !c.unanswered(waits):
+		s.repairLater(child, *waits, func(told Call) bool { return told.Key == c.Key })
+	}
 }
 
 // latePrefix is the beginning of all IDs that lateID returns.
@@ -343,7 +394,7 @@ func (s *State) answerCalls() {
 		}
 		if c.unanswered(c.Result) && !s.repaired(c.Key) {
 			c.Failed = c.Failed || !c.Result.Interrupted
-			c.Result, c.Stopped, c.Look = nil, nil, false
+			c.Result, c.Stopped, c.Look, c.Told = nil, nil, false, false
 			s.Interrupted = append(s.Interrupted, c)
 		}
 	}

@@ -105,8 +105,8 @@ func (s *State) Child(key Key) (Child, bool) {
 // without a result, and the calls that may still get a late result: see [LateResult].
 func (s *State) Waiting(child Key) []Call {
 	var waiting []Call
-	for _, c := range slices.Concat(s.openCalls(), s.Interrupted) {
-		if c.Child == child {
+	for _, c := range slices.Concat(s.Calls, s.Interrupted) {
+		if c.Child == child && (c.Result == nil || c.awaitsLate()) {
 			waiting = append(waiting, c)
 		}
 	}
@@ -200,10 +200,12 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	c.Child = known.Key
 	known.Interrupted = false
 	s.Inbox = slices.DeleteFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.For == c.Key })
-	if late := s.takeLate(known.Key); late != nil {
-		late.Time = now
-		c.Result = late
-		known.Answered = c.Key
+	if late := s.lateOf(known.Key); late != nil {
+		result := late.Late.Result
+		result.Time = now
+		if s.stop(c, result); c.Result != nil {
+			s.took(c)
+		}
 	} else if tool.Background && in.Continue == "" {
 		s.background(c, now)
 	}
@@ -320,17 +322,25 @@ func (s *State) childByHandle(agent, handle string) *Child {
 	return nil
 }
 
-// takeLate removes a late result (see [LateResult]) of the given sub-agent from the inbox and returns it. The caller
-// gives it to a new call for the sub-agent. takeLate ignores a late result that is reserved for another call: see
-// [LateResult].For. It returns nil if it finds no late result.
-func (s *State) takeLate(child Key) *Result {
-	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.Child == child && m.Late.For == "" })
+// lateOf returns the message in the inbox with a late result (see [LateResult]) of the given sub-agent. A new call for the sub-agent may get
+// this result. lateOf ignores a late result that is reserved for another call: see [LateResult].For. It returns nil if it finds none.
+func (s *State) lateOf(child Key) *InboxMessage {
+	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool {
+		return child != "" && m.Late != nil && m.Late.Child == child && m.Late.For == ""
+	})
 	if i < 0 {
 		return nil
 	}
-	result := s.Inbox[i].Late.Result
-	s.Inbox = slices.Delete(s.Inbox, i, i+1)
-	return &result
+	return &s.Inbox[i]
+}
+
+// took records that the call c has got the answer of its sub-agent. The message in the inbox that brings the same answer is removed.
+func (s *State) took(c *Call) {
+	s.child(c.Child).Answered = c.Key
+	if m := s.lateOf(c.Child); m != nil {
+		id := m.ID
+		s.Inbox = slices.DeleteFunc(s.Inbox, func(m InboxMessage) bool { return m.ID == id })
+	}
 }
 
 func (s *State) callBegan(e CallBegan) bool {

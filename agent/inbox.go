@@ -68,7 +68,7 @@ type LateResult struct {
 	// For is the key of a second call for the same sub-agent. In an earlier run, the second call got this result: see
 	// [Recalled]. If this run makes the second call, too, the message with this late result is dropped, because the
 	// second call gets the result from the earlier run. Otherwise, the message enters the transcript. If For is empty,
-	// the next call for the same sub-agent takes the result from the inbox.
+	// the next call for the same sub-agent gets the result in place of a message.
 	For Key `json:"for,omitempty"`
 }
 

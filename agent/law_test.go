@@ -87,6 +87,12 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 		if changed {
 			w.decided(e.Decision)
 		}
+	case agent.CallRecalled:
+		for _, d := range s.Decisions { // what another run did replaces a decision of this run that was not applied
+			if changed && d.Key == e.Key {
+				w.decided(d)
+			}
+		}
 	case agent.MessagesFound:
 		for _, d := range s.Decisions { // a decision of another run replaces one of this run that was not applied
 			if changed {
@@ -216,7 +222,7 @@ func (w *law) paired(messages []agent.Message, open bool) {
 func (w *law) asksOnce(s *agent.State, step agent.Step) {
 	open := map[agent.Key]bool{}
 	for _, c := range s.Pending() {
-		if still, known := w.asked[c.Key]; known && !still {
+		if still, known := w.asked[c.Key]; known && !still && c.Stopped == nil {
 			w.brokenf("call %s is asked for again", c.Key)
 		}
 		if open[c.Key] {
@@ -316,7 +322,7 @@ func tells(s *agent.State, text string) bool {
 	return slices.ContainsFunc(s.Messages, func(m agent.Message) bool { return strings.Contains(m.Content, text) }) ||
 		slices.ContainsFunc(s.Calls, func(c agent.Call) bool {
 			e := c.Elicitation
-			return c.Result != nil && strings.Contains(c.Result.Content, text) || e != nil && e.Answer != nil && strings.Contains(e.Answer.Content, text)
+			return c.Result != nil && strings.Contains(c.Result.Content, text) || c.Stopped != nil && strings.Contains(c.Stopped.Content, text) || e != nil && e.Answer != nil && strings.Contains(e.Answer.Content, text)
 		}) ||
 		slices.ContainsFunc(s.Inbox, func(m agent.InboxMessage) bool { return strings.Contains(m.Text, text) })
 }

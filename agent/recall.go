@@ -61,6 +61,11 @@ func (s *State) RecallCall(call Call) Recalled {
 		r.Started, r.Done, r.Failed, r.Spent = child.Started || child.Done, child.Done, child.Failed, child.Spent
 	}
 	content, found := s.resultOf(call.Key)
+	if open := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call.Key }); open >= 0 && found && s.KeyVersion >= searchesFirst {
+		// The result is not in the transcript, so the model does not know it, and the real result may still replace it.
+		found = s.Calls[open].Told || !s.Calls[open].unanswered(s.Calls[open].Result)
+		r.Started = r.Started || !s.Calls[open].Result.Interrupted
+	}
 	if !found {
 		return r
 	}
@@ -146,14 +151,21 @@ func (s *State) lateResults(call Call) []RecalledResult {
 }
 
 // answerElsewhere handles two calls for the same sub-agent. The first call was answered as interrupted: see [Result].
-// The second call got the sub-agent's result. answerElsewhere returns this result as a late result of the first call.
-// It returns nil if the state does not have the result. A later run may make the first call, but not the second.
-// In that run, the late result enters the transcript as a message. Its position is directly after the position that
-// the second call's result has in this run.
+// The second call got the sub-agent's answer, as its result or as a late result. answerElsewhere returns the answer as a late result of the
+// first call. It returns nil if the state does not have the answer. A later run may make the first call, but not the second. In that run, the
+// late result enters the transcript as a message. Its position is directly after the position that the second call's result has in this run,
+// or that of the late result.
 func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	content, found := s.resultOf(child.Answered)
-	if !found || interruptedText(content, child.handle()) || stoppedText(content) {
-		return nil // the second call got the answer as a late result: RecallCall returns it for the second call
+	if !found || stoppedText(content) {
+		return nil
+	}
+	if interruptedText(content, child.handle()) {
+		late := s.lateResults(s.askedFor(child.Answered))
+		for i := range late {
+			late[i].For = child.Answered
+		}
+		return late
 	}
 	after := s.Count() + 1
 	if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == child.Answered }); i >= 0 {
@@ -162,10 +174,44 @@ func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	return []RecalledResult{{Result: Result{Content: content, IsError: strings.HasPrefix(content, textChildFailed(child.Agent))}, After: after, For: child.Answered}}
 }
 
+// askedFor returns the call with the given key. If the call is no longer in `s.Calls`, only the fields Key, Name and CallID are set. Name and
+// CallID are empty if the messages of the call were dropped: see [State.Drop].
+func (s *State) askedFor(call Key) Call {
+	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call }); i >= 0 {
+		return s.Calls[i]
+	}
+	c := Call{Key: call}
+	for _, m := range slices.Backward(s.Messages) {
+		switch {
+		case m.Role == llm.Tool && m.Key == call:
+			c.CallID = m.ToolCallID
+		case c.CallID != "" && m.Role == llm.Assistant:
+			if i := slices.IndexFunc(m.ToolCalls, func(asked llm.ToolCall) bool { return asked.ID == c.CallID }); i >= 0 {
+				c.Name = m.ToolCalls[i].Name
+			}
+			return c
+		}
+	}
+	return c
+}
+
 // waitsFor reports whether the inbox has a late result that is reserved for the call with the given key: see
 // [LateResult].For.
 func (s *State) waitsFor(call Key) bool {
 	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.For == call })
+}
+
+// bringsAnswer reports whether a message in the inbox brings the answer of the sub-agent with the given key.
+func (s *State) bringsAnswer(child Key) bool {
+	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool {
+		return m.Late != nil && m.Late.Child == child && !m.Late.Result.IsError
+	})
+}
+
+// made reports whether the model has asked for the call with the given key.
+func (s *State) made(call Key) bool {
+	_, answered := s.resultOf(call)
+	return answered || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Key == call })
 }
 
 // insertLateResult puts the message m, which brings a late result, into the inbox. The message comes before the
@@ -230,25 +276,26 @@ func (s *State) recalledWait(e CallRecalled) bool {
 		s.decide(c, Decision{Approve: true, By: r.Decider.By, From: r.Decider.From, Time: r.Decider.Time}, e.Time)
 		c.Decider.Remembered = r.Decider.Remembered
 	}
-	c.Look = false
+	c.Look = false // before the core asks what the call waits for
 	if r.Result != nil && c.Result == nil && c.Child == "" && (c.Waits() || c.Stopped != nil) {
 		result := *r.Result
 		if result.Time = e.Time; c.Edited {
 			result.Content = strings.TrimPrefix(result.Content, textEdited(c.Arguments, ""))
 		}
-		c.Result, c.Decider = &result, cmp.Or(c.Decider, r.Decider)
+		c.Result, c.Told, c.Decider = &result, true, cmp.Or(c.Decider, r.Decider)
 		s.Usage.Recalled++
 	}
-	if c.Result == nil && c.Stopped != nil {
-		c.Result = c.Stopped
-		if child := s.child(c.Child); child != nil && c.Result.Interrupted {
-			child.Interrupted = true
-		}
-	}
-	c.Stopped = nil
+	s.settleStopped(c)
 	s.supersede(e.Key, c)
-	if c.Waits() {
-		s.applyEarlier(c, c.Approval != Asked, e.Time)
+	// A person may have approved the call during the search, and its result from outside may have come, too. The approval is applied first.
+	// The other runs need not be asked again: they have ended, so they cannot have learnt anything since.
+	for _, result := range []bool{false, true} {
+		if c.Waits() && c.Key == e.Key && result == (c.Approval != Asked) {
+			s.applyEarlier(c, result, e.Time)
+		}
+		if c.Key == e.Key {
+			c.Look = false
+		}
 	}
 	s.advanceTranscript(e.Time)
 	return true
@@ -286,10 +333,13 @@ func (s *State) recalledChild(e CallRecalled) bool {
 	r := e.Recalled
 	open := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child != "" && c.Result == nil })
 	told := slices.IndexFunc(s.Interrupted, func(c Call) bool { return c.Key == e.Key && c.Child != "" })
+	early := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child != "" && c.awaitsLate() })
 	var call *Call
 	switch {
 	case open >= 0:
 		call = &s.Calls[open]
+	case early >= 0:
+		call = &s.Calls[early]
 	case told >= 0:
 		call = &s.Interrupted[told]
 	default:
@@ -310,34 +360,44 @@ func (s *State) recalledChild(e CallRecalled) bool {
 	if open >= 0 {
 		result := *r.Result
 		result.Time = e.Time
-		call.Result = &result
+		call.Result, call.Told = &result, s.KeyVersion >= searchesFirst
 		call.Failed = call.unanswered(&result) && !result.Interrupted
 		s.Usage.Recalled++
 		child.Interrupted = child.Interrupted || result.Interrupted
 		if !result.Interrupted {
-			child.Answered = call.Key
+			s.took(call)
 		}
 		changed = true
 	} else if len(r.Late) == 0 && !call.unanswered(r.Result) {
 		r.Late = []RecalledResult{{Result: *r.Result}}
 	}
-	answered := false
+	answered, elsewhere := false, false
 	for _, l := range r.Late {
-		if answered || call.Failed && l.Result.IsError || l.For != "" && s.waitsFor(l.For) {
-			continue
-		}
 		l.Result.Time = e.Time
 		m := late(*call, l.Result, l.After)
 		m.Late.For = l.For
-		s.insertLateResult(m)
-		child.Answered, changed = cmp.Or(l.For, call.Key), true
+		switch {
+		case answered || call.Failed && l.Result.IsError:
+			continue
+		case slices.ContainsFunc(s.Inbox, func(waits InboxMessage) bool { return waits.ID == m.ID }):
+			// The event came before.
+		case l.For != "" && (s.waitsFor(l.For) || s.made(l.For)), l.For == "" && !l.Result.IsError && s.bringsAnswer(child.Key):
+			answered, elsewhere = !l.Result.IsError, elsewhere || l.For != "" // another call gets the answer
+			continue
+		default:
+			s.insertLateResult(m)
+			child.Answered, changed = cmp.Or(l.For, call.Key), true
+		}
 		call.Failed = call.unanswered(&l.Result)
 		answered = !call.Failed
+	}
+	if open >= 0 {
+		s.settleStopped(call)
 	}
 	if told >= 0 && answered {
 		s.Interrupted = slices.Delete(s.Interrupted, told, told+1)
 	}
-	if r.Done && (!child.Done || child.Failed && !r.Failed) {
+	if r.Done && !elsewhere && (!child.Done || child.Failed && !r.Failed) {
 		s.settleChild(child, r.Spent)
 		child.Done, child.Failed, changed = true, r.Failed, true
 	}

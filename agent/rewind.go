@@ -27,12 +27,29 @@ func (s *State) rewound(e Rewound) bool {
 		// The earlier run may have stopped the model call that is in flight, and have put a message into the request. A message that
 		// came during the call, and was to wait for its reply, still waits: see InboxMessage.After.
 		s.Asked = ""
+		s.doubt()
 	}
 	for i := range s.Inbox {
 		s.Inbox[i].Fresh = false
 		s.Inbox[i].Brought = s.Inbox[i].Brought || searched
 	}
 	return true
+}
+
+// doubt removes those results of the open calls that the real result may still replace: see [Call.unanswered]. Another run may have got the
+// real result, and have told the model that one instead. So the driver asks the other runs first. Meanwhile, the removed result is in
+// [Call].Stopped.
+func (s *State) doubt() {
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		if c.Result == nil || c.Told || !c.unanswered(c.Result) {
+			continue
+		}
+		if child := s.child(c.Child); child != nil && c.Result.Interrupted {
+			child.Interrupted = false // until the call has its result: see [State.stop]
+		}
+		c.Stopped, c.Look, c.Result = c.Result, true, nil
+	}
 }
 
 // messagesFound puts the messages that a search found in other runs into the inbox. Each message comes before those

@@ -34,10 +34,24 @@ func childKinds(more bool) []*smallKind {
 		{name: "sub-agent with an approval", replies: [][]string{{"lawyer"}}, bounds: smallBounds{Decide: 1, Resume: 1, Reset: 1}},
 		{name: "sub-agent in the background", replies: [][]string{{"scout"}, {"count"}}, bounds: smallBounds{Reset: 1, Forget: 1}},
 		{name: "sub-agent in the background of an agent that is resumed", replies: [][]string{{"scout"}}, bounds: smallBounds{Resume: 1, Reset: 1}},
+		{name: "sub-agent in the background beside a call", replies: [][]string{{"scout", "count"}}, bounds: smallBounds{Reset: 1}},
+		{name: "sub-agent in the background that is asked for again", replies: [][]string{{"scout"}, {"scout"}}, bounds: smallBounds{Reset: 1}},
+		{name: "sub-agent in the background that is asked for three times", replies: [][]string{{"scout"}, {"scout"}, {"scout"}}, bounds: smallBounds{Reset: 1}},
+		{name: "sub-agent of an agent that is resumed, whose history is deleted", replies: [][]string{{"clerk"}}, bounds: smallBounds{Resume: 1, Reset: 1, Forget: 1}},
 		{name: "sub-agent in the background, and an approval", replies: [][]string{{"scout"}, {"pay"}}, bounds: smallBounds{Decide: 1, Reset: 1}},
 	}
 	if more {
 		kinds = append(kinds,
+			&smallKind{name: "sub-agent asked for again", replies: [][]string{{"clerk"}, {"clerk"}}, bounds: smallBounds{Overdue: 1, Reset: 1}},
+			&smallKind{name: "sub-agent beside a call", replies: [][]string{{"clerk", "count"}}, bounds: smallBounds{Overdue: 1, Resume: 1, Reset: 1}},
+			&smallKind{name: "sub-agent in the background twice in one reply", replies: [][]string{{"scout", "scout"}}, bounds: smallBounds{Reset: 1}},
+			&smallKind{name: "sub-agents of both kinds", replies: [][]string{{"scout", "clerk"}}, bounds: smallBounds{Overdue: 1, Reset: 1}},
+			&smallKind{name: "sub-agent in the background over two resets", replies: [][]string{{"scout"}}, bounds: smallBounds{Reset: 2, Forget: 1}},
+			&smallKind{name: "sub-agent in the background beside a call over two resets", replies: [][]string{{"scout", "count"}}, bounds: smallBounds{Reset: 2}},
+			&smallKind{name: "sub-agent in the background beside a call of an agent that is resumed", replies: [][]string{{"scout", "count"}}, bounds: smallBounds{Resume: 1, Reset: 1}},
+			&smallKind{name: "sub-agent in the background beside an approval", replies: [][]string{{"scout", "pay"}}, bounds: smallBounds{Decide: 1, Resume: 1, Reset: 1}},
+			&smallKind{name: "sub-agent in the background asked for again by an agent that is resumed", replies: [][]string{{"scout"}, {"scout"}}, bounds: smallBounds{Resume: 1, Reset: 1}},
+			&smallKind{name: "sub-agent in the background asked for again, and steering", replies: [][]string{{"scout"}, {"scout"}}, bounds: smallBounds{Steer: 1, Reset: 1}},
 			&smallKind{name: "sub-agent, and a call", replies: [][]string{{"clerk"}, {"count"}}, bounds: smallBounds{Overdue: 1, Resume: 1, Reset: 1}},
 			&smallKind{name: "sub-agent with an approval, and a call", replies: [][]string{{"lawyer"}, {"count"}}, bounds: smallBounds{Decide: 1, Overdue: 1, Resume: 1, Reset: 1}},
 			&smallKind{name: "sub-agent in the background, and a call", replies: [][]string{{"scout"}, {"count"}}, bounds: smallBounds{Resume: 1, Reset: 1}},
@@ -143,18 +157,28 @@ func (w *smallWorld) searchesLate() bool {
 	}
 	searching := false
 	for _, call := range s.Interrupted {
-		child, known := s.Child(call.Child)
-		ended, begun := w.now.family.late[call.Key]
-		switch {
-		case begun:
+		if ended, begun := w.now.family.late[call.Key]; begun {
 			searching = searching || !ended
-		case !known || !child.Interrupted || child.Done || w.now.family.asked[call.Key] == w.now.id || !s.MayRecall(call.Key):
-		default:
+		} else if w.mayHaveLate(call) {
 			searching, w.now.family.late[call.Key] = true, false
 			w.recall(call, "")
 		}
 	}
 	return searching
+}
+
+// mayHaveLate is driver.mayHaveLate.
+func (w *smallWorld) mayHaveLate(call agent.Call) bool {
+	child, known := w.now.state.Child(call.Child)
+	return known && child.Interrupted && !child.Done && w.now.family.asked[call.Key] != w.now.id && w.now.state.MayRecall(call.Key)
+}
+
+// awaitsLate is driver.awaitsLate.
+func (w *smallWorld) awaitsLate() bool {
+	return w.family() && slices.ContainsFunc(w.now.state.Interrupted, func(call agent.Call) bool {
+		ended, begun := w.now.family.late[call.Key]
+		return begun && !ended || !begun && w.mayHaveLate(call)
+	})
 }
 
 // watchChildren is the first part of driver.carryOut.
@@ -185,7 +209,7 @@ func (w *smallWorld) waitForChild(c agent.Call) {
 func (w *smallWorld) recalled(calls ...agent.Call) bool {
 	all := true
 	for _, c := range calls {
-		if w.now.family.asked[c.Key] == "" && w.now.state.MayRecall(c.Key) {
+		if w.now.family.asked[c.Key] != w.now.id && w.now.state.MayRecall(c.Key) {
 			all = false
 			w.recall(c, "")
 		}
@@ -333,6 +357,15 @@ func (w *smallWorld) deliverChild(e agent.Event) (known bool) {
 		})
 		w.childEnded(e, unasked, len(unasked) > 0)
 	case smallRecalled:
+		if e.run != w.now.id { // driver.recall: a reset came meanwhile
+			delete(w.now.family.late, e.Key)
+			for key, f := range w.now.flights {
+				if f.stage == stageEnded && f.unasked[0].Key == e.Key {
+					w.recall(f.unasked[0], key)
+				}
+			}
+			return true
+		}
 		w.now.family.asked[e.Key] = e.run
 		s.Apply(e.CallRecalled)
 		if _, begun := w.now.family.late[e.Key]; begun {

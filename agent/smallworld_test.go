@@ -480,6 +480,7 @@ func (w *smallWorld) reset(of *smallRun, task int, updatesFirst bool) {
 	} else {
 		run.state = w.replay(of, task, rewound)
 	}
+	maps.DeleteFunc(run.family.late, func(_ agent.Key, ended bool) bool { return ended })
 	w.record(smallTask{line: "rewound " + run.id, event: rewound})
 	run.state.Apply(rewound)
 	run.state.Apply(agent.TimeRestarted{Time: smallTime})

@@ -170,7 +170,9 @@ func (s *State) modelFailed(e ModelFailed) bool {
 		s.overflowed(compacting)
 		return true
 	default:
-		s.TooLong = true
+		if s.TooLong = true; s.KeyVersion >= searchesFirst {
+			s.advanceTranscript(e.Time) // a definition that was read again may have a lower limit, which forbids the summary
+		}
 		return true
 	}
 	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, Time: e.Time}

@@ -49,7 +49,7 @@ func CountActions(events []*historypb.HistoryEvent) Actions {
 	a := Actions{Starts: 1}
 	timeouts, started := map[int64]time.Duration{}, map[int64]*historypb.HistoryEvent{}
 	for _, e := range events {
-		if task := e.GetWorkflowTaskFailedEventAttributes(); task.GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW {
+		if isReset(e) {
 			a = Actions{Starts: 1} // the reset is an action, too
 		}
 		switch e.GetEventType() {

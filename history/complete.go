@@ -52,6 +52,29 @@ func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	return b.events
 }
 
+// untold reports whether the state of a run may never have been told of the reset that began the run: the run has ended, or it has not
+// completed a workflow task of its own. A run that has completed one and is open waits in the state that the reset copied, until
+// something happens.
+func untold(run *Run, events []*historypb.HistoryEvent) bool {
+	if run.Closed != nil {
+		return true
+	}
+	for _, e := range slices.Backward(events) {
+		switch {
+		case e.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+			return false
+		case isReset(e):
+			return true
+		}
+	}
+	return false
+}
+
+// isReset reports whether an event says that a reset began the run. The events before it are copies of another run's.
+func isReset(e *historypb.HistoryEvent) bool {
+	return e.GetWorkflowTaskFailedEventAttributes().GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW
+}
+
 // ofTask reports whether an event of the given type says that a workflow task was scheduled, was started, failed or timed
 // out. [complete] leaves out such events if no task was completed after them.
 func ofTask(t enumspb.EventType) bool {

@@ -132,7 +132,7 @@ func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.Da
 	if whole == nil {
 		return run, nil
 	}
-	state, err := workflows.Replay(&historypb.History{Events: whole}, workflow.Execution{ID: agentID, RunID: runID}, dc)
+	state, err := workflows.Replay(&historypb.History{Events: whole}, workflow.Execution{ID: agentID, RunID: runID}, dc, untold(run, events))
 	if err != nil {
 		return nil, unreadable(err)
 	}

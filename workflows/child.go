@@ -134,6 +134,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	running := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), protocol.AgentWorkflow, start)
 	copied := d.reset && !d.own("start of "+child.Key.Handle())
 	if running.GetChildWorkflowExecution().Get(ctx, nil) == nil {
+		d.rewind()
 		d.state.Apply(agent.ChildStarted{Key: child.Key}) // not d.apply: the next step stays the same
 	}
 	var found workflow.Future
@@ -239,7 +240,7 @@ func (d *driver) stopChildren() {
 func (d *driver) recalled(calls ...agent.Call) bool {
 	all := true
 	for _, call := range calls {
-		if d.recalledBy[call.Key] != "" || !d.asksEarlier(call.Key) {
+		if d.searched(call.Key) || !d.asksEarlier(call.Key) {
 			continue
 		}
 		all = false
@@ -251,6 +252,13 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 		}
 	}
 	return all
+}
+
+// searched reports whether the driver has searched the earlier runs for the result of the call with the given key. A search that a reset
+// copied from another run counts only in the copied tasks: this run has more earlier runs, and one of them may have begun the call.
+func (d *driver) searched(call agent.Key) bool {
+	by := d.recalledBy[call]
+	return by != "" && (!d.rewindsLate() || d.sentHere(by))
 }
 
 // mayAsk reports whether earlier runs of the agent may have a result of the call with the given key: see [agent.Key]. It
@@ -283,18 +291,40 @@ func (d *driver) searchesLate() bool {
 		switch {
 		case begun:
 			searching = searching || !ended
-		case !known || !child.Interrupted || child.Done || d.recalledBy[call.Key] == d.runSuffix, !d.mayAsk(call.Key),
-			!d.since("late results of " + call.Key.Handle()):
+		case !known || !d.mayHaveLate(call, child), !d.rewindsLate() && !d.since("late results of "+call.Key.Handle()):
 		default:
 			searching, d.late[call.Key] = true, false
 			workflow.Go(d.root, func(ctx workflow.Context) {
 				d.recall(ctx, call)
-				d.late[call.Key] = true
+				if d.late[call.Key] = true; !d.searched(call.Key) {
+					delete(d.late, call.Key) // a reset came meanwhile
+				}
 				d.version++
 			})
 		}
 	}
 	return searching
+}
+
+// mayHaveLate reports whether an earlier run may have got a late result of the call, and this run has not searched for it.
+func (d *driver) mayHaveLate(call agent.Call, child agent.Child) bool {
+	searched := d.recalledBy[call.Key] == d.runSuffix
+	if d.rewindsLate() {
+		searched = d.searched(call.Key)
+	}
+	return child.Interrupted && !child.Done && !searched && d.mayAsk(call.Key)
+}
+
+// awaitsLate reports whether a search for late results runs or is about to start: see [driver.searchesLate]. It starts nothing, because a
+// condition of workflow.Await calls it.
+func (d *driver) awaitsLate() bool {
+	return d.state.Definition != nil && slices.ContainsFunc(d.state.Interrupted, func(call agent.Call) bool {
+		if ended, begun := d.late[call.Key]; begun {
+			return !ended
+		}
+		child, known := d.state.Child(call.Child)
+		return known && child.Interrupted && !child.Done && d.recalledBy[call.Key] != d.author && d.start.BaseRunID != "" && d.state.MayRecall(call.Key)
+	})
 }
 
 // recall runs the activity RecallCall for a tool call that a sub-agent answers, and applies the result to the state. The
@@ -319,7 +349,13 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	if err := workflow.ExecuteActivity(ctx, protocol.RecallCall, in).Get(ctx, &r); err != nil {
 		workflow.GetLogger(ctx).Warn("earlier runs could not be searched for the result of a call; the agent goes on without it", "call", call.Key, "error", err)
 	}
+	if r.Run == "" && d.rewindsLate() {
+		r.Run = d.author
+	}
 	d.recalledBy[call.Key] = cmp.Or(r.Run, "unknown")
+	if d.rewindsLate() && !d.searched(call.Key) {
+		return // a reset came meanwhile, so there is one more run to search
+	}
 	d.apply(agent.CallRecalled{Key: call.Key, Recalled: r.Recalled, Time: d.now()})
 }
 
@@ -332,7 +368,9 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
 	unasked := d.unasked(child.Key)
 	for _, call := range unasked {
-		d.recall(ctx, call)
+		for d.recall(ctx, call); d.rewindsLate() && !d.searched(call.Key); {
+			d.recall(ctx, call) // a reset came meanwhile
+		}
 	}
 	limit := d.state.Definition.Limits.ToolResultBytes
 	e := protocol.ChildEvent(child, end, err, reattached, limit, d.now())

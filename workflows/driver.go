@@ -232,9 +232,9 @@ func (d *driver) collectResults(ctx workflow.Context) {
 }
 
 // ready reports whether the result of an effect can be applied: see the field result of [effect]. The result of a model call waits for the
-// search that follows a reset. Another run may have stopped the call and put a message into the transcript instead.
+// searches that follow a reset. Another run may have stopped the call and put a message into the transcript instead.
 func (d *driver) ready(f *effect) bool {
-	if f.key.Kind() == agent.KindModel && d.rewindsLate() && d.state.Reset != d.state.Searched {
+	if f.key.Kind() == agent.KindModel && d.rewindsLate() && (d.state.Reset != d.state.Searched || d.awaitsLate()) {
 		return false
 	}
 	return f.result != nil && f.result.IsReady()

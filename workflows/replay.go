@@ -22,7 +22,10 @@ import (
 // decoded.
 //
 // The data converter `dc` must be the data converter of the Temporal client. Nil means the SDK's default.
-func Replay(h *historypb.History, execution workflow.Execution, dc converter.DataConverter) (*agent.State, error) {
+//
+// If untold is true, the state is told of the reset that began the run, even if no workflow task has told it: see [driver.rewind]. If the
+// run goes on, untold must be false: its state learns of the reset when something happens.
+func Replay(h *historypb.History, execution workflow.Execution, dc converter.DataConverter, untold bool) (*agent.State, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
 	}
@@ -58,6 +61,8 @@ func Replay(h *historypb.History, execution workflow.Execution, dc converter.Dat
 	case d == nil:
 		return nil, nil
 	}
-	d.rewindAtEnd()
+	if untold {
+		d.rewindAtEnd()
+	}
 	return d.state, nil
 }

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"maps"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -28,6 +30,7 @@ func (d *driver) rewind() {
 	d.author, d.rewound, d.rewoundAt, d.restarted = name, name == d.runSuffix, length, d.now()
 	d.state.Apply(agent.Rewound{Run: name})
 	d.state.Apply(agent.TimeRestarted{Time: d.restarted})
+	maps.DeleteFunc(d.late, func(_ agent.Key, ended bool) bool { return ended }) // see driver.searched
 	d.version++
 }
 
@@ -41,8 +44,8 @@ func (d *driver) sentHere(run string) bool {
 	return run == d.runSuffix
 }
 
-// rewindAtEnd tells the state of the reset that began this run if the run ended before its first own task was completed. Such a task has no
-// record in the history, so [driver.rewind] cannot recognise it.
+// rewindAtEnd tells the state of the reset that began this run, if no task has told it. A run may end before its first own task is completed.
+// The history then has no record of this task, so [driver.rewind] has done nothing in the replay.
 func (d *driver) rewindAtEnd() {
 	if d.state != nil && d.reset && !d.rewound && d.rewindsLate() {
 		d.state.Apply(agent.Rewound{Run: d.runSuffix})

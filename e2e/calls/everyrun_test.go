@@ -9,8 +9,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -178,24 +181,29 @@ func TestCancelHidesNoResult(t *testing.T) {
 	p.NothingTwice()
 }
 
-// An interrupt after which the model went on holds, too. If a run is reset to a task before it, the model is told the same of the calls that the
-// interrupt had stopped, so it makes no call again.
-func TestInterruptHoldsInEveryRun(t *testing.T) {
-	paying := world.NewGate()
+// interruptedPayment returns a world with an agent whose first call of the tool pay waits at a gate. The call ends when the gate is open, or
+// when the context ends that the function `during` makes of the context of the call. The model makes two such calls, and then says "done".
+func interruptedPayment(t *testing.T, during func(context.Context) context.Context) (w *world.World, paying *world.Gate) {
+	paying = world.NewGate()
 	tools := world.NewToolServer(t)
-	tools.Add("pay", nil, func(ctx context.Context, e world.Effect) (string, error) { return "paid", paying.Pass(ctx) })
-	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+	tools.Add("pay", nil, func(ctx context.Context, e world.Effect) (string, error) {
+		return "paid " + e.Arguments, paying.Pass(during(ctx))
+	})
+	w = world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		if n := world.Asked(req); n < 2 {
 			return llmtest.Call(llmtest.ToolCall(fmt.Sprint(n), "pay", fmt.Sprintf(`{"n":%d}`, n))), nil
 		}
 		return llmtest.Say("done"), nil
 	}, tools, "    tools: [far.*]\n")
 	w.Worker()
-	id := t.Name()
-	w.Must("run", "--detach", "--chat", "--id", id, "pay")
+	w.Must("run", "--detach", "--chat", "--id", t.Name(), "pay")
 	paying.Wait(t)
-	run := w.RunID(id)
-	w.Must("interrupt", id)
+	return w, paying
+}
+
+// goesOnInEveryRun lets an interrupted agent go on. Then it resets the run to each of its tasks, and requires the same transcript.
+func goesOnInEveryRun(t *testing.T, w *world.World, run string) {
+	id := t.Name()
 	w.Must("send", "--detach", id, "pay another one")
 	want := w.Transcript(id, 7)
 	for task := w.TaskCount(id, run); task > 0; task-- {
@@ -203,6 +211,36 @@ func TestInterruptHoldsInEveryRun(t *testing.T) {
 		require.Equal(t, want, w.Transcript(id, 7), "reset to task %d", task)
 	}
 	w.NothingTwice()
+}
+
+// An interrupt after which the model went on holds, too. If a run is reset to a task before it, the model is told the same of the calls that the
+// interrupt had stopped, so it makes no call again.
+func TestInterruptHoldsInEveryRun(t *testing.T) {
+	w, _ := interruptedPayment(t, func(ctx context.Context) context.Context { return ctx })
+	run := w.RunID(t.Name())
+	w.Must("interrupt", t.Name())
+	goesOnInEveryRun(t, w, run)
+}
+
+// A tool ends its work although a person has interrupted the turn. The history has its result, and the model was told that the outcome is
+// unknown. If the run is reset to any task, the model is told the same, so it makes no call again.
+func TestInterruptHoldsAlsoIfTheToolEnds(t *testing.T) {
+	w, paying := interruptedPayment(t, context.WithoutCancel)
+	id := t.Name()
+	run := w.RunID(id)
+	require.NoError(t, w.Client.Interrupt(t.Context(), id))
+	close(paying.Open) // before the worker learns of the interrupt
+	w.Eventually("the tool ends", func() bool {
+		var last enumspb.EventType
+		for event, err := range history.Events(t.Context(), w.Temporal, agent.RunRef{ID: id, RunID: run}) {
+			require.NoError(t, err)
+			if event.GetActivityTaskCompletedEventAttributes() != nil || event.GetActivityTaskCancelRequestedEventAttributes() != nil {
+				last = event.GetEventType()
+			}
+		}
+		return last == enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
+	})
+	goesOnInEveryRun(t, w, run)
 }
 
 // A steering message holds, too. If a run is reset to a task before it, the message enters where it entered in the run that took it, so no call
@@ -241,6 +279,16 @@ func TestInterruptOfAReplyHoldsInEveryRun(t *testing.T) {
 	w.Must("interrupt", id)
 	w.Must("send", "--detach", id, "pay nothing")
 	want := w.Transcript(id, 4)
+	// The last task is that of the end of the stopped call, which changes nothing. After a reset to it, nothing happens.
+	w.Eventually("the end of the stopped call is seen", func() bool {
+		stopped, seen := false, false
+		for event, err := range history.Events(t.Context(), w.Temporal, agent.RunRef{ID: id, RunID: run}) {
+			require.NoError(t, err)
+			stopped = stopped || event.GetEventType() == enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED
+			seen = stopped && event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
+		}
+		return seen
+	})
 	close(first.Open)
 	for task := w.TaskCount(id, run); task > 0; task-- {
 		w.Reset(id, run, task)

@@ -13,9 +13,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/workflows"
 )
 
 // A question waits for its answer as state. The next message is the answer, which outlives a crash and a reset.
@@ -240,8 +243,19 @@ func TestMCPServerAsksAPerson(t *testing.T) {
 	w.Must("send", id, "aisle")
 	w.Finished(id, "booked")
 	require.Equal(t, "tool: row 1: aisle", w.Show(id).Lines()[2])
-	w.Reset(id, "", 2)
-	w.Finished(id, "booked")
+	run := w.RunID(id)
+	for task := w.TaskCount(id, run); task > 0; task-- {
+		copied := 0
+		for event, err := range history.Events(t.Context(), w.Temporal, agent.RunRef{ID: id, RunID: run, Events: w.TaskEnd(id, run, task)}) {
+			require.NoError(t, err)
+			if event.GetMarkerRecordedEventAttributes().GetMarkerName() == workflows.WaitMarker {
+				copied++
+			}
+		}
+		w.Reset(id, run, task)
+		w.Finished(id, "booked")
+		require.Len(t, waitMarks(w, id, w.RunID(id)), copied, "nobody is asked again after a reset to task %d", task)
+	}
 	require.EqualValues(t, 1, booked.Load())
 	w.NothingTwice()
 }

@@ -7,10 +7,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
 
+	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/protocol"
 )
 
 // A sub-agent in the background outlives a crash of the worker and a continue-as-new of its parent. It gets the message of its parent
@@ -102,19 +109,57 @@ func TestResetTakesTheSamePathPastASubAgentInTheBackground(t *testing.T) {
 	w.Transcript(id, 8)
 	w.Must("send", "--detach", id, "pay")
 	want := w.Transcript(id, 12)
-	run := w.RunID(id)
-	for task := w.TaskCount(id, run); task >= 1; task-- {
-		w.Reset(id, run, task)
-		// The message is the last of its path. On another path, the transcript may never have as many messages.
-		var got []string
-		w.Eventually("the message is answered", func() bool {
-			s := w.Show(id)
-			got = s.Lines()
-			return s.Status == "waiting" && slices.Contains(got, "user: pay")
-		})
-		require.Equal(t, want, got, "task %d", task)
-	}
+	sameAtEveryTask(w, id, want)
 	w.NothingTwice()
+}
+
+// After a reset, the agent asks the model nothing before it knows whether an earlier run got an answer of a sub-agent in the background.
+func TestNothingBeginsBeforeLateResultsAreFound(t *testing.T) {
+	t.Parallel()
+	gate := world.NewGate()
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		switch last := req.Messages[len(req.Messages)-1]; {
+		case req.Messages[0].Content == "You look.":
+			return llmtest.Say("a red door"), gate.Pass(ctx)
+		case last.Content == "look":
+			return llmtest.Call(llmtest.ToolCall("1", "scout", `{"task":"look"}`)), nil
+		}
+		return llmtest.Say("so be it"), nil
+	}, nil, "")
+	recall := world.NewHold(protocol.RecallCall)
+	w.WorkerHere(worker.Options{Interceptors: []interceptor.WorkerInterceptor{recall}}, func(*agent.Definition) {},
+		activities.Agent{Name: "x", Model: "main", Agents: []string{"scout"}, Background: []string{"scout"}, Limits: agent.Limits{Depth: 1}},
+		activities.Agent{Name: "scout", Model: "main", Instructions: "You look."},
+	)
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, "look")
+	w.Transcript(id, 4)
+	run := w.RunID(id)
+	before := w.TaskCount(id, run) // the sub-agent works, and the agent has answered
+	close(gate.Open)
+	w.Transcript(id, 6)
+	w.Must("send", "--detach", id, "go on")
+	want := w.Transcript(id, 8)
+	w.Reset(id, run, before)
+	recall.Wait(t)
+	require.Equal(t, []string{protocol.RecallCall}, begunSinceReset(w, id))
+	close(recall.Open)
+	require.Equal(t, want, w.Transcript(id, 8))
+	w.NothingTwice()
+}
+
+// begunSinceReset returns the types of the activities that the newest run of an agent has scheduled. A reset has begun this run.
+func begunSinceReset(w *world.World, id string) (types []string) {
+	for event, err := range history.Events(w.T.Context(), w.Temporal, agent.RunRef{ID: id, RunID: w.RunID(id)}) {
+		require.NoError(w.T, err)
+		if event.GetWorkflowTaskFailedEventAttributes().GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW {
+			types = nil
+		}
+		if a := event.GetActivityTaskScheduledEventAttributes(); a != nil {
+			types = append(types, a.GetActivityType().GetName())
+		}
+	}
+	return types
 }
 
 // requireAgents asserts that an agent and all sub-agents below it are the given number of agents.
@@ -133,4 +178,62 @@ func said(w *world.World, id string) string {
 		texts = append(texts, m.Content)
 	}
 	return strings.Join(texts, "\n")
+}
+
+// A sub-agent in the background answers while another call of the same reply is open. So the model is told the answer, and not that the
+// sub-agent works. After a reset to any task, it is told the same.
+func TestResetTellsTheAnswerOfASubAgentBesideACall(t *testing.T) {
+	t.Parallel()
+	pays := world.NewGate()
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, func(ctx context.Context, e world.Effect) (string, error) {
+		if err := pays.Pass(ctx); err != nil {
+			return "", err
+		}
+		return world.Echo(ctx, e)
+	})
+	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		switch last := req.Messages[len(req.Messages)-1]; {
+		case req.Messages[0].Content == "You look.":
+			return llmtest.Say("a red door"), nil
+		case last.Content == "look":
+			return llmtest.Call(llmtest.ToolCall("1", "scout", `{"task":"look"}`), llmtest.ToolCall("2", "pay", `{"n":1}`)), nil
+		case last.Content == "pay":
+			return llmtest.Call(llmtest.ToolCall("3", "pay", `{"n":2}`)), nil
+		}
+		return llmtest.Say("so be it"), nil
+	}, tools, "    tools: [far.*]\n    agents: [scout]\n    background: [scout]\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, "look")
+	pays.Wait(t)
+	w.Eventually("the sub-agent has answered", func() bool {
+		s := w.Show(id)
+		return len(s.Children) == 1 && s.Children[0].Status == "completed"
+	})
+	close(pays.Open)
+	w.Transcript(id, 5)
+	w.Must("send", "--detach", id, "pay")
+	want := w.Transcript(id, 9)
+	require.Contains(t, want[2], "a red door")
+	sameAtEveryTask(w, id, want)
+	w.NothingTwice()
+}
+
+// sameAtEveryTask resets the newest run of an agent to each of its tasks. It requires the same transcript each time. The last message of the
+// user is "pay".
+func sameAtEveryTask(w *world.World, id string, want []string) {
+	w.T.Helper()
+	run := w.RunID(id)
+	for task := w.TaskCount(id, run); task >= 1; task-- {
+		w.Reset(id, run, task)
+		// On another path, the transcript may never have as many messages.
+		var got []string
+		w.Eventually("the last message is answered", func() bool {
+			s := w.Show(id)
+			got = s.Lines()
+			return s.Status == "waiting" && slices.Contains(got, "user: pay")
+		})
+		require.Equal(w.T, want, got, "task %d", task)
+	}
 }

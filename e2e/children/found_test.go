@@ -33,6 +33,13 @@ func TestSubAgentIsFoundAgain(t *testing.T) {
 			w.Finished(id, "the clerk says: counted")
 			w.Reset(id, first, w.TaskCount(id, first))
 		}},
+		"parent terminated, sub-agent finished, parent reset after the start": {false, func(w *world.World, id string) {
+			s := w.Show(id)
+			require.NoError(w.T, w.Temporal.TerminateWorkflow(w.T.Context(), id, "", "test"))
+			w.OpenGate()
+			w.Finished(s.Children[0].ID, "counted")
+			w.Reset(id, "", w.TaskCount(id, "")) // no run has the answer, and Temporal does not report the end to this one
+		}},
 		"parent terminated and resumed": {false, func(w *world.World, id string) {
 			require.NoError(w.T, w.Temporal.TerminateWorkflow(w.T.Context(), id, "", "test"))
 			w.Must("resume", "--detach", id)

@@ -13,7 +13,6 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/activity"
 	sdk "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
@@ -135,16 +134,16 @@ func TestRunThatWasResetIsResetAtEachOfItsTasks(t *testing.T) {
 func TestMessageBesideASearchIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := repeatingWorld(t)
-	search := holdSearch{gate: world.NewGate()}
-	w.WorkerHere(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&search}}, func(*agent.Definition) {},
+	search := world.NewHold(protocol.FindMessages)
+	w.WorkerHere(worker.Options{Interceptors: []interceptor.WorkerInterceptor{search}}, func(*agent.Definition) {},
 		activities.Agent{Name: "x", Model: "main"})
 	id := t.Name()
 	w.Must("run", "--chat", "--id", id, "one")
 	run := w.Reset(id, "", 1)
-	search.gate.Wait(t)
+	search.Wait(t)
 	_, err := w.Client.Send(t.Context(), id, reagent.Message{Text: "two"})
 	require.NoError(t, err)
-	close(search.gate.Open)
+	close(search.Open)
 	want := []string{"user: one", "assistant: re: one", "user: two", "assistant: re: two"}
 	require.Equal(t, want, w.Transcript(id, 4))
 	for task := range w.TaskCount(id, run) {
@@ -152,30 +151,6 @@ func TestMessageBesideASearchIsAnswered(t *testing.T) {
 		require.Equal(t, want, w.Transcript(id, 4), "reset to task %d", task+1)
 	}
 	w.NothingTwice()
-}
-
-// holdSearch is a worker interceptor. It lets the first search for messages of other runs wait at the gate.
-type holdSearch struct {
-	interceptor.WorkerInterceptorBase
-	gate *world.Gate
-}
-
-func (h *holdSearch) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	return &heldSearch{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, gate: h.gate}
-}
-
-type heldSearch struct {
-	interceptor.ActivityInboundInterceptorBase
-	gate *world.Gate
-}
-
-func (h *heldSearch) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	if activity.GetInfo(ctx).ActivityType.Name == protocol.FindMessages {
-		if err := h.gate.Pass(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return h.Next.ExecuteActivity(ctx, in)
 }
 
 // repeatingWorld returns a world whose model repeats the last message in its reply.

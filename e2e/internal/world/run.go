@@ -44,21 +44,26 @@ func (w *World) TaskCount(id, run string) int {
 	return n
 }
 
-// Reset resets a run to one of its completed workflow tasks, and returns the ID of the new run. The parameter task is the
-// number of the task, counted from 1. An empty run ID means the newest run.
-func (w *World) Reset(id, run string, task int) string {
-	events := w.Temporal.GetWorkflowHistory(w.T.Context(), id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	var finish int64
-	for n := 0; events.HasNext(); {
-		event, err := events.Next()
+// TaskEnd returns the ID of the event with which a completed workflow task of a run ended. The parameter task is the number of the task,
+// counted from 1. An empty run ID means the newest run.
+func (w *World) TaskEnd(id, run string, task int) int64 {
+	n := 0
+	for event, err := range history.Events(w.T.Context(), w.Temporal, agent.RunRef{ID: id, RunID: run}) {
 		require.NoError(w.T, err)
 		if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
 			if n++; n == task {
-				finish = event.GetEventId()
+				return event.GetEventId()
 			}
 		}
 	}
-	require.Positive(w.T, finish)
+	require.FailNow(w.T, "the run has fewer tasks", "%d of %d", n, task)
+	return 0
+}
+
+// Reset resets a run to one of its completed workflow tasks, and returns the ID of the new run. The parameter task is the
+// number of the task, counted from 1. An empty run ID means the newest run.
+func (w *World) Reset(id, run string, task int) string {
+	finish := w.TaskEnd(id, run, task)
 	out, err := w.Temporal.ResetWorkflowExecution(w.T.Context(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id, RunId: run},
 		Reason: "test", WorkflowTaskFinishEventId: finish, RequestId: uuid.NewString(),
