@@ -35,7 +35,7 @@ func (s *State) background(c *Call, now int64) {
 
 // inBackground returns the sub-agents that work in the background and whose result is still to come.
 func (s *State) inBackground() []Child {
-	return slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return !c.Background || c.Done || c.Stop || !c.Interrupted })
+	return slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return !c.Background || c.Done || c.Stop || !s.isInterrupted(c) })
 }
 
 // agentsArguments are the arguments of a call of the tool [Agents]: see [AgentsSchema].
@@ -46,39 +46,51 @@ type agentsArguments struct {
 }
 
 // manageAgents answers a call of the tool [Agents]. A call with a message gets no result here. Instead, manageAgents stores which
-// sub-agent gets the message: see [Call].To. A worker then sends it.
+// sub-agent gets the message: see [Call].To. A worker then sends it. What an agent knows of its sub-agents changes with time. So if an
+// earlier run may have told the model something else, that run is asked first: see [Call].Stopped.
 func (s *State) manageAgents(c *Call, now int64) {
-	answer := func(text string, isError bool) { c.Result = &Result{Content: text, IsError: isError, Time: now} }
+	answer := func(text string, isError bool) { s.stop(c, Result{Content: text, IsError: isError, Time: now}) }
 	var in agentsArguments
 	if c.Arguments != "" {
 		if s.readArguments(c.Arguments, &in) != nil || (in.To == "") != (strings.TrimSpace(in.Message) == "") || in.To != "" && in.Stop != "" {
-			answer(textBadAgents, true)
+			c.Result = &Result{Content: textBadAgents, IsError: true, Time: now}
 			return
 		}
 	}
-	if handle := cmp.Or(in.Stop, in.To); handle != "" {
-		i := slices.IndexFunc(s.Children, func(child Child) bool {
-			return child.Background && !child.Done && !child.Stop && child.handle() == handle
-		})
-		switch {
-		case i < 0:
-			answer(textNoBackground(handle), true)
-		case in.To != "":
-			c.To = s.Children[i].Key
-		default:
-			s.Children[i].Stop = true
-			answer(textStoppedAgent(handle), false)
-		}
+	handle := cmp.Or(in.Stop, in.To)
+	if handle == "" {
+		answer(s.listAgents(), false)
 		return
 	}
+	i := slices.IndexFunc(s.Children, func(child Child) bool {
+		return child.Background && !child.Stop && s.isInterrupted(child) && child.handle() == handle
+	})
+	// A sub-agent that has ended is stopped, too. A run that a reset began may know of the end before a run that does not, and in both, a
+	// later call with the same task must get the same sub-agent.
+	ended := i < 0 || s.Children[i].Done
+	if i >= 0 && in.Stop != "" {
+		s.Children[i].Stop = true
+	}
+	switch {
+	case ended:
+		answer(textNoBackground(handle), true)
+	case in.To != "":
+		c.To = s.Children[i].Key
+	default:
+		answer(textStoppedAgent(handle), false)
+	}
+}
+
+// listAgents returns the list of the sub-agents in the background, as a text for the model.
+func (s *State) listAgents() string {
 	var lines []string
 	for _, child := range s.inBackground() {
 		lines = append(lines, textAgentLine(child))
 	}
 	if len(lines) == 0 {
-		lines = []string{textNoAgents}
+		return textNoAgents
 	}
-	answer(strings.Join(lines, "\n"), false)
+	return strings.Join(lines, "\n")
 }
 
 // ForChild returns the message that the call of the tool [Agents] sends to the sub-agent in the field To of the call.

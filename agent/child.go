@@ -297,16 +297,24 @@ func (s *State) dropChildren() {
 func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 
 // interruptedChild returns a sub-agent with the given input. A call for this sub-agent was interrupted: see
-// [Child].Interrupted. If there are several such sub-agents, interruptedChild returns the oldest one. If there is
+// [State.isInterrupted]. If there are several such sub-agents, interruptedChild returns the oldest one. If there is
 // none, it returns nil.
 func (s *State) interruptedChild(input childInput) *Child {
 	for i := range s.Children {
 		c := &s.Children[i]
-		if c.Interrupted && !c.Stop && (childInput{c.Agent, c.Task, c.Instance}) == input {
+		if s.isInterrupted(*c) && !c.Stop && (childInput{c.Agent, c.Task, c.Instance}) == input {
 			return c
 		}
 	}
 	return nil
+}
+
+// isInterrupted reports whether a call for the sub-agent was interrupted: see [Child].Interrupted. While other runs are asked about such
+// a call, it counts, too. So the next calls of its reply become the same as in a run that asks nobody.
+func (s *State) isInterrupted(child Child) bool {
+	return child.Interrupted || slices.ContainsFunc(s.Calls, func(c Call) bool {
+		return c.Child == child.Key && c.Stopped != nil && c.Stopped.Interrupted
+	})
 }
 
 // handle returns the short name by which the model can ask for the sub-agent again. The name is the first 8 digits of

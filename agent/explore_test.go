@@ -90,12 +90,13 @@ func TestEveryLifeFindsWhatEarlierVersionsBroke(t *testing.T) {
 	}
 }
 
-// explore tries every life of a small world, shortest first. It returns the number of states that it has seen, and a description of the
-// first breach of the law that contains the given text; "" if there is none. Lives with another breach go no further.
+// explore tries every life of a small world, shortest first, up to the number of states of its kind. It returns the number of states that it
+// has seen, and a description of the first breach of the law that contains the given text; "" if there is none. Lives with another breach go
+// no further.
 func explore(kind *smallKind, text string) (count int, breach string) {
 	seen := map[uint64]bool{}
 	queue := []*smallWorld{newSmallWorld(kind)}
-	for len(queue) > 0 {
+	for len(queue) > 0 && (kind.states == 0 || count < kind.states) {
 		w := queue[0]
 		queue[0], queue = nil, queue[1:]
 		count++

@@ -37,14 +37,23 @@ func childKinds(more bool) []*smallKind {
 		{name: "sub-agent in the background beside a call", replies: [][]string{{"scout", "count"}}, bounds: smallBounds{Reset: 1}},
 		{name: "sub-agent in the background that is asked for again", replies: [][]string{{"scout"}, {"scout"}}, bounds: smallBounds{Reset: 1}},
 		{name: "sub-agent in the background that is asked for three times", replies: [][]string{{"scout"}, {"scout"}, {"scout"}}, bounds: smallBounds{Reset: 1}},
+		{name: "sub-agent in the background twice in one reply", replies: [][]string{{"scout", "scout"}}, bounds: smallBounds{Reset: 1}},
+		{name: "sub-agent in the background that is listed", replies: [][]string{{"scout"}, {"list"}}, bounds: smallBounds{Reset: 1}},
+		{name: "sub-agent in the background that is stopped", replies: [][]string{{"scout"}, {"stop"}}, bounds: smallBounds{Reset: 1}},
+		{name: "one sub-agent at a time in the background", replies: [][]string{{"scout", "scout 2"}, {"scout 2"}}, background: 1, bounds: smallBounds{Reset: 1}},
 		{name: "sub-agent of an agent that is resumed, whose history is deleted", replies: [][]string{{"clerk"}}, bounds: smallBounds{Resume: 1, Reset: 1, Forget: 1}},
 		{name: "sub-agent in the background, and an approval", replies: [][]string{{"scout"}, {"pay"}}, bounds: smallBounds{Decide: 1, Reset: 1}},
 	}
 	if more {
 		kinds = append(kinds,
+			&smallKind{name: "sub-agent in the background that is stopped, over two resets", replies: [][]string{{"scout"}, {"stop"}}, bounds: smallBounds{Reset: 2}},
+			&smallKind{name: "sub-agent in the background that is stopped, of an agent that is resumed", replies: [][]string{{"scout"}, {"stop"}}, bounds: smallBounds{Resume: 1, Reset: 1}},
+			&smallKind{name: "sub-agent in the background that is stopped and asked for again", replies: [][]string{{"scout"}, {"stop", "scout"}}, bounds: smallBounds{Reset: 1}, states: 120_000},
+			&smallKind{name: "sub-agent in the background that is stopped, and then asked for again", replies: [][]string{{"scout"}, {"stop"}, {"scout"}}, bounds: smallBounds{Reset: 1}, states: 170_000},
+			&smallKind{name: "sub-agent in the background that is listed beside a call", replies: [][]string{{"scout"}, {"list", "count"}}, bounds: smallBounds{Reset: 1}},
+			&smallKind{name: "one sub-agent at a time in the background, and then another", replies: [][]string{{"scout"}, {"scout"}, {"scout 2"}}, background: 1, bounds: smallBounds{Reset: 1}},
 			&smallKind{name: "sub-agent asked for again", replies: [][]string{{"clerk"}, {"clerk"}}, bounds: smallBounds{Overdue: 1, Reset: 1}},
 			&smallKind{name: "sub-agent beside a call", replies: [][]string{{"clerk", "count"}}, bounds: smallBounds{Overdue: 1, Resume: 1, Reset: 1}},
-			&smallKind{name: "sub-agent in the background twice in one reply", replies: [][]string{{"scout", "scout"}}, bounds: smallBounds{Reset: 1}},
 			&smallKind{name: "sub-agents of both kinds", replies: [][]string{{"scout", "clerk"}}, bounds: smallBounds{Overdue: 1, Reset: 1}},
 			&smallKind{name: "sub-agent in the background over two resets", replies: [][]string{{"scout"}}, bounds: smallBounds{Reset: 2, Forget: 1}},
 			&smallKind{name: "sub-agent in the background beside a call over two resets", replies: [][]string{{"scout", "count"}}, bounds: smallBounds{Reset: 2}},
@@ -115,7 +124,7 @@ func (k *smallKind) childTools() []agent.Tool {
 	}
 	return []agent.Tool{
 		{Name: "clerk", Agent: "clerk", BudgetMS: 1000}, {Name: "scout", Agent: "scout", Background: true},
-		{Name: "lawyer", Agent: "lawyer", Approval: true, BudgetMS: 1000},
+		{Name: "lawyer", Agent: "lawyer", Approval: true, BudgetMS: 1000}, {Name: agent.Agents, Ref: agent.Agents},
 	}
 }
 
@@ -126,15 +135,23 @@ func (k *smallKind) family() bool {
 
 func callsChild(name string) bool { return name == "clerk" || name == "scout" || name == "lawyer" }
 
-// smallArguments returns the arguments with which the model calls a tool.
-func smallArguments(name string) string {
+// smallCall returns the call that a name in [smallKind].replies means. "stop" stops the first sub-agent, "list" lists those in the background,
+// and "scout 2" gives a scout another task.
+func (w *smallWorld) smallCall(id, name string) llm.ToolCall {
+	c := llm.ToolCall{ID: id, Name: name, Arguments: "{}"}
 	switch {
 	case name == agent.AskUser:
-		return `{"question":"which?"}`
+		c.Arguments = `{"question":"which?"}`
+	case name == "list":
+		c.Name = agent.Agents
+	case name == "stop":
+		c.Name, c.Arguments = agent.Agents, fmt.Sprintf(`{"stop":%q}`, w.now.state.Children[0].Key.Handle())
+	case name == "scout 2":
+		c.Name, c.Arguments = "scout", `{"task":"u"}`
 	case callsChild(name):
-		return `{"task":"t"}`
+		c.Arguments = `{"task":"t"}`
 	}
-	return "{}"
+	return c
 }
 
 // fly adds a flight of a sub-agent, and reports whether there was none with this key. `scheduled` says that the history of the run has it.

@@ -38,6 +38,10 @@ type smallKind struct {
 	version int        // the key version of the agent
 	replies [][]string // the tools that each reply of the model calls
 	bounds  smallBounds
+	// states is how many states are tried, those of the shortest lives. 0 means all.
+	states int
+	// background is the limit of sub-agents in the background; 0 means the usual one.
+	background int
 }
 
 // smallBounds limits how often each thing happens in one life.
@@ -149,7 +153,7 @@ func (w *smallWorld) definition() agent.Definition {
 		Tools: []agent.Tool{{Name: "pay", Approval: true, ApprovalMS: limit}, {Name: "count"}, {Name: agent.AskUser, Effect: agent.EffectExternal}},
 	}
 	if d.Tools = append(d.Tools, w.childTools()...); w.family() {
-		d.Limits.Depth = 1
+		d.Limits.Depth, d.Limits.Background = 1, w.background
 	}
 	return d
 }
@@ -353,7 +357,7 @@ func (w *smallWorld) end(key agent.Key) (e agent.Event, line string) {
 			return reply, "say " + string(key) + " done"
 		}
 		for i, name := range w.replies[n] {
-			reply.Reply.Message.ToolCalls = append(reply.Reply.Message.ToolCalls, llm.ToolCall{ID: fmt.Sprint("c", n, i), Name: name, Arguments: smallArguments(name)})
+			reply.Reply.Message.ToolCalls = append(reply.Reply.Message.ToolCalls, w.smallCall(fmt.Sprint("c", n, i), name))
 		}
 		calls, err := json.Marshal(reply.Reply.Message.ToolCalls)
 		if err != nil {

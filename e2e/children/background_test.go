@@ -220,6 +220,48 @@ func TestResetTellsTheAnswerOfASubAgentBesideACall(t *testing.T) {
 	w.NothingTwice()
 }
 
+// An agent lists its sub-agents in the background, sends one of them a message, and stops another. After a reset to any task, the model is told
+// the same of these calls, although the sub-agents have ended since.
+func TestResetTellsTheSameOfTheAgentsInTheBackground(t *testing.T) {
+	t.Parallel()
+	left, right := world.NewGate(), world.NewGate()
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		scout := req.Messages[0].Content == "You look."
+		switch last := req.Messages[len(req.Messages)-1]; {
+		case scout && req.Messages[1].Content == "left":
+			return llmtest.Say("a red door"), left.Pass(ctx)
+		case scout && req.Messages[1].Content == "right":
+			return llmtest.Say("a green door"), right.Pass(ctx)
+		case last.Content == "look":
+			return llmtest.Call(llmtest.ToolCall("1", "scout", `{"task":"left"}`), llmtest.ToolCall("2", "scout", `{"task":"left"}`)), nil
+		case last.Content == "what runs?":
+			return llmtest.Call(llmtest.ToolCall("3", "agents", `{}`)), nil
+		case strings.Contains(last.Content, "scout: left"):
+			handle, _, _ := strings.Cut(last.Content, " ")
+			return llmtest.Call(llmtest.ToolCall("4", "agents", `{"to":"`+handle+`","message":"well?"}`), llmtest.ToolCall("5", "scout", `{"task":"right"}`)), nil
+		case last.Content == "stop":
+			_, handle, _ := strings.Cut(req.Messages[slices.IndexFunc(req.Messages, func(m llm.Message) bool { return m.ToolCallID == "5" })].Content, `handle "`)
+			return llmtest.Call(llmtest.ToolCall("6", "agents", `{"stop":"`+handle[:8]+`"}`)), nil
+		}
+		return llmtest.Say("so be it"), nil
+	}, nil, "    agents: [scout]\n    background: [scout]\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, "look")
+	w.Transcript(id, 5)
+	w.Must("send", "--detach", id, "what runs?")
+	w.Transcript(id, 12)
+	w.Must("send", "--detach", id, "stop")
+	w.Transcript(id, 16)
+	close(left.Open)
+	w.Transcript(id, 18) // the answer of the other one
+	w.Must("send", "--detach", id, "pay")
+	want := w.Transcript(id, 20)
+	sameAtEveryTask(w, id, want)
+	requireAgents(w, id, 3)
+	w.NothingTwice()
+}
+
 // sameAtEveryTask resets the newest run of an agent to each of its tasks. It requires the same transcript each time. The last message of the
 // user is "pay".
 func sameAtEveryTask(w *world.World, id string, want []string) {
