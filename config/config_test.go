@@ -254,16 +254,16 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// The README shows the example as it is, and the example is valid.
-func TestExampleIsValidAndTheReadmesOwn(t *testing.T) {
+// The first page of the documentation shows the example as it is, and the example is valid.
+func TestExampleIsValidAndShown(t *testing.T) {
 	cfg, err := Load("../examples/agents.yaml")
 	require.NoError(t, err)
 	require.Equal(t, "..", cfg.Tools.Root)
 	example, err := os.ReadFile("../examples/agents.yaml")
 	require.NoError(t, err)
-	readme, err := os.ReadFile("../README.md")
+	page, err := os.ReadFile("../docs/start.md")
 	require.NoError(t, err)
-	require.Contains(t, string(readme), "```yaml\n"+string(example)+"```\n")
+	require.Contains(t, string(page), "```yaml\n"+string(example)+"```\n")
 }
 
 // Without `builtin.shell` there is no shell. Its folder defaults to files_root.

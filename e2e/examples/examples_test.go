@@ -59,6 +59,17 @@ func serving(w *world.World, name string) *world.Process {
 	return p
 }
 
+// The program of the README asks its own agent. It finds the answer again when it is started once more.
+func TestExampleHelloAsksItsAgent(t *testing.T) {
+	w := newExample(t, "hello", world.Script(llmtest.Call(llmtest.ToolCall("1", "price", `{"Name":"cherry"}`)), llmtest.Say(`{"Euros":9}`)))
+	for range 2 {
+		out, err := w.Command("hello").Output()
+		require.NoError(t, err)
+		require.Equal(t, "9\n", string(out))
+	}
+	require.Len(t, w.Requests(), 2)
+}
+
 // A worker that is built with the library recovers as cmd/worker does. If it is killed during a model call, only this
 // call is made again.
 func TestExampleGoToolOrdersOnceThoughItsWorkerIsKilled(t *testing.T) {
