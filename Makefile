@@ -87,7 +87,7 @@ properties: ## try LIVES (100,000) lives of an agent, from the seed FIRST (0), a
 
 .PHONY: worlds
 worlds: ## try every life of small worlds: decisions, resets and resumes in every order, with larger bounds than in make test
-	$(GO) test ./agent -run TestEveryLifeOfSmallWorlds -count=1 -parallel 1 -timeout 120m -v -explore-more
+	GOGC=25 $(GO) test ./agent -run TestEveryLifeOfSmallWorlds -count=1 -parallel 1 -timeout 120m -v -explore-more
 
 .PHONY: attacks
 attacks: ## run the tests of hostile input: endpoints, servers, files, neighbours

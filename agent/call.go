@@ -387,7 +387,7 @@ func (s *State) answerCalls() {
 		if c.Edited {
 			content = textEdited(c.Arguments, content)
 		}
-		s.append(Message{Message: result(c.CallID, content), Key: c.Key, Decider: c.Decider, Time: c.Result.Time})
+		s.append(Message{Message: result(c.CallID, content), Key: c.Key, Decider: c.Decider, Child: c.Child, Time: c.Result.Time})
 		s.Usage.ToolCalls++
 		if c.Result.Interrupted && !c.Background {
 			s.Usage.Interrupted++

@@ -122,20 +122,25 @@ const (
 	maxIDBytes = 1000
 )
 
-// cannotStart returns the reason why this agent cannot have one more sub-agent, as a text for the model. It returns
-// "" if there is no such reason. The parameter `name` is the name of the sub-agent's definition.
-func (s *State) cannotStart(name string) string {
+// cannotStart returns the reason why this agent cannot have one more sub-agent now, as a text for the model. It returns
+// "" if there is no such reason. The parameter `part` is the share of the budget that the sub-agent would get.
+func (s *State) cannotStart(tool Tool, part share) string {
 	running := 0
 	for _, c := range s.Children {
 		if !c.Done {
 			running++
 		}
 	}
-	if running >= maxRunningChildren {
+	limit := s.Definition.Limits.background()
+	switch size := len(ChildID(s.AgentID, tool.Agent, Key(KindChild+"-"+strings.Repeat("0", 32)))); {
+	case running >= maxRunningChildren:
 		return textTooManyAgents(maxRunningChildren)
-	}
-	if size := len(ChildID(s.AgentID, name, Key(KindChild+"-"+strings.Repeat("0", 32)))); size > maxIDBytes {
+	case size > maxIDBytes:
 		return textLongID(size, maxIDBytes)
+	case part.refusal != "":
+		return part.refusal
+	case tool.Background && len(s.inBackground()) >= limit:
+		return textTooManyInBackground(limit)
 	}
 	return ""
 }
@@ -179,16 +184,9 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 		known = s.interruptedChild(input)
 	}
 	if known == nil {
-		if why := s.cannotStart(tool.Agent); why != "" {
-			refuse(why)
-			return
-		}
-		if part.refusal != "" {
-			refuse(part.refusal)
-			return
-		}
-		if limit := s.Definition.Limits.background(); tool.Background && len(s.inBackground()) >= limit {
-			refuse(textTooManyInBackground(limit))
+		if why := s.cannotStart(tool, part); why != "" {
+			// In another run, there may have been room. That run is asked first: see [State.assign].
+			s.stop(c, Result{Content: why, IsError: true, Time: now})
 			return
 		}
 		c.Child = s.addChild(input, part)
@@ -244,6 +242,51 @@ func (s *State) addChild(input childInput, part share) Key {
 		Agent: input.Agent, Task: input.Task, Instance: input.Instance, Grant: part.grant, Margin: part.margin,
 	})
 	return key
+}
+
+// assign makes the call c wait for the sub-agent that it had in another run. An empty key means that it had none there. Which sub-agent a
+// call gets depends on what the run knows of its other sub-agents and of its budget when the reply comes, and a run that a reset began may
+// know more. The parameter `grant` is what the other run has reserved for the sub-agent.
+func (s *State) assign(c *Call, child Key, grant Grant, now int64) {
+	if c.Child == child {
+		return
+	}
+	before, stopped := c.Child, c.Stopped
+	c.Child, c.Stopped, c.Look = "", nil, false
+	s.removeChild(before)
+	if child == "" {
+		c.Background = false
+		return
+	}
+	var in childArguments
+	tool, _ := s.Definition.Tool(c.Name)
+	known := accepted(c.Arguments, &in) == nil
+	if input := (childInput{Agent: tool.Agent, Task: in.Task, Instance: in.Instance}); known && s.child(child) == nil {
+		added := s.addChild(input, share{grant: grant})
+		if known = added == child; !known { // the other run had sub-agents of which this one knows nothing
+			s.removeChild(added)
+		}
+	}
+	if !known {
+		c.Stopped, c.Look = stopped, stopped != nil
+		return
+	}
+	if c.Child = child; tool.Background && in.Continue == "" {
+		s.background(c, now)
+	}
+}
+
+// removeChild undoes [State.addChild], unless the sub-agent was started or a call waits for it.
+func (s *State) removeChild(key Key) {
+	i := slices.IndexFunc(s.Children, func(c Child) bool { return c.Key == key && !c.Started && !c.Done })
+	if i < 0 || slices.ContainsFunc(slices.Concat(s.Calls, s.Interrupted), func(c Call) bool { return c.Child == key }) {
+		return
+	}
+	input := childInput{s.Children[i].Agent, s.Children[i].Task, s.Children[i].Instance}
+	s.Children = slices.Delete(s.Children, i, i+1)
+	if id := digest(input)[:32]; s.childKey(input, s.ChildCounts[id]-1) == key {
+		s.ChildCounts[id]--
+	}
 }
 
 // dropChildCounts removes half of the entries of `s.ChildCounts`: those with the smallest counts. It raises

@@ -62,7 +62,7 @@ func TestEveryLifeOfSmallWorlds(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			count, breach := explore(kind, "")
-			t.Logf("%d states", count)
+			t.Logf("%s: %d states", kind.name, count)
 			require.Empty(t, breach)
 		})
 	}

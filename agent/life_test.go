@@ -478,16 +478,19 @@ func (l *life) searched() agent.Event {
 	return found
 }
 
-// recalled returns what other runs know of a call: nothing, that somebody has approved it, or its result.
+// recalled returns what other runs know of a call: nothing, that somebody has approved it, its result, or its sub-agent.
 func (l *life) recalled(c agent.Call) agent.Event {
 	e := agent.CallRecalled{Key: c.Key, Time: l.now}
-	switch l.r.IntN(3) {
+	switch l.r.IntN(4) {
 	case 0:
 		e.Recalled.Decider = &agent.Decider{By: "ann", Remembered: true}
 	case 1:
-		if c.Child == "" { // a sub-agent has one answer, whatever run gets it
+		// A sub-agent has one answer, whatever run gets it. One that was not started may not exist in the other run.
+		if child, _ := l.s.Child(c.Child); !child.Started && !child.Done {
 			e.Recalled.Result = &agent.Result{Content: "told of " + string(c.Key)}
 		}
+	case 2:
+		e.Recalled.Child = c.Child
 	}
 	return e
 }

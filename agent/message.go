@@ -24,6 +24,8 @@ type Message struct {
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Decider says who has decided on the call of a tool message; nil if nobody has. No hash includes it.
 	Decider *Decider `json:"decider,omitempty"`
+	// Child is the key of the sub-agent that the call of a tool message waited for. It is empty if there was none. No hash includes it.
+	Child Key `json:"child,omitempty"`
 	// Time is the time of the message on the workflow clock, in Unix milliseconds. No hash includes it.
 	Time int64 `json:"time"`
 }

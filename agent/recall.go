@@ -29,6 +29,10 @@ type Recalled struct {
 	After int `json:"after,omitempty"`
 	// Decider says who had decided on the call; nil if nobody had. A call that was approved may have run.
 	Decider *Decider `json:"decider,omitempty"`
+	// Child is the key of the sub-agent of the call. If it is empty and there is a result, the call had no sub-agent.
+	Child Key `json:"child,omitempty"`
+	// Grant is what was reserved for the sub-agent: see [Child].Grant.
+	Grant Grant `json:"grant,omitzero"`
 }
 
 // RecalledResult is a late result that an earlier run got for a call: see [LateResult].
@@ -52,13 +56,17 @@ type RecalledResult struct {
 //
 // For a call without a sub-agent, such as a call that waits for an approval, see [State.recallTold].
 func (s *State) RecallCall(call Call) Recalled {
+	var r Recalled
+	if had, opened := s.childOf(call.Key); opened && s.KeyVersion >= searchesFirst {
+		call.Child, r.Child = had, had
+	}
 	if call.Child == "" {
 		return s.recallTold(call.Key)
 	}
-	var r Recalled
 	child := s.child(call.Child)
 	if child != nil {
 		r.Started, r.Done, r.Failed, r.Spent = child.Started || child.Done, child.Done, child.Failed, child.Spent
+		r.Grant = child.Grant
 	}
 	content, found := s.resultOf(call.Key)
 	if open := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call.Key }); open >= 0 && found && s.KeyVersion >= searchesFirst {
@@ -111,6 +119,9 @@ func (r Recalled) Join(older Recalled) (all Recalled, more bool) {
 		all.After = max(r.After, older.After)
 	}
 	all.Started, all.Decider = r.Started || older.Started, cmp.Or(r.Decider, older.Decider)
+	if all.Result == nil && all.Child == "" {
+		all.Child, all.Grant = r.Child, r.Grant
+	}
 	return all, all.Result == nil || all.Result.Interrupted && !all.Done
 }
 
@@ -127,6 +138,20 @@ func (s *State) resultOf(call Key) (content string, found bool) {
 		return "", false
 	}
 	return s.Messages[i].Content, true
+}
+
+// childOf returns the key of the sub-agent of the call with the given key. The second result is false if the state does not have the call.
+func (s *State) childOf(call Key) (child Key, found bool) {
+	for _, c := range s.Calls {
+		if c.Key == call {
+			return c.Child, true
+		}
+	}
+	i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
+	if i < 0 {
+		return "", false
+	}
+	return s.Messages[i].Child, true
 }
 
 // lateResults returns the late results of a call: see [LateResult]. Each has its position in the transcript, counted from 0, in
@@ -271,11 +296,6 @@ func (s *State) recalledWait(e CallRecalled) bool {
 		return false
 	}
 	c, r := &s.Calls[i], e.Recalled
-	if c.Stopped == nil && c.Approval == Asked && r.Decider != nil && !r.Decider.Denied {
-		// The call has begun there. It begins here, too, and recalls its result.
-		s.decide(c, Decision{Approve: true, By: r.Decider.By, From: r.Decider.From, Time: r.Decider.Time}, e.Time)
-		c.Decider.Remembered = r.Decider.Remembered
-	}
 	c.Look = false // before the core asks what the call waits for
 	if r.Result != nil && c.Result == nil && c.Child == "" && (c.Waits() || c.Stopped != nil) {
 		result := *r.Result
@@ -323,9 +343,28 @@ func (s *State) supersede(key Key, c *Call) {
 	}
 }
 
+// callRecalled applies what other runs know about a call: first whether it was approved, then which sub-agent it had, and then its results.
 func (s *State) callRecalled(e CallRecalled) bool {
+	approved := false
+	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Result == nil })
+	if r := e.Recalled; i >= 0 && s.KeyVersion >= searchesFirst {
+		c := &s.Calls[i]
+		if c.Look && c.Stopped == nil && c.Approval == Asked && r.Decider != nil && !r.Decider.Denied {
+			// The call has begun there. It begins here, too, and recalls its result.
+			s.decide(c, Decision{Approve: true, By: r.Decider.By, From: r.Decider.From, Time: r.Decider.Time}, e.Time)
+			c.Decider.Remembered = r.Decider.Remembered
+			approved = true
+		}
+		if had := c.Child != ""; !c.Waits() && (r.Result != nil || r.Child != "") {
+			if s.assign(c, r.Child, r.Grant, e.Time); had && c.Child == "" {
+				c.Stopped, c.Look = r.Result, true // below, the call gets this result
+			}
+		}
+	}
 	known := s.recalledChild(e)
-	return s.recalledWait(e) || known
+	changed := s.recalledWait(e) || known || approved
+	s.advanceTranscript(e.Time)
+	return changed
 }
 
 // recalledChild applies what another run knows about the sub-agent of a call.

@@ -133,6 +133,11 @@ func (s *script) apply(t *testing.T, line string) {
 			recalled.Recalled.Decider = &agent.Decider{Remembered: true}
 		default:
 			recalled.Recalled.Result = &agent.Result{Content: text, IsError: true}
+			for _, c := range s.state.Pending() {
+				if c.Key == recalled.Key {
+					recalled.Recalled.Child = c.Child
+				}
+			}
 		}
 		e = recalled
 	case "asked": // asked model: the model call is in flight

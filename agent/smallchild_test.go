@@ -41,6 +41,7 @@ func childKinds(more bool) []*smallKind {
 		{name: "sub-agent in the background that is listed", replies: [][]string{{"scout"}, {"list"}}, bounds: smallBounds{Reset: 1}},
 		{name: "sub-agent in the background that is stopped", replies: [][]string{{"scout"}, {"stop"}}, bounds: smallBounds{Reset: 1}},
 		{name: "one sub-agent at a time in the background", replies: [][]string{{"scout", "scout 2"}, {"scout 2"}}, background: 1, bounds: smallBounds{Reset: 1}},
+		{name: "one sub-agent at a time in the background, over three replies", replies: [][]string{{"scout"}, {"scout 2"}, {"scout 2"}}, background: 1, bounds: smallBounds{Reset: 1}, states: 60000},
 		{name: "sub-agent of an agent that is resumed, whose history is deleted", replies: [][]string{{"clerk"}}, bounds: smallBounds{Resume: 1, Reset: 1, Forget: 1}},
 		{name: "sub-agent in the background, and an approval", replies: [][]string{{"scout"}, {"pay"}}, bounds: smallBounds{Decide: 1, Reset: 1}},
 	}
@@ -519,22 +520,23 @@ func (w *smallWorld) holdsChildren() {
 	}
 	_, waits := s.Next().(agent.Wait)
 	rests := waits && !w.now.closed && len(w.now.flights) == 0 && s.Held == nil
-	for _, child := range s.Children {
-		answer := w.facts.Work.Ends[child.Key]
+	for _, key := range w.facts.Work.Begun {
+		answer := w.facts.Work.Ends[key]
 		told := 0
 		for _, m := range s.Messages {
 			if answer != "" && strings.Contains(m.Content, answer) {
 				told++
 			}
 		}
+		child, _ := s.Child(key)
 		switch {
 		case told > 1:
-			panic(broken(fmt.Sprintf("the answer of %s is told %d times", child.Key, told)))
-		case !slices.Contains(w.facts.Work.Begun, child.Key) || w.cancelled(child.Key):
-		case rests && !child.Done:
-			panic(broken(fmt.Sprintf("the agent rests, and does not wait for the sub-agent %s", child.Key)))
-		case rests && told == 0 && answer != "":
-			panic(broken(fmt.Sprintf("the answer of %s is not told", child.Key)))
+			panic(broken(fmt.Sprintf("the answer of %s is told %d times", key, told)))
+		case !rests || w.cancelled(key):
+		case !child.Done:
+			panic(broken(fmt.Sprintf("the agent rests, and does not wait for the sub-agent %s", key)))
+		case told == 0 && answer != "":
+			panic(broken(fmt.Sprintf("the answer of %s is not told", key)))
 		}
 	}
 }

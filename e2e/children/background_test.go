@@ -262,6 +262,39 @@ func TestResetTellsTheSameOfTheAgentsInTheBackground(t *testing.T) {
 	w.NothingTwice()
 }
 
+// A second sub-agent in the background is refused while the first one works, and started later. After a reset to any task, it is refused and
+// started in the same places, although the first one has ended since.
+func TestResetRefusesAndStartsTheSameSubAgents(t *testing.T) {
+	t.Parallel()
+	gate := world.NewGate()
+	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		switch last := req.Messages[len(req.Messages)-1]; {
+		case req.Messages[0].Content == "You look.":
+			return llmtest.Say("a red door"), gate.Pass(ctx)
+		case last.Content == "look left":
+			return llmtest.Call(llmtest.ToolCall("1", "scout", `{"task":"left"}`)), nil
+		case last.Content == "look right":
+			return llmtest.Call(llmtest.ToolCall("2", "scout", `{"task":"right"}`)), nil
+		}
+		return llmtest.Say("so be it"), nil
+	}, nil, "    agents: [scout]\n    background: [scout]\n    limits: {background: 1}\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, "look left")
+	w.Transcript(id, 4)
+	w.Must("send", "--detach", id, "look right")
+	require.Contains(t, w.Transcript(id, 8)[6], "at most 1 agents may work in the background")
+	close(gate.Open)
+	w.Transcript(id, 10)
+	w.Must("send", "--detach", id, "look right")
+	w.Transcript(id, 16)
+	w.Must("send", "--detach", id, "pay")
+	want := w.Transcript(id, 18)
+	sameAtEveryTask(w, id, want)
+	requireAgents(w, id, 3)
+	w.NothingTwice()
+}
+
 // sameAtEveryTask resets the newest run of an agent to each of its tasks. It requires the same transcript each time. The last message of the
 // user is "pay".
 func sameAtEveryTask(w *world.World, id string, want []string) {
