@@ -120,7 +120,7 @@ func (s *State) Pending() []Call { return s.openCalls() }
 
 // openAll sets `s.Calls` to the calls of a new model reply. The parameter `model` is the key of the model call. A
 // call that cannot run gets an error result at once. If `refusal` is not empty, no call runs, and `refusal` becomes
-// the error result of every call.
+// the error result of every call, unless an earlier run has another one.
 func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
 	s.Calls = make([]Call, 0, len(calls))
 	runs := s.Definition.runs(len(calls))
@@ -141,7 +141,8 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 		tool, known := s.Definition.Tool(tc.Name)
 		switch {
 		case refusal != "":
-			refuse(refusal)
+			// An earlier run may have known less of what the sub-agents had spent, and have run the call.
+			s.stop(&c, Result{Content: refusal, IsError: true, Time: now})
 		case i >= runs:
 			refuse(textTooManyCalls(len(calls), runs))
 		case !known:

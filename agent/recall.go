@@ -305,6 +305,10 @@ func (s *State) recalledWait(e CallRecalled) bool {
 		c.Result, c.Told, c.Decider = &result, true, cmp.Or(c.Decider, r.Decider)
 		s.Usage.Recalled++
 	}
+	if why, notRun := c.stoppedBefore(); notRun && r.Started && c.Result == nil {
+		// It may have been run there.
+		c.Stopped = &Result{Content: textStopped(why), IsError: true, Interrupted: true, Time: e.Time}
+	}
 	s.settleStopped(c)
 	s.supersede(e.Key, c)
 	// A person may have approved the call during the search, and its result from outside may have come, too. The approval is applied first.
@@ -319,6 +323,14 @@ func (s *State) recalledWait(e CallRecalled) bool {
 	}
 	s.advanceTranscript(e.Time)
 	return true
+}
+
+// stoppedBefore reports whether the call is to get the result that it was not run, and returns the reason why.
+func (c *Call) stoppedBefore() (why string, notRun bool) {
+	if c.Stopped == nil || c.Child != "" {
+		return "", false
+	}
+	return strings.CutPrefix(c.Stopped.Content, textNotRun(""))
 }
 
 // supersede replaces the decisions on the call with the given key that were not applied, if another run has settled the call. They came too

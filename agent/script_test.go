@@ -125,12 +125,14 @@ func (s *script) apply(t *testing.T, line string) {
 			found.Decisions = []agent.Decision{s.decision(rest)}
 		}
 		e = found
-	case "recalled": // recalled KEY [approved | RESULT]: other runs were asked about the call
+	case "recalled": // recalled KEY [approved | begun | RESULT]: other runs were asked about the call
 		recalled := agent.CallRecalled{Key: s.key(arg), Time: s.now}
 		switch text {
 		case "":
 		case "approved":
 			recalled.Recalled.Decider = &agent.Decider{Remembered: true}
+		case "begun":
+			recalled.Recalled.Started = true
 		default:
 			recalled.Recalled.Result = &agent.Result{Content: text, IsError: true}
 			for _, c := range s.state.Pending() {
