@@ -251,27 +251,24 @@ func (s *State) assign(c *Call, child Key, grant Grant, now int64) {
 	if c.Child == child {
 		return
 	}
-	before, stopped := c.Child, c.Stopped
-	c.Child, c.Stopped, c.Look = "", nil, false
+	before := c.Child
+	c.Child = ""
 	s.removeChild(before)
-	if child == "" {
-		c.Background = false
-		return
-	}
 	var in childArguments
+	_ = accepted(c.Arguments, &in) // openChild has read them
 	tool, _ := s.Definition.Tool(c.Name)
-	known := accepted(c.Arguments, &in) == nil
-	if input := (childInput{Agent: tool.Agent, Task: in.Task, Instance: in.Instance}); known && s.child(child) == nil {
-		added := s.addChild(input, share{grant: grant})
-		if known = added == child; !known { // the other run had sub-agents of which this one knows nothing
-			s.removeChild(added)
+	if child != "" && s.child(child) == nil {
+		input := childInput{Agent: tool.Agent, Task: in.Task, Instance: in.Instance}
+		if added := s.addChild(input, share{grant: grant}); added != child {
+			// The other run had sub-agents of which this one knows nothing, so the call keeps what it had.
+			if c.Child = before; added != before {
+				s.removeChild(added)
+			}
+			return
 		}
 	}
-	if !known {
-		c.Stopped, c.Look = stopped, stopped != nil
-		return
-	}
-	if c.Child = child; tool.Background && in.Continue == "" {
+	c.Child, c.Background, c.Stopped, c.Look = child, false, nil, false
+	if child != "" && tool.Background && in.Continue == "" {
 		s.background(c, now)
 	}
 }
