@@ -95,11 +95,14 @@ func TestEveryLifeFindsWhatEarlierVersionsBroke(t *testing.T) {
 // no further.
 func explore(kind *smallKind, text string) (count int, breach string) {
 	seen := map[uint64]bool{}
-	queue := []*smallWorld{newSmallWorld(kind)}
+	first := newSmallWorld(kind)
+	first.pack()
+	queue := []*smallWorld{first}
 	for len(queue) > 0 && (kind.states == 0 || count < kind.states) {
 		w := queue[0]
 		queue[0], queue = nil, queue[1:]
 		count++
+		w.unpack()
 		for _, act := range w.acts() {
 			next, found := w.perform(act)
 			if found != "" && strings.Contains(found, text) {
@@ -108,6 +111,7 @@ func explore(kind *smallKind, text string) (count int, breach string) {
 			if found != "" {
 				continue
 			}
+			next.pack()
 			if h := next.fingerprint(); !seen[h] {
 				seen[h] = true
 				queue = append(queue, next)
@@ -148,17 +152,18 @@ func (w *smallWorld) perform(a act) (next *smallWorld, breach string) {
 	return next, ""
 }
 
-// fingerprint identifies what may still happen in a world.
+// fingerprint returns a hash of a packed world. Worlds with the same hash have the same future.
 func (w *smallWorld) fingerprint() uint64 {
 	h := fnv.New64a()
 	for _, r := range w.runs {
 		fmt.Fprint(h, r.hash, r.closed, len(r.sent), len(r.found))
 	}
-	text, err := json.Marshal([]any{w.now.state, w.facts})
+	facts, err := json.Marshal(w.facts)
 	if err != nil {
 		panic(err)
 	}
-	h.Write(text)
+	h.Write(w.packed)
+	h.Write(facts)
 	fmt.Fprint(h, w.left)
 	for _, key := range sortedKeys(w.now.flights) {
 		fmt.Fprint(h, key, w.now.flights[key].lost, w.now.flights[key].stage, len(w.now.flights[key].unasked))
@@ -167,7 +172,7 @@ func (w *smallWorld) fingerprint() uint64 {
 	return h.Sum64()
 }
 
-func sortedKeys(flights map[agent.Key]smallFlight) []agent.Key {
+func sortedKeys(flights smallFlights) []agent.Key {
 	keys := make([]agent.Key, 0, len(flights))
 	for key := range flights {
 		keys = append(keys, key)

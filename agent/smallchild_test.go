@@ -160,7 +160,7 @@ func (w *smallWorld) fly(key agent.Key, f smallFlight, scheduled bool) bool {
 	if _, flies := w.now.flights[key]; flies {
 		return false
 	}
-	w.now.flights[key] = f
+	w.now.flights[key] = &f
 	if scheduled {
 		w.now.begun[key] = true
 	}
@@ -418,7 +418,7 @@ func (w *smallWorld) deliverChild(e agent.Event) (known bool) {
 // childEnded is driver.childEnded.
 func (w *smallWorld) childEnded(e smallEnded, unasked []agent.Call, searched bool) {
 	if len(unasked) > 0 {
-		w.now.flights[e.Key] = smallFlight{stage: stageEnded, unasked: unasked, end: e}
+		w.now.flights[e.Key] = &smallFlight{stage: stageEnded, unasked: unasked, end: e}
 		w.recall(unasked[0], e.Key)
 		return
 	}

@@ -30,6 +30,8 @@ type smallWorld struct {
 	left  smallBounds
 	facts smallFacts
 	story *smallStep
+	// packed is the state of the newest run as JSON. A world that waits to be explored has only this, because millions of them wait.
+	packed []byte
 }
 
 // smallKind says which lives are tried.
@@ -92,7 +94,7 @@ type smallRun struct {
 	tasks  []smallTask
 	state  *agent.State
 	// flights are the activities that have no result yet. begun are all that were scheduled, also in tasks that a reset has copied.
-	flights map[agent.Key]smallFlight
+	flights smallFlights
 	begun   map[agent.Key]bool
 	sent    []agent.Event // the updates that their senders sent to this run
 	found   []agent.Event // the updates that a search has found
@@ -100,6 +102,9 @@ type smallRun struct {
 	family  smallFamily
 	hash    uint64
 }
+
+// smallFlights are activities by their keys. A flight never changes: it is replaced.
+type smallFlights map[agent.Key]*smallFlight
 
 type smallFlight struct {
 	call  agent.Call
@@ -120,7 +125,7 @@ type smallTask struct {
 	update  bool        // a reset delivers the event again
 	line    string      // of a script
 	state   []byte
-	flights map[agent.Key]smallFlight
+	flights smallFlights
 	begun   map[agent.Key]bool
 	family  smallFamily
 	found   int
@@ -158,12 +163,31 @@ func (w *smallWorld) definition() agent.Definition {
 	return d
 }
 
+// pack replaces the state of the newest run by its JSON, and unpack undoes this.
+func (w *smallWorld) pack() {
+	text, err := json.Marshal(w.now.state)
+	if err != nil {
+		panic(err)
+	}
+	w.packed, w.now.state = text, nil
+}
+
+func (w *smallWorld) unpack() { w.now.state = unpacked(w.packed) }
+
+func unpacked(text []byte) *agent.State {
+	s := new(agent.State)
+	if err := json.Unmarshal(text, s); err != nil {
+		panic(err)
+	}
+	return s
+}
+
 // clone returns a world that shares the closed runs with w.
 func (w *smallWorld) clone() *smallWorld {
 	c := *w
 	c.runs = slices.Clone(w.runs)
 	run := *w.now
-	run.state = clone(w.now.state)
+	run.state = unpacked(w.packed)
 	run.tasks, run.sent, run.found = slices.Clip(run.tasks), slices.Clip(run.sent), slices.Clip(run.found)
 	run.flights, run.begun, run.family = maps.Clone(run.flights), maps.Clone(run.begun), run.family.clone()
 	c.now = &run
@@ -179,10 +203,10 @@ func (w *smallWorld) clone() *smallWorld {
 // open makes run the newest one.
 func (w *smallWorld) open(run *smallRun) {
 	if run.flights == nil {
-		run.flights, run.begun = map[agent.Key]smallFlight{}, map[agent.Key]bool{}
+		run.flights, run.begun = smallFlights{}, map[agent.Key]bool{}
 		run.family = smallFamily{asked: map[agent.Key]string{}, late: map[agent.Key]bool{}}
 	}
-	w.now = run
+	w.now, w.packed = run, nil
 	w.runs = append(w.runs, run)
 }
 
@@ -196,9 +220,12 @@ func (w *smallWorld) task(t smallTask) {
 // record adds a task to the newest run.
 func (w *smallWorld) record(t smallTask) {
 	run := w.now
-	text, err := json.Marshal(run.state)
-	if err != nil {
-		panic(err)
+	text := w.packed // of the world before the act, so that both share it
+	if w.packed = nil; text == nil {
+		var err error
+		if text, err = json.Marshal(run.state); err != nil {
+			panic(err)
+		}
 	}
 	t.state, t.flights, t.begun, t.found = text, maps.Clone(run.flights), maps.Clone(run.begun), len(run.found)
 	t.family = run.family.clone()
@@ -309,7 +336,7 @@ func (w *smallWorld) schedule(key agent.Key, f smallFlight) bool {
 		return false
 	}
 	f.reset = w.now.state.Reset
-	w.now.flights[key] = f
+	w.now.flights[key] = &f
 	w.now.begun[key] = true
 	return true
 }
@@ -471,8 +498,9 @@ func (w *smallWorld) reset(of *smallRun, task int, updatesFirst bool) {
 		flights: maps.Clone(t.flights), begun: maps.Clone(t.begun), family: t.family.clone(), hash: of.hash + uint64(task),
 	}
 	for key, f := range run.flights {
-		f.lost = true // its worker finds that another run scheduled it
-		run.flights[key] = f
+		lost := *f
+		lost.lost = true // its worker finds that another run scheduled it
+		run.flights[key] = &lost
 	}
 	w.open(run)
 	rewound := agent.Rewound{Run: run.id}

@@ -44,7 +44,7 @@ func main() {
 	defer w.Stop()
 
 	answer := must(reagent.Ask[Answer](ctx, reagent.NewClient(temporal, "hello"),
-		reagent.StartOptions{ID: "cherries", Agent: "clerk", Message: "What do cherries cost?"}))
+		reagent.StartOptions{ID: "hello", Agent: "clerk", Message: "What do cherries cost?"}))
 	fmt.Println(answer.Euros)
 }
 
