@@ -52,7 +52,9 @@ func smallKinds(version int, more bool) []*smallKind {
 		)
 	}
 	for _, kind := range kinds {
-		kind.version = version
+		if kind.version = version; !more && kind.states == 0 {
+			kind.states = 60_000
+		}
 	}
 	return kinds
 }

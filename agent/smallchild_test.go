@@ -390,8 +390,8 @@ func (w *smallWorld) deliverChild(e agent.Event) (known bool) {
 			w.now.family.late[e.Key] = true
 		}
 		for _, key := range sortedKeys(w.now.flights) {
-			f := w.now.flights[key]
-			if f.stage != stageEnded || f.unasked[0].Key != e.Key {
+			f, flies := w.now.flights[key]
+			if !flies || f.stage != stageEnded || f.unasked[0].Key != e.Key {
 				continue
 			}
 			if key != e.owner {
