@@ -290,7 +290,9 @@ func (s *State) steers() int {
 	found, waits := -1, false
 	for i, m := range s.Inbox {
 		switch {
-		case !m.Steer || s.awaitsPlace(m) || m.Late == nil && waits:
+		case !m.Steer || m.Late == nil && waits:
+		case s.awaitsPlace(m):
+			waits = waits || m.Late == nil
 		case m.Found:
 			if found < 0 {
 				found = i

@@ -122,6 +122,28 @@ func TestMessagesOfOtherRunsEnterBeforeNewOnes(t *testing.T) {
 	}
 }
 
+// A steering message that another run took waits for its place. A later steering message does not overtake it.
+func TestSteeringMessageDoesNotOvertakeOneThatWaitsForItsPlace(t *testing.T) {
+	w := &walk{t: t, state: chat(), done: map[agent.Key]agent.Event{}}
+	s := w.state
+	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
+	for _, id := range []string{"earlier", "later"} {
+		require.True(t, s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: id, Text: "t", Steer: true}}))
+	}
+	w.step(func(int) int { return 0 }) // reads the definition
+	s.Advance(0)
+	require.IsType(t, agent.FindMessages{}, s.Next())
+	require.True(t, s.Apply(agent.MessagesFound{Run: s.Reset, Places: map[string]agent.Place{"earlier": {At: 2, Behind: "model-of-the-other-run"}}}))
+	w.rest()
+	var got []agent.Key
+	for _, m := range s.Messages {
+		if m.Role == llm.User && m.Key != "m0" {
+			got = append(got, m.Key)
+		}
+	}
+	require.Equal(t, []agent.Key{"earlier", "later"}, got)
+}
+
 // MessagesFound.Order may lack the IDs of the last messages. These messages stay after all other messages.
 func TestMessageWithoutAPlaceIsTheLast(t *testing.T) {
 	s := chat()
