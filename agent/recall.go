@@ -235,8 +235,8 @@ func (s *State) bringsAnswer(child Key) bool {
 
 // made reports whether the model has asked for the call with the given key.
 func (s *State) made(call Key) bool {
-	_, answered := s.resultOf(call)
-	return answered || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Key == call })
+	_, made := s.childOf(call)
+	return made
 }
 
 // insertLateResult puts the message m, which brings a late result, into the inbox. The message comes before the
@@ -305,7 +305,7 @@ func (s *State) recalledWait(e CallRecalled) bool {
 		c.Result, c.Told, c.Decider = &result, true, cmp.Or(c.Decider, r.Decider)
 		s.Usage.Recalled++
 	}
-	if why, notRun := c.stoppedBefore(); notRun && r.Started && c.Result == nil {
+	if why, notRun := c.isNotRun(); notRun && r.Started && c.Result == nil {
 		// It may have been run there.
 		c.Stopped = &Result{Content: textStopped(why), IsError: true, Interrupted: true, Time: e.Time}
 	}
@@ -321,12 +321,11 @@ func (s *State) recalledWait(e CallRecalled) bool {
 			c.Look = false
 		}
 	}
-	s.advanceTranscript(e.Time)
 	return true
 }
 
-// stoppedBefore reports whether the call is to get the result that it was not run, and returns the reason why.
-func (c *Call) stoppedBefore() (why string, notRun bool) {
+// isNotRun reports whether [Call].Stopped says that the call was not run, and returns the reason.
+func (c *Call) isNotRun() (why string, notRun bool) {
 	if c.Stopped == nil || c.Child != "" {
 		return "", false
 	}
@@ -452,6 +451,5 @@ func (s *State) recalledChild(e CallRecalled) bool {
 		s.settleChild(child, r.Spent)
 		child.Done, child.Failed, changed = true, r.Failed, true
 	}
-	s.advanceTranscript(e.Time)
 	return changed
 }

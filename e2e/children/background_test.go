@@ -20,6 +20,9 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
+// withScout lets the agent of a world call the sub-agent scout in the background.
+const withScout = "    agents: [scout]\n    background: [scout]\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n"
+
 // A sub-agent in the background outlives a crash of the worker and a continue-as-new of its parent. It gets the message of its parent
 // once. Its result comes once, as a message that wakes the parent, which has answered long ago. A reset of the parent finds it again.
 func TestSubAgentInTheBackground(t *testing.T) {
@@ -51,7 +54,7 @@ func TestSubAgentInTheBackground(t *testing.T) {
 			return llmtest.Say("there are two"), nil
 		}
 		return llmtest.Say("?"), nil
-	}, nil, "    agents: [scout]\n    background: [scout]\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n")
+	}, nil, withScout)
 	first := w.Worker()
 	id := t.Name()
 	require.Contains(t, w.Must("run", "--chat", "-a", "x", "--id", id, "look"), "the scout looks")
@@ -100,7 +103,7 @@ func TestResetTakesTheSamePathPastASubAgentInTheBackground(t *testing.T) {
 			return llmtest.Call(llmtest.ToolCall("3", "pay", `{"n":2}`)), nil
 		}
 		return llmtest.Say("so be it"), nil
-	}, tools, "    tools: [far.*]\n    agents: [scout]\n    background: [scout]\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n")
+	}, tools, "    tools: [far.*]\n"+withScout)
 	w.Worker()
 	id := t.Name()
 	w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, "look")
@@ -202,7 +205,7 @@ func TestResetTellsTheAnswerOfASubAgentBesideACall(t *testing.T) {
 			return llmtest.Call(llmtest.ToolCall("3", "pay", `{"n":2}`)), nil
 		}
 		return llmtest.Say("so be it"), nil
-	}, tools, "    tools: [far.*]\n    agents: [scout]\n    background: [scout]\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n")
+	}, tools, "    tools: [far.*]\n"+withScout)
 	w.Worker()
 	id := t.Name()
 	w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, "look")
@@ -244,7 +247,7 @@ func TestResetTellsTheSameOfTheAgentsInTheBackground(t *testing.T) {
 			return llmtest.Call(llmtest.ToolCall("6", "agents", `{"stop":"`+handle[:8]+`"}`)), nil
 		}
 		return llmtest.Say("so be it"), nil
-	}, nil, "    agents: [scout]\n    background: [scout]\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n")
+	}, nil, withScout)
 	w.Worker()
 	id := t.Name()
 	w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, "look")
@@ -277,7 +280,7 @@ func TestResetRefusesAndStartsTheSameSubAgents(t *testing.T) {
 			return llmtest.Call(llmtest.ToolCall("2", "scout", `{"task":"right"}`)), nil
 		}
 		return llmtest.Say("so be it"), nil
-	}, nil, "    agents: [scout]\n    background: [scout]\n    limits: {background: 1}\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n")
+	}, nil, "    limits: {background: 1}\n"+withScout)
 	w.Worker()
 	id := t.Name()
 	w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, "look left")

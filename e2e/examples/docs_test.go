@@ -322,7 +322,8 @@ func isSetting(name string) bool {
 	return false
 }
 
-// unknownKeys returns the mistakes of a part of agents.yaml that no other part could mend: keys that do not exist, and bad syntax.
+// unknownKeys returns the keys of a piece of agents.yaml that do not exist, and its syntax errors. It ignores what the piece leaves out, such as
+// a model that an agent needs.
 func unknownKeys(yaml string) []string {
 	var problems *config.Error
 	_, err := config.Parse("agents.yaml", []byte(yaml))

@@ -83,8 +83,8 @@ func listed(name, target string) split {
 	}
 }
 
-// firstSeed is the variable with the first seed of a gate. Its default is derived from what the gate depends on: another code tries other
-// seeds, and a gate that goes on tries the same.
+// firstSeed is the variable with the first seed of a gate. The default comes from a hash of the files on which the gate depends. So a gate that
+// goes on uses the same seeds, and a gate on changed code uses others.
 const firstSeed = "REAGENT_SEED"
 
 // seeded returns a split with one part, whose random choices depend on [firstSeed].
