@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,7 +43,8 @@ func lister(t *testing.T, page func(cursor string) (tools, next string)) mcp.Ser
 		}
 	}))
 	t.Cleanup(server.Close)
-	return mcp.Server{Name: "x", URL: server.URL, Protocol: "2025-06-18", Logger: slog.New(slog.DiscardHandler)}
+	// With the race detector, 16 MiB of tools take half a minute.
+	return mcp.Server{Name: "x", URL: server.URL, Protocol: "2025-06-18", Logger: slog.New(slog.DiscardHandler), ConnectTimeout: 3 * time.Minute}
 }
 
 func TestAttackListOfToolsIsBounded(t *testing.T) {
