@@ -115,6 +115,9 @@ func TestAttackDecisionsAreReplayed(t *testing.T) {
 	first, second, note := s.Pending()[0].Key, s.Pending()[1].Key, s.Pending()[2].Key
 	approve := agent.Decision{Key: first, Approve: true}
 	require.NoError(t, s.AcceptsDecision(approve))
+	ended := clone(s)
+	ended.Outcome = &agent.Outcome{Status: agent.Cancelled}
+	require.ErrorIs(t, ended.AcceptsDecision(approve), agent.ErrEnded)
 	for name, d := range map[string]struct {
 		decision agent.Decision
 		want     error

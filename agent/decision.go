@@ -146,11 +146,14 @@ func (d Decision) Check() error {
 	return nil
 }
 
-// AcceptsDecision returns an error if the agent does not accept the decision now. The error is one of [ErrNoCall], [ErrNotAsked],
-// [ErrNotExternal] and [ErrDecided], or that of [Decision.Check].
+// AcceptsDecision returns an error if the agent does not accept the decision now. The error is one of [ErrEnded], [ErrNoCall],
+// [ErrNotAsked], [ErrNotExternal] and [ErrDecided], or that of [Decision.Check].
 func (s *State) AcceptsDecision(d Decision) error {
 	if err := d.Check(); err != nil {
 		return err
+	}
+	if s.Outcome != nil {
+		return ErrEnded
 	}
 	if slices.ContainsFunc(s.Decisions, d.decides) {
 		return ErrDecided

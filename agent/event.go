@@ -130,7 +130,8 @@ type (
 	// WaitEnded ends the waits for somebody outside that have reached their limits: see [Call].Until.
 	WaitEnded struct{ Time int64 }
 
-	// PermissionRevoked removes the permission that the decision on the call with the given key gave: see [Permission].
+	// PermissionRevoked removes the permission that the decision on the call with the given key gave: see [Permission]. It also does so
+	// after the agent has ended, because a resume goes on with the permissions.
 	PermissionRevoked struct{ Key Key }
 
 	// Stopped holds the turn: see [Held]. Either a person has interrupted the turn, or a step cannot be carried out.
@@ -279,6 +280,8 @@ func (s *State) Apply(e Event) bool {
 func (s *State) apply(e Event) bool {
 	switch e.(type) {
 	case Resumed, Rewound, NotificationsDue, NotificationEnded:
+	case PermissionRevoked, ReloadAsked:
+		// The run may still tell others of its end, and has accepted the request. A resume goes on with this state.
 	default:
 		if s.Outcome != nil {
 			return false

@@ -32,6 +32,7 @@ func smallKinds(version int, more bool) []*smallKind {
 		{name: "resets of resets", replies: [][]string{{"pay"}}, bounds: smallBounds{Decide: 2, Remember: 1, Reset: 2, Stale: 1}},
 		{name: "decision during the search, on a call that waits", replies: [][]string{{"pay"}}, bounds: smallBounds{Decide: 2, Reset: 2, Stale: 1, Idle: 1}},
 		{name: "cancel while a call is recalled", replies: [][]string{{"count"}, {"count"}}, bounds: smallBounds{Cancel: 1, Resume: 1, Reset: 1}},
+		{name: "permission, cancelled, revoked", replies: [][]string{{"pay"}, {"pay"}}, bounds: smallBounds{Decide: 1, Remember: 1, Revoke: 1, Cancel: 1, Resume: 1, Reset: 1}},
 		{name: "question", replies: [][]string{{"pay", agent.AskUser}}, bounds: smallBounds{Decide: 2, Resume: 1, Reset: 1, Stale: 1}},
 		{name: "steering", replies: [][]string{{"count"}, {"count"}}, bounds: smallBounds{Steer: 1, Resume: 1, Reset: 1}},
 		{name: "steering and interrupt", replies: [][]string{{"count"}}, bounds: smallBounds{Steer: 1, Interrupt: 1, Resume: 1, Reset: 1}},
@@ -202,7 +203,9 @@ func (w *smallWorld) acts() []act {
 			w.task(smallTask{event: e, line: line})
 		})
 	}
-	if !run.closed {
+	if run.closed {
+		acts = append(acts, w.revocations()...)
+	} else {
 		acts = append(acts, w.people()...)
 	}
 	acts = append(acts, w.forget()...)
@@ -259,17 +262,7 @@ func (w *smallWorld) people() []act {
 			words(wait.Key, true)
 		}
 	}
-	if w.left.Revoke > 0 {
-		for _, p := range s.Permissions {
-			acts = append(acts, act{"revoke " + string(p.Key), func(w *smallWorld) {
-				w.left.Revoke--
-				w.facts.Words = append(w.facts.Words, smallWord{Decision: agent.Decision{Key: p.Key}, Revokes: true, Begun: len(w.facts.Begun)})
-				e := agent.PermissionRevoked{Key: p.Key}
-				w.now.sent = append(w.now.sent, e)
-				w.task(smallTask{event: e, update: true, line: "revoke " + string(p.Key)})
-			}})
-		}
-	}
+	acts = append(acts, w.revocations()...)
 	if deadline := s.WaitDeadline(); w.left.Timeout > 0 && deadline != 0 && w.shown() {
 		acts = append(acts, act{"the wait ends", func(w *smallWorld) {
 			w.left.Timeout--
@@ -310,6 +303,24 @@ func (w *smallWorld) people() []act {
 		acts = append(acts, act{"cancel", func(w *smallWorld) {
 			w.left.Cancel--
 			w.task(smallTask{event: agent.CancelRequested{Time: smallTime}, line: "cancel"})
+		}})
+	}
+	return acts
+}
+
+// revocations returns which permissions people may revoke. They may also do so while an agent that has ended tells others of its end.
+func (w *smallWorld) revocations() []act {
+	var acts []act
+	if w.left.Revoke == 0 {
+		return nil
+	}
+	for _, p := range w.now.state.Permissions {
+		acts = append(acts, act{"revoke " + string(p.Key), func(w *smallWorld) {
+			w.left.Revoke--
+			w.facts.Words = append(w.facts.Words, smallWord{Decision: agent.Decision{Key: p.Key}, Revokes: true, Begun: len(w.facts.Begun)})
+			e := agent.PermissionRevoked{Key: p.Key}
+			w.now.sent = append(w.now.sent, e)
+			w.task(smallTask{event: e, update: true, line: "revoke " + string(p.Key)})
 		}})
 	}
 	return acts

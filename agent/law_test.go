@@ -103,8 +103,13 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 			w.permitted[key] = false
 		}
 	case agent.PermissionRevoked:
-		if changed { // an agent that has ended keeps its permissions
-			w.permitted[e.Key] = false
+		w.permitted[e.Key] = false
+		if slices.ContainsFunc(s.Permissions, func(p agent.Permission) bool { return p.Key == e.Key }) {
+			w.brokenf("permission %s was revoked, and the agent has it", e.Key) // if it has ended, a resume would use it
+		}
+	case agent.ReloadAsked:
+		if !changed && !slices.Contains(s.SeenMessageIDs, "reload "+e.ID) {
+			w.brokenf("reload %s was asked for, and the agent does not know", e.ID)
 		}
 	case agent.Resumed:
 		w.end = nil

@@ -154,9 +154,10 @@ func (d *driver) acceptsArrival(decision agent.Decision) error {
 
 // acceptsDecision checks whether the agent accepts a person's decision. If not, the returned error says why. After a reset
 // Temporal delivers earlier decisions again, before their calls exist. So while the agent has not searched the other runs (`unsearched`), it
-// accepts every valid decision on a call that has no result. While the driver has no state, it accepts every valid decision.
+// accepts every valid decision on a call that has no result, unless it has ended. While the driver has no state, it accepts every valid
+// decision.
 func (d *driver) acceptsDecision(decision agent.Decision, unsearched bool) error {
-	if d.state == nil || unsearched && !d.state.HasResult(decision.Key) {
+	if d.state == nil || unsearched && d.state.Outcome == nil && !d.state.HasResult(decision.Key) {
 		return decision.Check()
 	}
 	return d.state.AcceptsDecision(decision)

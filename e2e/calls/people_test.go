@@ -112,6 +112,43 @@ func TestApprovalHasALimitAndMayBeRemembered(t *testing.T) {
 	w.NothingTwice()
 }
 
+// An agent that was cancelled first tells its hook of its end. A permission that is revoked meanwhile is gone when the agent is resumed.
+func TestPermissionIsRevokedWhileTheAgentTellsOfItsEnd(t *testing.T) {
+	t.Parallel()
+	told := world.NewGate()
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _ = told.Pass(r.Context()) }))
+	t.Cleanup(hook.Close)
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, world.Echo)
+	w := world.New(t, world.Script(
+		llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":1}`)), llmtest.Say("paid"), llmtest.Call(llmtest.ToolCall("2", "pay", `{"n":2}`)), llmtest.Say("done"),
+	), tools, fmt.Sprintf("    tools: [far.*]\n    approval: {default: always}\nnotify:\n  pager: {url: %q, on: [ended]}\n", hook.URL))
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "--id", id, "pay")
+	w.Eventually("the call waits", func() bool { return len(inboxOf(w, id)) == 1 })
+	w.Must("approve", id, "--for-agent")
+	require.Equal(t, "assistant: paid", w.Transcript(id, 4)[3])
+	permissions, err := w.Client.Permissions(t.Context(), id)
+	require.NoError(t, err)
+	require.Len(t, permissions, 1)
+
+	_, err = w.Client.Cancel(t.Context(), id)
+	require.NoError(t, err)
+	told.Wait(t)
+	require.NoError(t, w.Client.Revoke(t.Context(), id, permissions[0].Key))
+	close(told.Open)
+	w.Ends(id, "cancelled")
+	w.Must("resume", "--detach", id)
+	w.Must("send", "--detach", id, "pay again")
+	w.Eventually("the call waits", func() bool { return len(inboxOf(w, id)) == 1 })
+	require.Len(t, tools.Effects(), 1)
+	w.Must("deny", id)
+	require.Contains(t, w.Transcript(id, 8)[6], "denied")
+	require.Len(t, tools.Effects(), 1)
+	w.NothingTwice()
+}
+
 // An interrupt ends the model call, the tool call and the sub-agent that run, as seen at their far sides. The agent keeps
 // everything, and the next message goes into the interrupted turn.
 func TestInterruptStopsWhatRuns(t *testing.T) {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,7 +96,7 @@ func (p *people) breach(key, owner string, effects []effect, opened time.Time, f
 			}
 		case own != nil && own.decision.Approve && own.sent.Before(e.at), p.permitted(owner, e.Tool, began, forgotten):
 		default:
-			return fmt.Sprintf("it was opened at %v and took effect at %v, and nobody has approved it", clock(began), clock(e.at))
+			return fmt.Sprintf("it was opened at %v and took effect at %v, and nobody has approved it%s", clock(began), clock(e.at), p.permissions(owner))
 		}
 	}
 	return ""
@@ -111,6 +113,22 @@ func (p *people) permitted(owner, tool string, at time.Time, forgotten bool) boo
 		}
 	}
 	return false
+}
+
+// permissions says which permissions the agent has had, and since when they are revoked. The caller holds p.mu.
+func (p *people) permissions(owner string) string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(p.rulings)) {
+		g := p.rulings[key]
+		if g.agent != owner || g.decision.Remember == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "; %s permits %s from %s", key, g.tool, clock(g.sent))
+		if r := p.revocations[key]; r != nil && !r.accepted.IsZero() {
+			fmt.Fprintf(&b, " to %s", clock(r.accepted))
+		}
+	}
+	return b.String()
 }
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
