@@ -34,13 +34,17 @@ type Permission struct {
 	Time int64  `json:"time,omitempty"`
 }
 
-// maxPermissions is the largest number of permissions of an agent, and of revoked keys. A further one removes the oldest. Without a
-// permission, a person is asked again.
-const maxPermissions = 200
+const (
+	// maxPermissions is the largest number of permissions of an agent. A further one removes the oldest, so a person is asked again.
+	maxPermissions = 200
+	// maxRevoked is the largest number of keys in [State].Revoked. When there are so many, the agent gets no further permission. If an old
+	// key made room for a new one, a reset could give its permission back, because Temporal delivers the decision again.
+	maxRevoked = 1000
+)
 
 // remember stores the permission that the decision d on the call c gives, unless it was revoked.
 func (s *State) remember(c *Call, d Decision) {
-	if d.Remember == "" || slices.Contains(s.Revoked, c.Key) {
+	if d.Remember == "" || slices.Contains(s.Revoked, c.Key) || len(s.Revoked) >= maxRevoked {
 		return
 	}
 	p := Permission{Key: c.Key, Tool: c.Name, By: d.By, From: d.From, Time: d.Time}
@@ -71,12 +75,12 @@ func (s *State) permissionRevoked(e PermissionRevoked) bool {
 	if slices.Contains(s.Revoked, e.Key) {
 		return false
 	}
-	s.Revoked = append(s.Revoked, e.Key)
-	if extra := len(s.Revoked) - maxPermissions; extra > 0 {
-		s.Revoked = slices.Delete(s.Revoked, 0, extra)
-	}
+	had, room := len(s.Permissions), len(s.Revoked) < maxRevoked
 	s.Permissions = slices.DeleteFunc(s.Permissions, func(p Permission) bool { return p.Key == e.Key })
-	return true
+	if room {
+		s.Revoked = append(s.Revoked, e.Key)
+	}
+	return room || len(s.Permissions) < had
 }
 
 // canonical returns the canonical JSON of the arguments of a call. It returns "{}" for empty arguments.

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,4 +36,20 @@ func TestDenialComesBeforeAPermission(t *testing.T) {
 	require.True(t, s.Apply(reply))
 	require.Empty(t, s.Pending())
 	require.Equal(t, "denied: a person refused this call: enough", s.Messages[len(s.Messages)-1].Content)
+}
+
+// After a reset, a revocation may come before the decision that it takes back. It holds, however many others have come since.
+func TestRevocationHoldsHoweverManyFollow(t *testing.T) {
+	s := guarded("a", "l")
+	calls(t, s, "pay", `{"n":1}`)
+	first := s.Pending()[0].Key
+	require.True(t, s.Apply(agent.PermissionRevoked{Key: first}))
+	for i := range 2000 {
+		s.Apply(agent.PermissionRevoked{Key: agent.Key(fmt.Sprintf("tool-%032d", i))})
+	}
+	require.LessOrEqual(t, len(s.Revoked), 1000)
+	require.True(t, s.Apply(agent.Decided{Decision: agent.Decision{Key: first, Approve: true, Remember: agent.RememberTool}}))
+	require.True(t, s.Apply(agent.ToolFinished{Key: first, Result: agent.Result{Content: "paid"}}))
+	calls(t, s, "pay", `{"n":2}`)
+	require.Equal(t, agent.Asked, s.Pending()[0].Approval)
 }

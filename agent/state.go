@@ -87,7 +87,7 @@ type State struct {
 	// Permissions let calls run without a further decision, oldest first.
 	Permissions []Permission `json:"permissions,omitempty"`
 	// Revoked are the keys of the permissions that were revoked. After a reset, Temporal delivers a decision and its revocation
-	// again, in any order.
+	// again, in any order. When there are 1,000, the agent gets no further permission.
 	Revoked []Key `json:"revoked,omitempty"`
 
 	// Children are the sub-agents, oldest first. [State.Drop] removes the oldest ended sub-agents to which no call
