@@ -53,7 +53,7 @@ const (
 //   - Any other run: FindMessages returns the messages that senders sent to this run, and the messages that this run had
 //     received from FindMessages.
 //
-// Each message occurs once, and so does each call with its first decision. The messages of base runs, and of runs that
+// Each message and each revoked permission occurs once, and so does each call with its first decision. The messages of base runs, and of runs that
 // continued a base run as new, come first. The messages of all other runs follow. Within both groups, the messages of older
 // runs come first. All decisions follow in the same order.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
@@ -101,7 +101,7 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 	found.Run = protocol.RunSuffix(here.RunID)
 	if in.Skip == 0 {
 		found.Order, found.Times = inOrder(append(all, r.own.all()...))
-		found.Revoked = ofBases.revoked
+		found.Revoked = slices.Compact(slices.Sorted(slices.Values(ofBases.revoked)))
 		if found.Places, err = a.places(ctx, here.ID, foreign, found.Order, in.Count); err != nil {
 			return protocol.FoundMessages{}, err
 		}

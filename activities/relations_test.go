@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -90,6 +91,70 @@ func (r *record) takes(message string) *record {
 	}})
 }
 
+// revokes adds an update that revokes a permission.
+func (r *record) revokes(permission agent.Key) *record {
+	return r.add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_WorkflowExecutionUpdateAcceptedEventAttributes{
+		WorkflowExecutionUpdateAcceptedEventAttributes: &historypb.WorkflowExecutionUpdateAcceptedEventAttributes{
+			AcceptedRequest: &updatepb.Request{Input: &updatepb.Input{Name: protocol.RevokeUpdate, Args: r.payloads(permission)}},
+		},
+	}})
+}
+
+// finds adds a completed search of other runs.
+func (r *record) finds(found protocol.FoundMessages) *record {
+	r.add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
+		ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{
+			ActivityType: &commonpb.ActivityType{Name: protocol.FindMessages},
+		},
+	}})
+	return r.add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_ActivityTaskCompletedEventAttributes{
+		ActivityTaskCompletedEventAttributes: &historypb.ActivityTaskCompletedEventAttributes{
+			ScheduledEventId: int64(len(r.events)), Result: r.payloads(found),
+		},
+	}})
+}
+
+// find carries out a search of other runs. The run "this" makes the search, and `listed` are the others, newest first.
+func find(t *testing.T, listed []string, runs map[string]*record) protocol.FoundMessages {
+	t.Helper()
+	this := thisRun(t)
+	p := &past{contact: new(contact), listed: append([]string{this}, listed...), pages: map[string]int{}, events: map[string][]*historypb.HistoryEvent{}}
+	for run, r := range runs {
+		if run == "this" {
+			run = this
+		}
+		p.events[run] = r.events
+	}
+	s := newStage(t, llmtest.Script())
+	doing, err := activities.New(activities.Options{Temporal: ended{p}})
+	require.NoError(t, err)
+	doing.Register(s)
+	value, err := s.ExecuteActivity(protocol.FindMessages, protocol.FindMessagesInput{})
+	require.NoError(t, err)
+	var out protocol.FoundMessages
+	require.NoError(t, value.Get(&out))
+	return out
+}
+
+// Each reset of a run finds what all runs before it have found. A search returns each revocation once. Otherwise, its result would double
+// with each reset.
+func TestRevocationIsFoundOnce(t *testing.T) {
+	first := (&record{t: t}).resumes("")
+	runs, listed := map[string]*record{"run-0": first}, []string{"run-0"}
+	for i := range 5 {
+		run := (&record{t: t}).resets("run-0", first)
+		if i == 0 {
+			run.revokes("k")
+		} else {
+			run.finds(protocol.FoundMessages{Revoked: []agent.Key{"k"}})
+		}
+		name := fmt.Sprint("run-", i+1)
+		runs[name], listed = run, append([]string{name}, listed...)
+	}
+	runs["this"] = (&record{t: t}).resets("run-0", first)
+	require.Equal(t, []agent.Key{"k"}, find(t, listed, runs).Revoked)
+}
+
 // A run has only the messages of the run from which it read its state. This run may differ from the run that its start names,
 // because a resume reads the run that ended last. A run that ended before it read a state counts as if it had read it.
 func TestMessagesOfRunsWhoseStateWasNotReadAreFound(t *testing.T) {
@@ -128,24 +193,8 @@ func TestMessagesOfRunsWhoseStateWasNotReadAreFound(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			this := thisRun(t)
-			p := &past{contact: new(contact), listed: append([]string{this}, test.listed...), pages: map[string]int{}, events: map[string][]*historypb.HistoryEvent{}}
-			for run, r := range test.runs {
-				if run == "this" {
-					run = this
-				}
-				p.events[run] = r.events
-			}
-			s := newStage(t, llmtest.Script())
-			doing, err := activities.New(activities.Options{Temporal: ended{p}})
-			require.NoError(t, err)
-			doing.Register(s)
-			value, err := s.ExecuteActivity(protocol.FindMessages, protocol.FindMessagesInput{})
-			require.NoError(t, err)
-			var out protocol.FoundMessages
-			require.NoError(t, value.Get(&out))
 			var found []string
-			for _, m := range out.Messages {
+			for _, m := range find(t, test.listed, test.runs).Messages {
 				found = append(found, m.Text)
 			}
 			require.Equal(t, test.want, found)
