@@ -202,3 +202,25 @@ func TestReloadThatSendsTheReasoningKeepsTheKeyTrue(t *testing.T) {
 	require.Equal(t, "hm", s.Sent(1).Reasoning)
 	require.Equal(t, s.ModelIdentity().Key(chain), s.Next().(agent.CallModel).Key)
 }
+
+// A person interrupts a turn, and gives the agent a lower budget, which is used up. If the agent is then resumed, it asks the model no more.
+func TestResumedTurnKeepsItsBudget(t *testing.T) {
+	s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
+	load := func(tokens int) {
+		t.Helper()
+		require.True(t, s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
+			Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Tools: []agent.Tool{{Name: "note"}}, Limits: agent.Limits{Tokens: tokens},
+		}}))
+	}
+	load(0)
+	s.Advance(0)
+	reply := llm.Reply{Message: llm.Message{ToolCalls: []llm.ToolCall{{ID: "1", Name: "note", Arguments: "{}"}}}, Usage: llm.Usage{OutputTokens: 300}}
+	require.True(t, s.Apply(agent.ModelReplied{Key: s.Next().(agent.CallModel).Key, Reply: reply}))
+	require.True(t, s.Apply(agent.Interrupt{By: "ann"}.Stopped(1)))
+	require.True(t, s.Apply(agent.ReloadAsked{ID: "r"}))
+	load(200)
+	require.True(t, s.Apply(agent.Resumed{RunID: "r", Time: 2}))
+	require.Equal(t, "tokens", s.Turn.Stopped)
+	_, asks := s.Next().(agent.CallModel)
+	require.False(t, asks)
+}

@@ -257,6 +257,9 @@ func (s *State) resumed(e Resumed) bool {
 		s.Reload, s.ReloadFailure = false, ""
 		s.Reloads++
 	}
+	if s.Definition != nil && !s.unsearched() {
+		s.advanceTranscript(e.Time) // a turn that was held goes on, and its budget may be used up
+	}
 	s.reopen()
 	return true
 }
