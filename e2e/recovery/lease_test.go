@@ -3,6 +3,7 @@ package recovery_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -64,19 +65,27 @@ func TestSuspendedWorkerWithALeaseSendsNothingLate(t *testing.T) {
 		w.Queue, w.Model.URL))
 	frozen := w.Worker("--lease")
 	w.Must("run", "--chat", "--id", t.Name(), "one")
+	first := w.Requests()
+	require.Len(t, first, 1)
 	w.Must("send", "--detach", t.Name(), "two")
-	w.Eventually("the lease names the model call", func() bool { return held(t, w, "model-") == 1 })
+	w.Eventually("the lease names the second model call", func() bool {
+		// Temporal may still have the last heartbeat of the first.
+		return slices.ContainsFunc(heldCalls(t, w), func(id string) bool { return strings.HasPrefix(id, "model-") && first[id] == 0 })
+	})
 	require.NoError(t, frozen.Cmd.Process.Signal(syscall.SIGTERM)) // so that it asks Temporal for no other task
 	w.Eventually("the worker takes no new work", func() bool { return strings.Contains(frozen.Output(), "Stopping") })
 	require.NoError(t, frozen.Cmd.Process.Signal(syscall.SIGSTOP))
 	w.Worker("--lease")
+	returned := false
 	w.Eventually("the other worker makes the call", func() bool {
+		// Temporal may give the next attempts to the suspended worker, which had asked for tasks. They fail for another reason.
+		returned = returned || pendingFailure(t, w, t.Name()) == protocol.LeaseLost
 		// Read the history, because Temporal may give a query to the frozen worker.
 		snap, err := w.Client.Read(t.Context(), t.Name())
 		require.NoError(t, err)
 		return len(snap.Messages) == 4
 	})
-	require.Equal(t, protocol.LeaseLost, lastFailure(t, w, t.Name()))
+	require.True(t, returned || lastFailure(t, w, t.Name()) == protocol.LeaseLost)
 	require.NoError(t, frozen.Cmd.Process.Signal(syscall.SIGCONT))
 	w.Eventually("the suspended worker ends", frozen.Ended)
 	w.NothingTwice()
@@ -99,7 +108,12 @@ func TestLeaseEndsWithItsCalls(t *testing.T) {
 // held returns how many calls the running leases of a world name. The IDs of the calls begin with the given prefix.
 func held(t *testing.T, w *world.World, prefix string) int {
 	t.Helper()
-	n := 0
+	return len(slices.DeleteFunc(heldCalls(t, w), func(id string) bool { return !strings.HasPrefix(id, prefix) }))
+}
+
+// heldCalls returns the IDs of the calls that the running leases of a world name.
+func heldCalls(t *testing.T, w *world.World) (ids []string) {
+	t.Helper()
 	for _, id := range leases(t, w, "Running") {
 		found, err := w.Temporal.DescribeWorkflowExecution(t.Context(), id, "")
 		require.NoError(t, err)
@@ -110,13 +124,11 @@ func held(t *testing.T, w *world.World, prefix string) int {
 			}
 			require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(p.GetHeartbeatDetails(), &calls))
 			for _, call := range calls.Calls {
-				if strings.HasPrefix(call.ActivityID, prefix) {
-					n++
-				}
+				ids = append(ids, call.ActivityID)
 			}
 		}
 	}
-	return n
+	return ids
 }
 
 // leases returns the IDs of the leases of a world that have the given status. An empty status means all.
@@ -144,6 +156,17 @@ func lastFailure(t *testing.T, w *world.World, id string) (class string) {
 		if failure := event.GetActivityTaskStartedEventAttributes().GetLastFailure(); failure != nil {
 			class = failure.GetApplicationFailureInfo().GetType()
 		}
+	}
+	return class
+}
+
+// pendingFailure returns the type of the last failure of an open activity of an agent, if there was one.
+func pendingFailure(t *testing.T, w *world.World, id string) (class string) {
+	t.Helper()
+	found, err := w.Temporal.DescribeWorkflowExecution(t.Context(), id, "")
+	require.NoError(t, err)
+	for _, p := range found.GetPendingActivities() {
+		class = p.GetLastFailure().GetApplicationFailureInfo().GetType()
 	}
 	return class
 }
