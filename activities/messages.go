@@ -53,8 +53,8 @@ const (
 //   - Any other run: FindMessages returns the messages that senders sent to this run, and the messages that this run had
 //     received from FindMessages.
 //
-// Each message and each revoked permission occurs once, and so does each call with its first decision. The messages of base runs, and of runs that
-// continued a base run as new, come first. The messages of all other runs follow. Within both groups, the messages of older
+// Each message and each revoked permission occurs once, and so does each call with its first decision. The messages of base
+// runs, and of runs that continued a base run as new, come first. The messages of all other runs follow. Within both groups, the messages of older
 // runs come first. All decisions follow in the same order.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	beat := a.startHeartbeat(ctx, false, nil)

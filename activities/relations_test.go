@@ -136,8 +136,7 @@ func find(t *testing.T, listed []string, runs map[string]*record) protocol.Found
 	return out
 }
 
-// Each reset of a run finds what all runs before it have found. A search returns each revocation once. Otherwise, its result would double
-// with each reset.
+// A search also returns what earlier searches have returned. If it repeated a revocation, the result would double with each reset.
 func TestRevocationIsFoundOnce(t *testing.T) {
 	first := (&record{t: t}).resumes("")
 	runs, listed := map[string]*record{"run-0": first}, []string{"run-0"}

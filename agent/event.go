@@ -130,8 +130,8 @@ type (
 	// WaitEnded ends the waits for somebody outside that have reached their limits: see [Call].Until.
 	WaitEnded struct{ Time int64 }
 
-	// PermissionRevoked removes the permission that the decision on the call with the given key gave: see [Permission]. It also does so
-	// after the agent has ended, because a resume goes on with the permissions.
+	// PermissionRevoked removes the permission that the decision on the call with the given key gave: see [Permission]. It has
+	// this effect also after the agent has ended, because an agent that is resumed keeps its permissions.
 	PermissionRevoked struct{ Key Key }
 
 	// Stopped holds the turn: see [Held]. Either a person has interrupted the turn, or a step cannot be carried out.
@@ -281,7 +281,7 @@ func (s *State) apply(e Event) bool {
 	switch e.(type) {
 	case Resumed, Rewound, NotificationsDue, NotificationEnded:
 	case PermissionRevoked, ReloadAsked:
-		// The run may still tell others of its end, and has accepted the request. A resume goes on with this state.
+		// An agent that has ended may still have an open run, which accepts these. An agent that is resumed keeps this state.
 	default:
 		if s.Outcome != nil {
 			return false

@@ -308,7 +308,8 @@ func (w *smallWorld) people() []act {
 	return acts
 }
 
-// revocations returns which permissions people may revoke. They may also do so while an agent that has ended tells others of its end.
+// revocations returns an act for each permission that people may revoke. They may also revoke one after the agent has ended, while its run
+// is still open.
 func (w *smallWorld) revocations() []act {
 	var acts []act
 	if w.left.Revoke == 0 {

@@ -37,8 +37,8 @@ type Permission struct {
 const (
 	// maxPermissions is the largest number of permissions of an agent. A further one removes the oldest, so a person is asked again.
 	maxPermissions = 200
-	// maxRevoked is the largest number of keys in [State].Revoked. When there are so many, the agent gets no further permission. If an old
-	// key made room for a new one, a reset could give its permission back, because Temporal delivers the decision again.
+	// maxRevoked is the largest number of keys in [State].Revoked. An agent that has so many gets no further permission. No key is removed:
+	// after a reset, Temporal delivers the approval again, and without the key it would give the permission back.
 	maxRevoked = 1000
 )
 

@@ -20,7 +20,7 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// withScout lets the agent of a world call the sub-agent scout in the background.
+// withScout is the end of an agents.yaml. It gives the agent a sub-agent, scout, that works in the background.
 const withScout = "    agents: [scout]\n    background: [scout]\n  scout:\n    model: main\n    description: looks\n    instructions: You look.\n"
 
 // A sub-agent in the background outlives a crash of the worker and a continue-as-new of its parent. It gets the message of its parent

@@ -322,8 +322,7 @@ func isSetting(name string) bool {
 	return false
 }
 
-// unknownKeys returns the keys of a piece of agents.yaml that do not exist, and its syntax errors. It ignores what the piece leaves out, such as
-// a model that an agent needs.
+// unknownKeys returns the unknown keys and the syntax errors in a piece of agents.yaml. It ignores missing parts, such as the model of an agent.
 func unknownKeys(yaml string) []string {
 	var problems *config.Error
 	_, err := config.Parse("agents.yaml", []byte(yaml))

@@ -59,7 +59,8 @@ func serving(w *world.World, name string) *world.Process {
 	return p
 }
 
-// The program of the README asks its own agent. If it is killed and started again, the agent goes on. Started once more, it finds the answer.
+// The program of the README starts an agent and prints its answer. If the program is killed and started again, the agent goes on. The next
+// start prints the stored answer.
 func TestExampleHelloAsksItsAgent(t *testing.T) {
 	g := world.NewGate()
 	w := newExample(t, "hello", func(ctx context.Context, req llm.Request) (llm.Reply, error) {

@@ -78,7 +78,8 @@ func TestSuspendedWorkerWithALeaseSendsNothingLate(t *testing.T) {
 	w.Worker("--lease")
 	returned := false
 	w.Eventually("the other worker makes the call", func() bool {
-		// Temporal may give the next attempts to the suspended worker, which had asked for tasks. They fail for another reason.
+		// The polls of the suspended worker are still open, so Temporal may give it the next attempts, which time out. The last failure
+		// in the history is then a timeout.
 		returned = returned || pendingFailure(t, w, t.Name()) == protocol.LeaseLost
 		// Read the history, because Temporal may give a query to the frozen worker.
 		snap, err := w.Client.Read(t.Context(), t.Name())

@@ -22,7 +22,7 @@ type reads []string
 // everywhere are files on which each part depends.
 var everywhere = []string{"go.mod", "go.sum"}
 
-// rule returns what the Makefile says about a target: the rule of the target, and all lines that set variables.
+// rule returns the lines of the Makefile that may change what a target does: its rule, and all lines that set variables.
 func (w *workspace) rule(target string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(w.dir, "Makefile"))
 	if err != nil {
@@ -134,8 +134,8 @@ func (w *workspace) files(ctx context.Context) ([]file, error) {
 	return files, nil
 }
 
-// folders returns the folders of some packages of the source tree: those that the patterns name, with the value true, and those that they
-// import, with the value false.
+// folders returns the folders of the packages that the patterns name, and of the packages of this module that these import. The value is true
+// for the packages that the patterns name.
 func (w *workspace) folders(ctx context.Context, patterns []string) (map[string]bool, error) {
 	key := strings.Join(patterns, " ")
 	if known, ok := w.needed[key]; ok {

@@ -39,9 +39,9 @@ const help = `gates runs the large gates of the project and writes their results
   make gates GATES="--jobs 2 mutants,chaos"    two mutants, or two seeds, at the same time
   make gates GATES="--json attacks"            one line of JSON for each part and each gate
 
-A gate has parts, such as a mutant or a seed. A part that has passed runs again only when a file changes on which it depends. These are the
-files of the packages that it tests, and of all packages that they import. A part that has failed runs again with the next call. The gates after it run, too; at the
-end, the exit code is 1.
+A gate has parts, such as a mutant or a seed. A part that has passed runs again only if a file of a package
+that it tests has changed, or a file of a package that these import. A part that has failed runs again with
+the next call. The gates after it run, too; at the end, the exit code is 1.
 The results of the parts are in ` + resultsFile + `, and their output is in ` + logFolder + `.
 
 Flags:

@@ -43,7 +43,7 @@ func lister(t *testing.T, page func(cursor string) (tools, next string)) mcp.Ser
 		}
 	}))
 	t.Cleanup(server.Close)
-	// With the race detector, 16 MiB of tools take half a minute.
+	// With the race detector, it takes half a minute to list 16 MiB of tools.
 	return mcp.Server{Name: "x", URL: server.URL, Protocol: "2025-06-18", Logger: slog.New(slog.DiscardHandler), ConnectTimeout: 3 * time.Minute}
 }
 
