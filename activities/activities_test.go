@@ -510,14 +510,14 @@ func TestToolCallsEndInOneWay(t *testing.T) {
 		fails  string
 	}{
 		"result":                          {result: tool.Result{Content: "42"}, want: protocol.ToolResult{Content: "42"}},
-		"error result":                    {result: tool.Result{Content: "no", IsError: true}, want: protocol.ToolResult{Content: "no", IsError: true}},
-		"outcome unknown, at most once":   {err: lost, want: protocol.ToolResult{Content: "interrupted: connection reset; outcome unknown — check before you retry", IsError: true}},
-		"slow server, at most once":       {err: slow, want: protocol.ToolResult{Content: "interrupted: mcp server x: pay: no answer within 1m0s; outcome unknown — check before you retry", IsError: true}},
+		"error result":                    {result: tool.Result{Content: "no", IsError: true}, want: protocol.ToolResult{Content: "no", Kind: agent.Errored}},
+		"outcome unknown, at most once":   {err: lost, want: protocol.ToolResult{Content: "interrupted: connection reset; outcome unknown — check before you retry", Kind: agent.OutcomeUnknown}},
+		"slow server, at most once":       {err: slow, want: protocol.ToolResult{Content: "interrupted: mcp server x: pay: no answer within 1m0s; outcome unknown — check before you retry", Kind: agent.OutcomeUnknown}},
 		"outcome unknown, read-only":      {effect: tool.ReadOnly, err: lost, fails: protocol.Unavailable},
 		"outcome unknown, idempotent":     {effect: tool.Idempotent, err: lost, fails: protocol.Unavailable},
 		"did not run":                     {err: errors.New("refused"), fails: protocol.Unavailable},
-		"did not run, five times":         {err: errors.New("refused"), tried: 4, want: protocol.ToolResult{Content: "error: the tool cannot be reached: refused", IsError: true}},
-		"took its worker down five times": {tried: 5, want: protocol.ToolResult{Lost: true}},
+		"did not run, five times":         {err: errors.New("refused"), tried: 4, want: protocol.ToolResult{Content: "error: the tool cannot be reached: refused", Kind: agent.Errored}},
+		"took its worker down five times": {tried: 5, want: protocol.LostTool()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
@@ -622,7 +622,7 @@ func TestMissingToolIsNotWaitedForForEver(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, protocol.ToolResult{Content: `not run: no worker has the tool "gone"`, IsError: true}, result)
+			require.Equal(t, protocol.ToolResult{Content: `not run: no worker has the tool "gone"`, Kind: agent.Errored}, result)
 		})
 	}
 }

@@ -27,11 +27,11 @@ func (a *Activities) elicitation(q tool.Question) protocol.ToolResult {
 	size := len(e.Question) + len(e.State) + len(strings.Join(e.Choices, ""))
 	switch {
 	case strings.TrimSpace(e.Question) == "":
-		return protocol.ToolResult{Content: "error: the tool asks a person, but its question is empty", IsError: true}
+		return protocol.ToolResult{Content: "error: the tool asks a person, but its question is empty", Kind: agent.Errored}
 	case size > agent.MaxElicitationBytes:
-		return protocol.ToolResult{Content: fmt.Sprintf("error: the tool asks a person, but its question and its state have %d bytes; the limit is %d", size, agent.MaxElicitationBytes), IsError: true}
+		return protocol.ToolResult{Content: fmt.Sprintf("error: the tool asks a person, but its question and its state have %d bytes; the limit is %d", size, agent.MaxElicitationBytes), Kind: agent.Errored}
 	case a.redact(e.State) != e.State || text(e.State) != e.State:
-		return protocol.ToolResult{Content: "error: the tool asks a person, but its state is not valid UTF-8 or contains a secret of the worker, which must not enter the history", IsError: true}
+		return protocol.ToolResult{Content: "error: the tool asks a person, but its state is not valid UTF-8 or contains a secret of the worker, which must not enter the history", Kind: agent.Errored}
 	}
 	return protocol.ToolResult{Asks: &e}
 }

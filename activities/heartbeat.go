@@ -95,7 +95,7 @@ const maxProgressBytes = 2000
 // [heartbeat.stop].
 //
 // `effect` is the effect in the input of the activity; nil if the activity has none.
-func (a *Activities) startHeartbeat(ctx context.Context, tells bool, effect *protocol.Effect) *heartbeat {
+func (a *Activities) startHeartbeat(ctx context.Context, tells bool, effect *protocol.Recall) *heartbeat {
 	info := activity.GetInfo(ctx)
 	copied := effect != nil && effect.Run != "" && effect.Run != protocol.RunSuffix(info.WorkflowExecution.RunID)
 	h := &heartbeat{copied: copied, ctx: ctx, client: a.temporal, redact: a.redact, lease: a.lease, calls: &a.calls, tells: tells, info: info, over: make(chan struct{}), contact: time.Now()}

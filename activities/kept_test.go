@@ -132,7 +132,7 @@ func TestLostAttemptAtAnAtMostOnceToolIsNotRepeated(t *testing.T) {
 		"after attempts that did not": {attempt: 4, before: protocol.Progress{Tried: 3, Reported: 3}, runs: 1, want: protocol.ToolResult{Content: "done"}},
 		"after a lost one":            {attempt: 2, pause: 250 * time.Millisecond},
 		"after both":                  {attempt: 5, before: protocol.Progress{Reported: 3, Sought: 3}, pause: time.Second},
-		"in the end":                  {attempt: 6, before: protocol.Progress{Reported: 4, Sought: 4}, want: protocol.ToolResult{Lost: true}},
+		"in the end":                  {attempt: 6, before: protocol.Progress{Reported: 4, Sought: 4}, want: protocol.LostTool()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			far := newSlow()
@@ -191,7 +191,7 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 			in.ToolEffect = string(tool.ReadOnly)
 			got, err := first.call(in)
 			require.NoError(t, err)
-			require.Equal(t, !c.runs, got.Lost)
+			require.Equal(t, !c.runs, got.Lost())
 			require.Equal(t, c.runs, far.calls.Load() == 1)
 
 			s.say(llm.User, "hello")
@@ -302,7 +302,7 @@ func TestEffectOutlivesItsAttempt(t *testing.T) {
 			require.Equal(t, c.cancelled, far.cancelled.Load())
 			want := protocol.ToolResult{Content: "done"}
 			if c.cancelled {
-				want = protocol.ToolResult{Lost: true}
+				want = protocol.LostTool()
 			}
 			require.NoError(t, got.err)
 			require.Equal(t, want, got.result)

@@ -47,7 +47,7 @@ func (a *Activities) loadAgent(ctx context.Context, beat *heartbeat, in protocol
 	if err := beat.checkLost("read the definition of agent " + in.Agent); err != nil {
 		return agent.Definition{}, err
 	}
-	m, err := a.recall(ctx, in.Effect)
+	m, err := a.recall(ctx, in.Recall)
 	if err != nil {
 		return agent.Definition{}, err
 	}

@@ -27,7 +27,7 @@ const (
 // model call fails, the type of the error is an [llm.Class]. Most other errors have an error type that the package `protocol`
 // defines.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
-	beat := a.startHeartbeat(ctx, in.PartialText, &in.Effect)
+	beat := a.startHeartbeat(ctx, in.PartialText, &in.Recall)
 	defer beat.stop()
 	if err := beat.tooLate(); err != nil {
 		return protocol.ModelResult{}, err
@@ -45,7 +45,7 @@ func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol
 			return protocol.ModelResult{}, err
 		}
 	}
-	m, err := a.recall(ctx, in.Effect)
+	m, err := a.recall(ctx, in.Recall)
 	if err != nil {
 		return protocol.ModelResult{}, err
 	}

@@ -38,15 +38,15 @@ type memory struct {
 
 // recall searches the earlier runs of the agent for a result of this activity. If there is one, the model call or tool call
 // need not be made again. recall first follows the links from run to run in the histories. Only if none of these runs has a
-// result, it asks Temporal for a list of all runs, because list requests are limited for the whole namespace. The [protocol.Effect] says whether an earlier run can have a result. If none can, recall reads
+// result, it asks Temporal for a list of all runs, because list requests are limited for the whole namespace. The [protocol.Recall] says whether an earlier run can have a result. If none can, recall reads
 // nothing and returns the zero memory.
-func (a *Activities) recall(ctx context.Context, e protocol.Effect) (memory, error) {
+func (a *Activities) recall(ctx context.Context, e protocol.Recall) (memory, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	_, key := names(ctx)
-	// There are two reasons to search. If e.Base is set, the agent was reset or resumed. If e.Run is not the run of the activity,
+	// There are two reasons to search. If e.BaseRunID is set, the agent was reset or resumed. If e.Run is not the run of the activity,
 	// another run scheduled the activity, and a reset copied it.
 	again := e.Run != "" && e.Run != protocol.RunSuffix(here.RunID)
-	if e.Base == "" && !again {
+	if e.BaseRunID == "" && !again {
 		return memory{}, nil
 	}
 	m := memory{doubt: again, searched: true}
@@ -123,8 +123,8 @@ func (s *search) read(ctx context.Context, run string, known bool) (*index, erro
 	return x, nil
 }
 
-// baseRuns returns the IDs of the runs that the activity's run was reset from, the last one first, and of the run `e.Base`.
-func (a *Activities) baseRuns(ctx context.Context, e protocol.Effect) ([]string, error) {
+// baseRuns returns the IDs of the runs that the activity's run was reset from, the last one first, and of the run `e.BaseRunID`.
+func (a *Activities) baseRuns(ctx context.Context, e protocol.Recall) ([]string, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	bases, err := a.bases(ctx, here.ID, here.RunID)
 	if err != nil {
@@ -132,8 +132,8 @@ func (a *Activities) baseRuns(ctx context.Context, e protocol.Effect) ([]string,
 	}
 	bases = slices.Clone(bases)
 	slices.Reverse(bases)
-	if e.Base != "" && !slices.Contains(bases, e.Base) {
-		bases = append(bases, e.Base)
+	if e.BaseRunID != "" && !slices.Contains(bases, e.BaseRunID) {
+		bases = append(bases, e.BaseRunID)
 	}
 	return bases, nil
 }
@@ -141,7 +141,7 @@ func (a *Activities) baseRuns(ctx context.Context, e protocol.Effect) ([]string,
 // earlierRuns returns the IDs of the runs whose states may have an outcome of a call. First come all other runs in Temporal's
 // list of runs, newest first. Then come the base runs that the list lacks. The list is needed in any case, because a newer run
 // may know more about the call than a base run: for example, an answer that came late.
-func (a *Activities) earlierRuns(ctx context.Context, e protocol.Effect) ([]string, error) {
+func (a *Activities) earlierRuns(ctx context.Context, e protocol.Recall) ([]string, error) {
 	runs, err := a.earlier(ctx)
 	if err != nil {
 		return nil, err

@@ -142,7 +142,7 @@ func TestEarlierRunsAreFound(t *testing.T) {
 	}}}
 	done := protocol.ToolResult{Content: "42", Recalled: true}
 	for name, c := range map[string]struct {
-		effect protocol.Effect
+		effect protocol.Recall
 		listed []string
 		events map[string][]*historypb.HistoryEvent
 		want   protocol.ToolResult
@@ -151,36 +151,36 @@ func TestEarlierRunsAreFound(t *testing.T) {
 		fails   string
 	}{
 		"asked for anew, and Temporal refuses to list runs": {
-			effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: "the first"}, refusal: serviceerror.NewResourceExhausted(0, "too many"),
+			effect: protocol.Recall{Run: protocol.RunSuffix(this), BaseRunID: "the first"}, refusal: serviceerror.NewResourceExhausted(0, "too many"),
 			fails: protocol.Unavailable,
 		},
 		"asked for by this run": {
-			effect: protocol.Effect{Run: protocol.RunSuffix(this)}, listed: []string{this}, fails: protocol.Missing,
+			effect: protocol.Recall{Run: protocol.RunSuffix(this)}, listed: []string{this}, fails: protocol.Missing,
 		},
 		"asked for by this run, and a run that a base run was reset from is deleted": {
-			effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: base}, listed: []string{this},
+			effect: protocol.Recall{Run: protocol.RunSuffix(this), BaseRunID: base}, listed: []string{this},
 			events: map[string][]*historypb.HistoryEvent{base: {{Attributes: &historypb.HistoryEvent_WorkflowTaskFailedEventAttributes{
 				WorkflowTaskFailedEventAttributes: &historypb.WorkflowTaskFailedEventAttributes{BaseRunId: "deleted"},
 			}}}}, fails: protocol.Missing,
 		},
 		"asked for by another run, without a result": {
-			effect: protocol.Effect{Run: protocol.RunSuffix(base)}, listed: []string{this},
-			events: map[string][]*historypb.HistoryEvent{this: wasReset}, want: protocol.ToolResult{Lost: true},
+			effect: protocol.Recall{Run: protocol.RunSuffix(base)}, listed: []string{this},
+			events: map[string][]*historypb.HistoryEvent{this: wasReset}, want: protocol.LostTool(),
 		},
 		"asked for by another run, which is not listed": {
-			effect: protocol.Effect{Run: protocol.RunSuffix(base)}, listed: []string{this},
+			effect: protocol.Recall{Run: protocol.RunSuffix(base)}, listed: []string{this},
 			events: map[string][]*historypb.HistoryEvent{this: wasReset, base: called(t, key, protocol.ToolResult{Content: "42"})}, want: done,
 		},
 		"asked for anew, after a run that is not listed": {
-			effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: "the first"}, listed: []string{this},
+			effect: protocol.Recall{Run: protocol.RunSuffix(this), BaseRunID: "the first"}, listed: []string{this},
 			events: map[string][]*historypb.HistoryEvent{this: wasReset, base: called(t, key, protocol.ToolResult{Content: "42"})}, want: done,
 		},
 		"asked for anew, after a run that was reset from the same one": {
-			effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: "the first"}, listed: []string{this, "another"},
+			effect: protocol.Recall{Run: protocol.RunSuffix(this), BaseRunID: "the first"}, listed: []string{this, "another"},
 			events: map[string][]*historypb.HistoryEvent{"another": called(t, key, protocol.ToolResult{Content: "42"})}, want: done,
 		},
 		"asked for anew, and the list is late": {
-			effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: "the first"}, listed: []string{"the first"}, fails: protocol.Unavailable,
+			effect: protocol.Recall{Run: protocol.RunSuffix(this), BaseRunID: "the first"}, listed: []string{"the first"}, fails: protocol.Unavailable,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestEarlierRunsAreFound(t *testing.T) {
 			a.Register(s)
 			s.named.key = key
 			s.SetHeartbeatDetails(protocol.Progress{Sought: 4}) // no other worker has it
-			got, err := s.call(protocol.CallToolInput{Effect: c.effect, Ref: "elsewhere", Arguments: `{}`})
+			got, err := s.call(protocol.CallToolInput{Recall: c.effect, Ref: "elsewhere", Arguments: `{}`})
 			if c.fails != "" {
 				require.Equal(t, c.fails, failure(t, err).Type())
 				require.False(t, failure(t, err).NonRetryable())
@@ -233,7 +233,7 @@ func TestEarlierRunsAreReadOnce(t *testing.T) {
 			a.Register(s)
 			s.named.key = agent.Key(fmt.Sprint("tool-", i))
 			all.Go(func() {
-				got, _ := s.call(protocol.CallToolInput{Effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: run}, Ref: "elsewhere", Arguments: `{}`})
+				got, _ := s.call(protocol.CallToolInput{Recall: protocol.Recall{Run: protocol.RunSuffix(this), BaseRunID: run}, Ref: "elsewhere", Arguments: `{}`})
 				results[i] = got.Content
 			})
 		}
@@ -285,7 +285,7 @@ func TestLinksAreFollowedBeforeRunsAreListed(t *testing.T) {
 			a.Register(s)
 			s.named.key = key
 			for range 2 {
-				got, err := s.call(protocol.CallToolInput{Effect: protocol.Effect{Run: protocol.RunSuffix(this), Base: base}, Ref: "elsewhere", Arguments: `{}`})
+				got, err := s.call(protocol.CallToolInput{Recall: protocol.Recall{Run: protocol.RunSuffix(this), BaseRunID: base}, Ref: "elsewhere", Arguments: `{}`})
 				require.NoError(t, err)
 				require.Equal(t, protocol.ToolResult{Content: "42", Recalled: true}, got)
 			}
@@ -307,7 +307,7 @@ func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
 		"first": called(t, key, whole), "second": called(t, key, between), this: called(t, key, between),
 	}}
 	var s *stage
-	effect := protocol.Effect{Run: protocol.RunSuffix(this), Base: "first"}
+	effect := protocol.Recall{Run: protocol.RunSuffix(this), BaseRunID: "first"}
 	for _, runs := range [][]string{{this, "first"}, {this, "second", "first"}} {
 		p.listed = runs
 		a, err := activities.New(activities.Options{Temporal: p}) // a new instance, because Activities caches the list of runs
@@ -316,7 +316,7 @@ func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
 		a.Register(s)
 		s.named.key = key
 		got, err := s.call(protocol.CallToolInput{
-			Effect: effect, Ref: "elsewhere", Arguments: `{}`, ResultBytes: 1_000_000, ShownBytes: protocol.DefaultResultBytes,
+			Recall: effect, Ref: "elsewhere", Arguments: `{}`, ResultBytes: 1_000_000, ShownBytes: protocol.DefaultResultBytes,
 		})
 		require.NoError(t, err)
 		require.Equal(t, between, got)
@@ -328,7 +328,7 @@ func TestRecalledResultStaysInTheRunThatHasIt(t *testing.T) {
 		Ref: agent.ReadResult, Arguments: `{"handle":"01234567","offset":500000,"length":1000000}`, ResultBytes: 20_000, ShownBytes: 20_000,
 	})
 	require.NoError(t, err)
-	require.False(t, got.IsError, got.Content)
+	require.False(t, got.Kind.IsError(), got.Content)
 	require.True(t, strings.HasPrefix(got.Content, "bytes 500000 to 519900 of 1000000:\n0123"), got.Content[:min(60, len(got.Content))])
 	require.LessOrEqual(t, len(got.Content), 20_000)
 	require.NotContains(t, got.Content, "left out")
@@ -347,7 +347,7 @@ func TestRecalledReplyIsNotNew(t *testing.T) {
 	require.NoError(t, err)
 	s.doing = a
 	s.open()
-	got, err := run[protocol.ModelResult](s, protocol.CallModel, protocol.CallModelInput{Effect: protocol.Effect{Base: base}})
+	got, err := run[protocol.ModelResult](s, protocol.CallModel, protocol.CallModelInput{Recall: protocol.Recall{BaseRunID: base}})
 	require.NoError(t, err)
 	require.Equal(t, "hello", got.Message.Content)
 	require.True(t, got.Recalled)

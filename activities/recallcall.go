@@ -35,7 +35,7 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 	}
 	here := activity.GetInfo(ctx).WorkflowExecution
 	out := protocol.RecalledCall{Run: protocol.RunSuffix(here.RunID)}
-	runs, err := a.earlierRuns(ctx, in.Effect)
+	runs, err := a.earlierRuns(ctx, in.Recall)
 	if err != nil {
 		return out, err
 	}
@@ -58,7 +58,7 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 // told returns the result of this activity's tool call that the model was told in an earlier run, although the call had none: for example,
 // that a person had interrupted it. It returns nil if there is none. The model then went on, and a run that tells it something else would do
 // again what followed.
-func (a *Activities) told(ctx context.Context, e protocol.Effect) (*agent.Result, error) {
+func (a *Activities) told(ctx context.Context, e protocol.Recall) (*agent.Result, error) {
 	id, key := names(ctx)
 	runs, err := a.earlierRuns(ctx, e)
 	if err != nil {

@@ -24,7 +24,7 @@ var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond,
 // attempt may run the tool or get its result, or if the call was cancelled. The result is also cached on this worker, because
 // the agent's next model call needs it.
 func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
-	beat := a.startHeartbeat(ctx, in.PartialText, &in.Effect)
+	beat := a.startHeartbeat(ctx, in.PartialText, &in.Recall)
 	defer beat.stop()
 	beat.describe(in.Ref + " " + in.Arguments)
 	if err := beat.tooLate(); err != nil {
@@ -47,17 +47,20 @@ func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (p
 
 func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.CallToolInput) (protocol.ToolResult, error) {
 	if !a.runsHere(ctx) {
-		if down, err := beat.tookWorkersDown(ctx); down || err != nil {
-			return protocol.ToolResult{Lost: down}, err
+		switch down, err := beat.tookWorkersDown(ctx); {
+		case err != nil:
+			return protocol.ToolResult{}, err
+		case down:
+			return protocol.LostTool(), nil
 		}
 	}
-	m, err := a.recall(ctx, in.Effect)
+	m, err := a.recall(ctx, in.Recall)
 	if err != nil {
 		return protocol.ToolResult{}, err
 	}
 	if m.cancelled || m.doubt && m.result == nil {
 		// What the model was told holds, also if the tool has ended since.
-		if told, err := a.told(ctx, in.Effect); told != nil || err != nil {
+		if told, err := a.told(ctx, in.Recall); told != nil || err != nil {
 			return protocol.ToolResult{Told: told, Recalled: true}, err
 		}
 	}
@@ -69,7 +72,7 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 		earlier.Recalled = true
 		return earlier.Shown(key, cmp.Or(in.ShownBytes, in.ResultBytes)), err
 	}
-	keep := func(r protocol.ToolResult) bool { return !r.Lost }
+	keep := func(r protocol.ToolResult) bool { return !r.Lost() }
 	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
 }
 
@@ -96,7 +99,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 		return protocol.ToolResult{}, err
 	}
 	if beat.attempt() > protocol.MaxToolAttempts {
-		return protocol.ToolResult{Lost: true}, nil
+		return protocol.LostTool(), nil
 	}
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
 	defer cancel()
@@ -113,7 +116,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 		return a.elicitation(*result.Asks), nil
 	}
 	if err == nil {
-		return protocol.ToolResult{Content: protocol.Stored(a.redact(result.Content), in.ResultBytes, cmp.Or(in.ShownBytes, in.ResultBytes), in.Batch), IsError: result.IsError}, nil
+		return protocol.ToolResult{Content: protocol.Stored(a.redact(result.Content), in.ResultBytes, cmp.Or(in.ShownBytes, in.ResultBytes), in.Batch), Kind: agent.KindOf(result.IsError)}, nil
 	}
 	ended := runCtx.Err() != nil
 	switch {
@@ -122,13 +125,13 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	case !repeatable:
 		a.log.WarnContext(ctx, "the outcome of a tool call is unknown", "agent", id, "key", key, "tool", in.Ref, "error", a.redact(err.Error()))
 		if ctx.Err() != nil {
-			return protocol.ToolResult{Lost: true}, nil // the worker stops
+			return protocol.LostTool(), nil // the worker stops
 		}
-		return protocol.ToolResult{Content: agent.TextOutcomeUnknown(a.lostWhy(err, ended)), IsError: true}, nil
+		return protocol.ToolResult{Content: agent.TextOutcomeUnknown(a.lostWhy(err, ended)), Kind: agent.OutcomeUnknown}, nil
 	case ctx.Err() != nil:
 		return protocol.ToolResult{}, interrupted(ctx, a.redact(err.Error()))
 	case ended:
-		return protocol.ToolResult{Content: "error: the tool took longer than " + a.toolTimeout.String(), IsError: true}, nil
+		return protocol.ToolResult{Content: "error: the tool took longer than " + a.toolTimeout.String(), Kind: agent.Errored}, nil
 	default:
 		return notRun(ctx, beat, a.redact(err.Error()))
 	}
@@ -153,7 +156,7 @@ func (a *Activities) noTool(beat *heartbeat, ref string, doubt bool) (protocol.T
 	if doubt || beat.lost() > 0 || beat.attempts() > 0 || time.Since(beat.info.ScheduledTime) < a.rolloutTimeout {
 		return protocol.ToolResult{}, missing("tool", ref)
 	}
-	return protocol.ToolResult{Content: fmt.Sprintf("not run: no worker has the tool %q", ref), IsError: true}, nil
+	return protocol.ToolResult{Content: fmt.Sprintf("not run: no worker has the tool %q", ref), Kind: agent.Errored}, nil
 }
 
 // lookup returns the tool of a call.
@@ -170,7 +173,7 @@ func (a *Activities) lookup(ctx context.Context, in protocol.CallToolInput) (too
 func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 	n := beat.countReturn()
 	if n > len(seekDelays) {
-		return protocol.ToolResult{Lost: true}, nil
+		return protocol.LostTool(), nil
 	}
 	return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions("the tool may have run; another worker may have its result",
 		protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: seekDelays[n-1], Category: temporal.ApplicationErrorCategoryBenign})
@@ -185,7 +188,7 @@ func notRun(ctx context.Context, beat *heartbeat, problem string) (protocol.Tool
 	}
 	attempt := beat.attempts()
 	if attempt >= protocol.MaxToolAttempts {
-		return protocol.ToolResult{Content: "error: the tool cannot be reached: " + cut(problem, maxErrorBytes), IsError: true}, nil
+		return protocol.ToolResult{Content: "error: the tool cannot be reached: " + cut(problem, maxErrorBytes), Kind: agent.Errored}, nil
 	}
 	return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions(cut(problem, maxErrorBytes), protocol.Unavailable,
 		temporal.ApplicationErrorOptions{NextRetryDelay: time.Duration(attempt) * time.Second})

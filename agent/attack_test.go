@@ -52,7 +52,7 @@ func TestAttackLookAlikeNamesAreUnknownTools(t *testing.T) {
 		require.Nil(t, m.Decider)
 	}
 	calls(t, s, "pay", `{"n":1}`)
-	require.Equal(t, agent.Approved, s.Pending()[0].Approval, "the true name has the permission")
+	require.True(t, s.Pending()[0].Decider.Remembered, "the true name has the permission")
 }
 
 // What runs after an approval is what the person saw, byte for byte. Arguments that two parsers may read in two ways are refused before
@@ -92,13 +92,13 @@ func TestAttackWhatWasShownRuns(t *testing.T) {
 			continue
 		}
 		shown := s.Pending()[0]
-		require.Equal(t, agent.Asked, shown.Approval)
+		require.Equal(t, agent.WaitsForApproval, shown.WaitsFor())
 		require.True(t, s.Apply(agent.Decided{Decision: agent.Decision{Key: shown.Key, Approve: true}}))
 		run := s.Next().(agent.RunTools).Calls
 		require.Len(t, run, 1)
 		require.Equal(t, []string{arguments, arguments}, []string{shown.Arguments, run[0].Arguments})
 		require.Equal(t, shown.Key, run[0].Key)
-		require.Equal(t, agent.Approved, run[0].Approval)
+		require.False(t, run[0].Decider.Denied)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestAttackDecisionsAreReplayed(t *testing.T) {
 		calls(t, other, "pay", `{"n":1}`)
 		require.ErrorIs(t, other.AcceptsDecision(approve), agent.ErrNoCall, name)
 		other.Apply(agent.Decided{Decision: approve})
-		require.Equal(t, agent.Asked, other.Pending()[0].Approval, name)
+		require.Equal(t, agent.WaitsForApproval, other.Pending()[0].Wait.For, name)
 	}
 	changed := guarded("a", "l")
 	calls(t, changed, "pay", `{"n":2}`)
@@ -164,7 +164,7 @@ func TestAttackDecisionsAreReplayed(t *testing.T) {
 
 	// The same call in the next reply is another call: nobody has decided on it.
 	calls(t, s, "pay", `{"n":1}`)
-	require.Equal(t, agent.Asked, s.Pending()[0].Approval)
+	require.Equal(t, agent.WaitsForApproval, s.Pending()[0].Wait.For)
 }
 
 // A sub-agent gets the task that a person has read. Arguments with two tasks, whose names differ in upper and lower case, are refused.
@@ -199,46 +199,44 @@ func TestAttackSubAgentWithTwoTasks(t *testing.T) {
 }
 
 // The core answers these calls itself, without the schemas that tools have. Names of arguments that differ from theirs by the folding of
-// letters are refused, alone and beside the right ones. An agent of an earlier key version keeps what it took.
+// letters are refused, alone and beside the right ones.
 func TestAttackArgumentsOfTheCoreAreReadExactly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		tool, arguments string
-		exact, earlier  bool // whether the arguments are taken
+		taken           bool
 	}{
-		{agent.AskUser, `{"question":"delete a?"}`, true, true},
-		{agent.AskUser, `{"QUESTION":"delete a?"}`, false, true},
-		{agent.AskUser, `{"question":"delete a?","que\u017ftion":"ok?"}`, false, true},
-		{agent.AskUser, `{"question":"ok?","choices":["no"],"choiceſ":["yes"]}`, false, true},
-		{agent.Agents, `{}`, true, true},
-		{agent.Agents, `{"to":"00000000","message":"go"}`, true, true},
-		{agent.Agents, `{"ſtop":"00000000"}`, false, true},
-		{agent.Agents, `{"to":"00000000","message":"go","Message":"stop"}`, false, true},
-		{agent.Agents, `{"stop":"00000000","STOP":"11111111"}`, false, true},
-		{"clerk", `{"task":"look"}`, true, true},
-		{"clerk", `{"TASK":"look"}`, false, true},
-		{"clerk", `{"tas\u212a":"look"}`, false, true},
-		{"clerk", `{"task":"look","TASK":"delete"}`, false, false},
+		{agent.AskUser, `{"question":"delete a?"}`, true},
+		{agent.AskUser, `{"QUESTION":"delete a?"}`, false},
+		{agent.AskUser, `{"question":"delete a?","que\u017ftion":"ok?"}`, false},
+		{agent.AskUser, `{"question":"ok?","choices":["no"],"choiceſ":["yes"]}`, false},
+		{agent.Agents, `{}`, true},
+		{agent.Agents, `{"to":"00000000","message":"go"}`, true},
+		{agent.Agents, `{"ſtop":"00000000"}`, false},
+		{agent.Agents, `{"to":"00000000","message":"go","Message":"stop"}`, false},
+		{agent.Agents, `{"stop":"00000000","STOP":"11111111"}`, false},
+		{"clerk", `{"task":"look"}`, true},
+		{"clerk", `{"TASK":"look"}`, false},
+		{"clerk", `{"tas\u212a":"look"}`, false},
+		{"clerk", `{"task":"look","TASK":"delete"}`, false},
 	} {
-		for version, taken := range map[int]bool{agent.KeyVersion: c.exact, 4: c.earlier} {
-			s := agent.New("a", agent.Start{KeyVersion: version, Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
-			s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
-				Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Limits: agent.Limits{Depth: 1},
-				Tools: []agent.Tool{
-					{Name: "clerk", Agent: "clerk"}, {Name: agent.Agents, Ref: agent.Agents},
-					{Name: agent.AskUser, Ref: agent.AskUser, Effect: agent.EffectExternal},
-				},
-			}})
-			s.Advance(0)
-			calls(t, s, c.tool, c.arguments)
-			told := ""
-			for _, m := range s.Messages {
-				if m.Role == llm.Tool {
-					told = m.Content
-				}
+		s := agent.New("a", agent.Start{KeyVersion: agent.KeyVersion, Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
+		s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
+			Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Limits: agent.Limits{Depth: 1},
+			Tools: []agent.Tool{
+				{Name: "clerk", Agent: "clerk"}, {Name: agent.Agents, Ref: agent.Agents},
+				{Name: agent.AskUser, Ref: agent.AskUser, Effect: agent.EffectExternal},
+			},
+		}})
+		s.Advance(0)
+		calls(t, s, c.tool, c.arguments)
+		told := ""
+		for _, m := range s.Messages {
+			if m.Role == llm.Tool {
+				told = m.Content
 			}
-			refused := strings.Contains(told, "was not asked") || strings.Contains(told, "do not fit") || strings.Contains(told, "error: give {}")
-			require.Equal(t, taken, !refused, "%s %s in version %d: %s", c.tool, c.arguments, version, told)
 		}
+		refused := strings.Contains(told, "was not asked") || strings.Contains(told, "do not fit") || strings.Contains(told, "error: give {}")
+		require.Equal(t, c.taken, !refused, "%s %s: %s", c.tool, c.arguments, told)
 	}
 }

@@ -29,13 +29,13 @@ const BackgroundSchema = `{"type":"object","properties":{` +
 // first: see [Call].Stopped.
 func (s *State) background(c *Call, now int64) {
 	child := s.child(c.Child)
-	child.Background, c.Background = true, true
-	s.stop(c, Result{Content: textBackground(child.handle()), Interrupted: true, Time: now})
+	c.Background = true
+	s.stop(c, Result{Content: textBackground(child.handle()), Kind: InBackground, Time: now})
 }
 
 // inBackground returns the sub-agents that work in the background and whose result is still to come.
 func (s *State) inBackground() []Child {
-	return slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return !c.Background || c.Done || c.Stop || !s.isInterrupted(c) })
+	return slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return c.Phase.Ended() || s.waiter(c) != WaitsBackground })
 }
 
 // agentsArguments are the arguments of a call of the tool [Agents]: see [AgentsSchema].
@@ -49,35 +49,35 @@ type agentsArguments struct {
 // sub-agent gets the message: see [Call].To. A worker then sends it. What an agent knows of its sub-agents changes with time. So if an
 // earlier run may have told the model something else, that run is asked first: see [Call].Stopped.
 func (s *State) manageAgents(c *Call, now int64) {
-	answer := func(text string, isError bool) { s.stop(c, Result{Content: text, IsError: isError, Time: now}) }
+	answer := func(text string, kind ResultKind) { s.stop(c, Result{Content: text, Kind: kind, Time: now}) }
 	var in agentsArguments
 	if c.Arguments != "" {
-		if s.readArguments(c.Arguments, &in) != nil || (in.To == "") != (strings.TrimSpace(in.Message) == "") || in.To != "" && in.Stop != "" {
-			c.Result = &Result{Content: textBadAgents, IsError: true, Time: now}
+		if readArguments(c.Arguments, &in) != nil || (in.To == "") != (strings.TrimSpace(in.Message) == "") || in.To != "" && in.Stop != "" {
+			c.Result = &Result{Content: textBadAgents, Kind: Errored, Time: now}
 			return
 		}
 	}
 	handle := cmp.Or(in.Stop, in.To)
 	if handle == "" {
-		answer(s.listAgents(), false)
+		answer(s.listAgents(), "")
 		return
 	}
 	i := slices.IndexFunc(s.Children, func(child Child) bool {
-		return child.Background && !child.Stop && s.isInterrupted(child) && child.handle() == handle
+		return s.waiter(child) == WaitsBackground && child.handle() == handle
 	})
 	// A sub-agent that has ended is stopped, too. A run that a reset began may know of the end before a run that does not, and in both, a
 	// later call with the same task must get the same sub-agent.
-	ended := i < 0 || s.Children[i].Done
+	ended := i < 0 || s.Children[i].Phase.Ended()
 	if i >= 0 && in.Stop != "" {
-		s.Children[i].Stop = true
+		s.Children[i].Waiter = WaitsCancel
 	}
 	switch {
 	case ended:
-		answer(textNoBackground(handle), true)
+		answer(textNoBackground(handle), Errored)
 	case in.To != "":
 		c.To = s.Children[i].Key
 	default:
-		answer(textStoppedAgent(handle), false)
+		answer(textStoppedAgent(handle), "")
 	}
 }
 
@@ -96,6 +96,6 @@ func (s *State) listAgents() string {
 // ForChild returns the message that the call of the tool [Agents] sends to the sub-agent in the field To of the call.
 func (c *Call) ForChild() string {
 	var in agentsArguments
-	_ = accepted(c.Arguments, &in) // [State.manageAgents] has read the arguments before
+	_ = readArguments(c.Arguments, &in) // [State.manageAgents] has read the arguments before
 	return in.Message
 }

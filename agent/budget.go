@@ -106,9 +106,6 @@ func (s *State) reserved() Spending {
 	return all
 }
 
-// keepsMargins is the first key version of agents that reserve a margin for each sub-agent: see [Child].Margin.
-const keepsMargins = 5
-
 // share is what a new sub-agent gets of the budget of its parent.
 type share struct {
 	grant, margin Grant
@@ -122,10 +119,7 @@ type share struct {
 // sub-agent: its first reply would pass the part, and many sub-agents together could pass the limit by many replies.
 func (s *State) slice(n int) share {
 	bounds, spent := s.bounds(), s.reserved()
-	var g share
-	if s.KeyVersion >= keepsMargins {
-		g.margin = s.LargestReply
-	}
+	g := share{margin: s.LargestReply}
 	if bounds.Tokens > 0 {
 		part := (bounds.Tokens - spent.Tokens()) / (n + 1)
 		if g.margin.Tokens > 0 && part <= g.margin.Tokens {

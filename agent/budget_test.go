@@ -61,7 +61,7 @@ func TestGrantsShareWhatIsLeft(t *testing.T) {
 	spent := agent.Spending{Usage: llm.Usage{InputTokens: 40, OutputTokens: 10}, Cost: 7}
 	s.Apply(agent.ChildFinished{Key: one, Result: agent.Result{Content: "done"}, Spent: &spent})
 	s.Apply(agent.ChildFinished{Key: one, Result: agent.Result{Content: "done"}, Spent: &spent}) // again
-	s.Apply(agent.ChildFinished{Key: two, Result: agent.Result{Content: "lost", IsError: true}})
+	s.Apply(agent.ChildFinished{Key: two, Result: agent.Result{Content: "lost", Kind: agent.NoAnswer}})
 	require.Equal(t, 150, s.Spent().Tokens())
 	require.Equal(t, agent.Money(110_000_000+7), s.Spent().Cost)
 

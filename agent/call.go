@@ -2,7 +2,6 @@ package agent
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -33,18 +32,11 @@ type Call struct {
 	To Key `json:"to,omitempty"`
 	// Failed reports whether the call was answered with the failure of its sub-agent.
 	Failed bool `json:"failed,omitempty"`
-	// Approval says whether a person has approved the call.
-	Approval Approval `json:"approval,omitempty"`
-	// External reports whether the call gets its result from outside, by a [Decision] with a result. No worker runs the call.
-	External bool `json:"external,omitempty"`
+	// Wait says for whom outside the agent the call waits.
+	Wait CallWait `json:"wait,omitzero"`
 	// Elicitation is the last question that the tool of the call has asked a person; nil if there was none.
 	Elicitation *Elicitation `json:"elicitation,omitempty"`
-	// Until is the time at which the wait for a decision or for a result from outside ends, in Unix milliseconds. 0 means that the
-	// wait has no limit.
-	Until int64 `json:"until,omitempty"`
-	// Notified is what the call waited for when the agent last made a [Notification] about it. It is empty if there was none.
-	Notified WaitsFor `json:"notified,omitempty"`
-	// Decider says who has decided on the call; nil if nobody has.
+	// Decider says who has decided on the call; nil if nobody has. If the call needs an approval and was not denied, the call was approved.
 	Decider *Decider `json:"decider,omitempty"`
 	// Edited reports whether a person has changed the arguments. The result then tells the model so.
 	Edited bool `json:"edited,omitempty"`
@@ -68,16 +60,45 @@ type Call struct {
 type Result struct {
 	// Content is the text of the result.
 	Content string `json:"content"`
-	// IsError reports whether the result is an error.
-	IsError bool `json:"is_error,omitempty"`
-	// Interrupted reports whether the real result did not come in time or is unknown. This result takes its place. The
-	// documentation says that such a call was answered as interrupted. The real result may still come. If this result
-	// is already in the transcript, the real result becomes a late result: see [LateResult]. Otherwise, the real
-	// result replaces this result.
-	Interrupted bool `json:"interrupted,omitempty"`
+	// Kind says what the result is. The model does not see it, and no key depends on it.
+	Kind ResultKind `json:"kind,omitempty"`
 	// Time is the time of the result, in Unix milliseconds.
 	Time int64 `json:"time"`
 }
+
+// ResultKind says what a [Result] is. The zero ResultKind means that the tool has done its work, or that the sub-agent has answered.
+type ResultKind string
+
+const (
+	// Errored means that the tool has failed, or that the call could not be run.
+	Errored ResultKind = "error"
+	// NotRun means that the agent has stopped, for example at a limit, before the call was run.
+	NotRun ResultKind = "not_run"
+	// OutcomeUnknown means that the agent no longer waits for the call, which may have done its work.
+	OutcomeUnknown ResultKind = "outcome_unknown"
+	// WorksOn means that the agent no longer waits for the sub-agent of the call, which works on.
+	WorksOn ResultKind = "works_on"
+	// InBackground means that the sub-agent of the call works in the background: see [Tool].Background.
+	InBackground ResultKind = "in_background"
+	// NoAnswer means that the sub-agent of the call has ended without an answer. If it is resumed, it may still answer.
+	NoAnswer ResultKind = "no_answer"
+)
+
+// KindOf returns the kind of a result from outside the agent, which is an error or not.
+func KindOf(isError bool) ResultKind {
+	if isError {
+		return Errored
+	}
+	return ""
+}
+
+// IsError reports whether the result is no answer of a tool or of a sub-agent.
+func (k ResultKind) IsError() bool { return k != "" && k != InBackground }
+
+// StandsIn reports whether the result takes the place of the real one, which did not come in time or is unknown. The documentation says that
+// such a call was answered as interrupted. The real result may still come. If this result is already in the transcript, the real result becomes
+// a late result: see [LateResult]. Otherwise, the real result replaces this result.
+func (k ResultKind) StandsIn() bool { return k == OutcomeUnknown || k == WorksOn || k == InBackground }
 
 // maxInterrupted is the largest number of calls in [State].Interrupted. These calls may still get a late result: see
 // [LateResult]. If there are more, the oldest calls are removed. A removed call can no longer get a late result.
@@ -120,7 +141,7 @@ func (s *State) Pending() []Call { return s.openCalls() }
 
 // openAll sets `s.Calls` to the calls of a new model reply. The parameter `model` is the key of the model call. A
 // call that cannot run gets an error result at once. If `refusal` is not empty, no call runs, and `refusal` becomes
-// the error result of every call, unless an earlier run has another one.
+// the result of every call, unless an earlier run has another one.
 func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
 	s.Calls = make([]Call, 0, len(calls))
 	runs := s.Definition.runs(len(calls))
@@ -137,12 +158,12 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 			Model: model, Position: i,
 			CallID: tc.ID, Name: tc.Name, Arguments: tc.Arguments,
 		}
-		refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
+		refuse := func(text string) { c.Result = &Result{Content: text, Kind: Errored, Time: now} }
 		tool, known := s.Definition.Tool(tc.Name)
 		switch {
 		case refusal != "":
 			// An earlier run may have known less of what the sub-agents had spent, and have run the call.
-			s.stop(&c, Result{Content: refusal, IsError: true, Time: now})
+			s.stop(&c, Result{Content: refusal, Kind: NotRun, Time: now})
 		case i >= runs:
 			refuse(textTooManyCalls(len(calls), runs))
 		case !known:
@@ -204,20 +225,16 @@ func (s *State) toolFinished(e ToolFinished) bool {
 	return true
 }
 
-// unanswered reports whether a better result than r may still come for the call c. There are two cases. In the first,
-// r takes the place of the real result: see [Result].Interrupted. In the second, r is the failure of a sub-agent. A
-// failed sub-agent may be resumed, and may then answer.
-func (c *Call) unanswered(r *Result) bool {
-	return r.Interrupted || c.Child != "" && r.IsError
-}
+// unanswered reports whether a better result may still come.
+func (k ResultKind) unanswered() bool { return k.StandsIn() || k == NoAnswer }
 
 // awaitsLate reports whether a late result may come for the call while the call is still in `s.Calls`: see [Call].Told.
-func (c *Call) awaitsLate() bool { return c.Told && c.Result != nil && c.unanswered(c.Result) }
+func (c *Call) awaitsLate() bool { return c.Told && c.Result != nil && c.Result.Kind.unanswered() }
 
 // answer makes r the result of the call c, and reports whether it did so. If the call already has a result, r
 // replaces the old result in two cases only:
 //
-//   - The old result says that the call was interrupted (see [Result].Interrupted), and r does not.
+//   - The old result stands in for the real one (see [ResultKind.StandsIn]), and r does not.
 //   - The old result is the failure of a sub-agent, and r is the sub-agent's answer.
 //
 // If [Call].Told is set, r never replaces the old result. While the driver asks other runs about the call, the call gets no result, and
@@ -227,7 +244,7 @@ func (s *State) answer(c *Call, r Result) bool {
 	if has == nil {
 		has = c.Stopped // other runs are asked first
 	}
-	if has != nil && (c.Told || !c.unanswered(has) || r.Interrupted || c.unanswered(&r) && !has.Interrupted) {
+	if has != nil && (c.Told || !has.Kind.unanswered() || r.Kind.StandsIn() || r.Kind.unanswered() && !has.Kind.StandsIn()) {
 		return false
 	}
 	if c.Result == nil && c.Stopped != nil {
@@ -244,32 +261,30 @@ func (s *State) answer(c *Call, r Result) bool {
 // repairLater handles r, the real result of a call that already has another result: see [LateResult]. It puts a
 // message with r into the inbox. The message belongs to the newest call for which `fits` returns true, among those in
 // `s.Interrupted` and those in `s.Calls` with [Call].Told. A call that has got the failure of its sub-agent may get
-// only the sub-agent's answer. repairLater returns false if no call may get r, if r itself is an interrupted result, or
+// only the sub-agent's answer. repairLater returns false if no call may get r, if r itself stands in for the real result, or
 // if a message in the inbox brings the answer already. The parameter `child` is the sub-agent that has ended. It is nil
 // if r is the result of a tool.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
-	if r.Interrupted {
+	if r.Kind.StandsIn() {
 		return false
 	}
-	if child != nil && !r.IsError && s.bringsAnswer(child.Key) {
+	if child != nil && !r.Kind.IsError() && s.bringsAnswer(child.Key) {
 		return false
 	}
 	for i, c := range slices.Backward(slices.Concat(s.Interrupted, s.Calls)) {
-		if !fits(c) || c.Failed && c.unanswered(&r) || i >= len(s.Interrupted) && !c.awaitsLate() {
+		if !fits(c) || c.Failed && r.Kind.unanswered() || i >= len(s.Interrupted) && !c.awaitsLate() {
 			continue
 		}
 		after := 0
 		if child != nil {
-			if child.Answered, after = c.Key, child.After; s.KeyVersion >= searchesFirst {
-				// It enters after the reply to a model call in flight, also in a run that a reset begins before that reply.
-				after = max(after, s.Entry())
-			}
+			child.Answered = c.Key
+			after = max(child.After, s.Entry()) // after the reply to a model call in flight, also in a run that a reset begins before that reply
 		}
 		if !c.Background {
 			s.Usage.Repaired++
 		}
 		s.Inbox = append(s.Inbox, late(c, r, after))
-		failed := c.unanswered(&r)
+		failed := r.Kind.unanswered()
 		switch open := i - len(s.Interrupted); {
 		case open >= 0:
 			s.Calls[open].Failed = failed
@@ -292,54 +307,41 @@ func (s *State) settleStopped(c *Call) {
 	switch {
 	case waits == nil:
 	case c.Result == nil:
-		if c.Result = waits; child != nil && waits.Interrupted {
-			child.Interrupted = true
+		if c.Result = waits; child != nil && waits.Kind.StandsIn() {
+			s.detach(child, c)
 		} else if child != nil {
 			s.took(c)
 		}
-	case c.unanswered(c.Result) && !c.unanswered(waits):
+	case c.Result.Kind.unanswered() && !waits.Kind.unanswered():
 		s.repairLater(child, *waits, func(told Call) bool { return told.Key == c.Key })
 	}
 }
 
-// latePrefix is the beginning of all IDs that lateID returns.
-const latePrefix = "late "
-
-// lateID returns the ID of the message with a late result (see [LateResult]) of the call with the given key. One call
-// may have two such messages. The first brings the failure of its sub-agent, the second the answer of the resumed
-// sub-agent. If `again` is true, lateID returns the ID of the second message. Both IDs contain a space. Therefore
-// they never equal the ID of a client's message.
-func lateID(call Key, again bool) string {
-	if again {
-		return latePrefix + string(call) + " resumed"
-	}
-	return latePrefix + string(call)
-}
-
 // BringsLateResult reports whether the message brings the late result of a call: see [LateResult]. Such a message has the role of a
 // user, but no user has written it.
-func (m Message) BringsLateResult() bool {
-	return m.Role == llm.User && strings.HasPrefix(string(m.Key), latePrefix)
-}
+func (m Message) BringsLateResult() bool { return m.Role == llm.User && m.Key.Kind() == KindLate }
 
 // late returns the message with r, a late result of the call c: see [LateResult]. The message may enter the running
 // turn only when the transcript has at least `after` messages. 0 means that there is no such condition.
 func late(c Call, r Result, after int) InboxMessage {
-	text := textLate
+	lead := textLate
 	if c.Background {
-		text = textBackgroundResult
+		lead = textBackgroundResult
 	}
-	return InboxMessage{
-		ID: lateID(c.Key, c.Failed), Text: text(c.Name, c.CallID, r.Content), Steer: true, After: after,
+	m := InboxMessage{
+		ID: string(lateKey(c.Key, c.Failed)), Text: lead(c.Name, c.CallID), Steer: true, After: after,
 		Late: &LateResult{Call: c.Key, Child: c.Child, Result: r}, Time: r.Time,
 	}
+	m.Late.At = len(m.Text)
+	m.Text += r.Content
+	return m
 }
 
 // repaired reports whether the inbox has a late result (see [LateResult]) of the call with the given key. A late
 // result that is an error does not count.
 func (s *State) repaired(call Key) bool {
 	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool {
-		return m.Late != nil && m.Late.Call == call && !m.Late.Result.IsError
+		return m.Late != nil && m.Late.Call == call && !m.Late.Result.Kind.IsError()
 	})
 }
 
@@ -356,23 +358,23 @@ func (s *State) interruptAll(why string, now int64) {
 func (s *State) interrupt(c *Call, why string, now int64) {
 	switch {
 	case c.Result != nil, c.Stopped != nil:
-	case c.Waits() && (!c.handed() || s.KeyVersion < tellsOfHanded):
-		s.stop(c, Result{Content: textNotRun(why), IsError: true, Time: now})
+	case c.Waits() && !c.handed():
+		s.stop(c, Result{Content: textNotRun(why), Kind: NotRun, Time: now})
 	default:
-		s.stop(c, Result{Content: textStopped(why), IsError: true, Interrupted: true, Time: now})
+		s.stop(c, outcomeUnknown(why, now))
 	}
 }
 
 // stop ends the wait for a call with the result r. If an earlier run may have another result of the call, the call gets r only
 // when no run has one: see [Call].Stopped.
 func (s *State) stop(c *Call, r Result) {
-	if s.asksEarlier(c.Key) {
+	if s.MayRecall(c.Key) {
 		c.Stopped, c.Look = &r, true
 		return
 	}
 	c.Result = &r
-	if child := s.child(c.Child); child != nil && r.Interrupted {
-		child.Interrupted = true
+	if child := s.child(c.Child); child != nil && r.Kind.StandsIn() {
+		s.detach(child, c)
 	}
 }
 
@@ -384,17 +386,20 @@ func (s *State) answerCalls() {
 		return
 	}
 	for _, c := range s.Calls {
-		content := c.Result.Content
+		lead := ""
 		if c.Edited {
-			content = textEdited(c.Arguments, content)
+			lead = textEdited(c.Arguments)
 		}
-		s.append(Message{Message: result(c.CallID, content), Key: c.Key, Decider: c.Decider, Child: c.Child, Time: c.Result.Time})
+		s.append(Message{
+			Message: result(c.CallID, lead+c.Result.Content), Key: c.Key, Result: c.Result.Kind, ResultAt: len(lead),
+			Decider: c.Decider, Child: c.Child, Time: c.Result.Time,
+		})
 		s.Usage.ToolCalls++
-		if c.Result.Interrupted && !c.Background {
+		if c.Result.Kind.StandsIn() && !c.Background {
 			s.Usage.Interrupted++
 		}
-		if c.unanswered(c.Result) && !s.repaired(c.Key) {
-			c.Failed = c.Failed || !c.Result.Interrupted
+		if c.Result.Kind.unanswered() && !s.repaired(c.Key) {
+			c.Failed = c.Failed || c.Result.Kind == NoAnswer
 			c.Result, c.Stopped, c.Look, c.Told = nil, nil, false, false
 			s.Interrupted = append(s.Interrupted, c)
 		}

@@ -23,7 +23,7 @@ func TestAttackReplyWithManyCalls(t *testing.T) {
 	require.Len(t, s.Children, 3, "a sub-agent that is not run is not made")
 	require.Equal(t, (1000-100)/4-100, s.Children[0].Grant.Tokens, "and is granted nothing")
 	for _, c := range s.Calls[3:] {
-		require.True(t, c.Result.IsError)
+		require.True(t, c.Result.Kind.IsError())
 		require.Contains(t, c.Result.Content, "asked for 5 tool calls")
 		require.Contains(t, c.Result.Content, "is 3 (limits.calls_per_reply)")
 	}
@@ -42,7 +42,7 @@ func TestCallsRunInTurns(t *testing.T) {
 	for i := range 6 {
 		step.Calls = append(step.Calls, agent.Call{Key: agent.Key(fmt.Sprint(i))})
 	}
-	step.Calls[1].Approval = agent.Asked
+	step.Calls[1].Wait.For = agent.WaitsForApproval
 	running := func(started string) string {
 		var keys []string
 		for _, c := range step.Running(3, func(c agent.Call) bool { return strings.Contains(started, string(c.Key)) }) {
@@ -54,7 +54,7 @@ func TestCallsRunInTurns(t *testing.T) {
 	require.Equal(t, "045", running("45"), "what was started stays")
 	require.Equal(t, "345", running("345"))
 	require.Equal(t, "2345", running("2345"), "what an earlier version started is not given up")
-	step.Calls[1].Approval = agent.Approved
+	step.Calls[1].Wait = agent.CallWait{}
 	require.Equal(t, "034", running("34"))
 }
 

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,26 +20,13 @@ type Child struct {
 	Task string `json:"task"`
 	// Instance is a name that the model may choose. It distinguishes sub-agents with the same task.
 	Instance string `json:"instance,omitempty"`
-	// Interrupted reports whether a call for this sub-agent was answered as interrupted (see [Result]) while the
-	// sub-agent goes on. If the model asks for the sub-agent again, the new call waits for the same sub-agent.
-	Interrupted bool `json:"interrupted,omitempty"`
-	// Background reports whether the sub-agent works in the background: see [Tool].Background.
-	Background bool `json:"background,omitempty"`
-	// Stop reports whether the driver cancels the sub-agent, because a person has interrupted the turn, or because the model has
-	// stopped the sub-agent. A later call for the same work gets a new sub-agent.
-	Stop bool `json:"stop,omitempty"`
+	// Phase says how far the sub-agent has come.
+	Phase ChildPhase `json:"phase,omitempty"`
+	// Waiter says who waits for the sub-agent.
+	Waiter ChildWaiter `json:"waiter,omitempty"`
 	// LateTime is the time of the last result of the sub-agent that came as a late result (see [LateResult]), in Unix
 	// milliseconds. It is 0 if there was none.
 	LateTime int64 `json:"late_time,omitempty"`
-	// Started reports whether the sub-agent's workflow has been started, by this run of the parent or by an earlier
-	// run. From then on, the parent only waits for the sub-agent. The parent never starts the workflow again, even if
-	// the workflow no longer exists.
-	Started bool `json:"started,omitempty"`
-	// Done reports whether the parent has received the sub-agent's result.
-	Done bool `json:"done,omitempty"`
-	// Failed reports whether the sub-agent ended without an answer. The answer may still come if the sub-agent is
-	// resumed.
-	Failed bool `json:"failed,omitempty"`
 	// Answered is the key of the call that got the sub-agent's result.
 	Answered Key `json:"answered,omitempty"`
 	// Spent is what the sub-agent and all agents below it had spent at its end; nil if unknown.
@@ -56,6 +42,48 @@ type Child struct {
 	// one reply. It becomes zero together with Grant.
 	Margin Grant `json:"margin,omitzero"`
 }
+
+// ChildPhase says how far a sub-agent has come, as its parent knows. A sub-agent passes its phases in their order.
+type ChildPhase string
+
+const (
+	// ChildAsked means that the model has asked for the sub-agent, and its workflow may not exist yet.
+	ChildAsked ChildPhase = ""
+	// ChildRuns means that the sub-agent's workflow has been started, by this run of the parent or by an earlier run. From then on, the parent
+	// only waits for the sub-agent. The parent never starts the workflow again, even if the workflow no longer exists.
+	ChildRuns ChildPhase = "runs"
+	// ChildHasFailed means that the sub-agent has ended without an answer. The answer may still come if the sub-agent is resumed.
+	ChildHasFailed ChildPhase = "failed"
+	// ChildHasAnswered means that the parent has the sub-agent's answer.
+	ChildHasAnswered ChildPhase = "answered"
+)
+
+// Ended reports whether the parent knows the end of the sub-agent.
+func (p ChildPhase) Ended() bool { return p == ChildHasFailed || p == ChildHasAnswered }
+
+// ended returns the phase of a sub-agent that has ended.
+func ended(failed bool) ChildPhase {
+	if failed {
+		return ChildHasFailed
+	}
+	return ChildHasAnswered
+}
+
+// ChildWaiter says who waits for a sub-agent.
+type ChildWaiter string
+
+const (
+	// WaitsACall means that a call waits for the sub-agent, or has its result.
+	WaitsACall ChildWaiter = ""
+	// WaitsNoCall means that a call for the sub-agent was answered as interrupted (see [ResultKind.StandsIn]) while the sub-agent goes on. If the
+	// model asks for the same work again, the new call waits for the same sub-agent.
+	WaitsNoCall ChildWaiter = "nobody"
+	// WaitsBackground means that the sub-agent works in the background: see [Tool].Background.
+	WaitsBackground ChildWaiter = "background"
+	// WaitsCancel means that the driver cancels the sub-agent, because a person has interrupted the turn, or because the model has stopped the
+	// sub-agent. A later call for the same work gets a new sub-agent.
+	WaitsCancel ChildWaiter = "cancel"
+)
 
 // ChildIdleMS is how long, in milliseconds, a call waits for a sub-agent in which nothing happens. If neither the
 // sub-agent nor an agent below it has an event for this time, the call is answered as interrupted: see [Result]. A
@@ -127,7 +155,7 @@ const (
 func (s *State) cannotStart(tool Tool, part share) string {
 	running := 0
 	for _, c := range s.Children {
-		if !c.Done {
+		if !c.Phase.Ended() {
 			running++
 		}
 	}
@@ -148,25 +176,21 @@ func (s *State) cannotStart(tool Tool, part share) string {
 // openChild decides which sub-agent the call c waits for. The first rule that fits decides:
 //
 //   - If the arguments contain the handle (see [Key.Handle]) of a known sub-agent, the call waits for this sub-agent.
-//   - If an earlier call asked for the same work (see [childInput]) and was interrupted (see [Child].Interrupted), the
+//   - If an earlier call asked for the same work (see [childInput]) and was interrupted (see [WaitsNoCall]), the
 //     call waits for the same sub-agent.
 //   - Otherwise, the call waits for a new sub-agent, which gets the given share of the budget.
 //
 // If a late result of a known sub-agent waits in the inbox, the call gets this result at once. A call that cannot have
 // a sub-agent gets an error result.
 func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
-	refuse := func(text string) { c.Result = &Result{Content: text, IsError: true, Time: now} }
+	refuse := func(text string) { c.Result = &Result{Content: text, Kind: Errored, Time: now} }
 	if s.Depth >= s.depthLimit() {
 		refuse(textDepth(s.Depth))
 		return
 	}
 	var in childArguments
-	if s.readArguments(c.Arguments, &in) != nil {
+	if readArguments(c.Arguments, &in) != nil {
 		refuse(textBadTask(tool.Name, "give them as {\"task\": …} with text values"))
-		return
-	}
-	if name := namedTwice(c.Arguments); name != "" {
-		refuse(textBadTask(tool.Name, fmt.Sprintf("%q is given twice, in upper and lower case", name)))
 		return
 	}
 	input := childInput{Agent: tool.Agent, Task: in.Task, Instance: in.Instance}
@@ -186,7 +210,7 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	if known == nil {
 		if why := s.cannotStart(tool, part); why != "" {
 			// In another run, there may have been room. That run is asked first: see [State.assign].
-			s.stop(c, Result{Content: why, IsError: true, Time: now})
+			s.stop(c, Result{Content: why, Kind: Errored, Time: now})
 			return
 		}
 		c.Child = s.addChild(input, part)
@@ -196,7 +220,7 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 		return
 	}
 	c.Child = known.Key
-	known.Interrupted = false
+	known.attach()
 	s.Inbox = slices.DeleteFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.For == c.Key })
 	if late := s.lateOf(known.Key); late != nil {
 		result := late.Late.Result
@@ -255,7 +279,7 @@ func (s *State) assign(c *Call, child Key, grant Grant, now int64) {
 	c.Child = ""
 	s.removeChild(before)
 	var in childArguments
-	_ = accepted(c.Arguments, &in) // openChild has read them
+	_ = readArguments(c.Arguments, &in) // openChild has read them
 	tool, _ := s.Definition.Tool(c.Name)
 	if child != "" && s.child(child) == nil {
 		input := childInput{Agent: tool.Agent, Task: in.Task, Instance: in.Instance}
@@ -275,7 +299,7 @@ func (s *State) assign(c *Call, child Key, grant Grant, now int64) {
 
 // removeChild undoes [State.addChild], unless the sub-agent was started or a call waits for it.
 func (s *State) removeChild(key Key) {
-	i := slices.IndexFunc(s.Children, func(c Child) bool { return c.Key == key && !c.Started && !c.Done })
+	i := slices.IndexFunc(s.Children, func(c Child) bool { return c.Key == key && c.Phase == ChildAsked })
 	if i < 0 || slices.ContainsFunc(slices.Concat(s.Calls, s.Interrupted), func(c Call) bool { return c.Child == key }) {
 		return
 	}
@@ -319,7 +343,7 @@ func (s *State) dropChildren() {
 	done := 0
 	var children []Child // a new slice, because a copy of the state may share the old one
 	for _, c := range slices.Backward(s.Children) {
-		if c.Done && !c.Interrupted && !kept[c.Key] {
+		if c.Phase.Ended() && !c.detached() && !kept[c.Key] {
 			if done++; done > maxDoneChildren {
 				s.Usage.Descendants = s.Usage.Descendants.Add(c.Grant.spending()).Add(c.Margin.spending())
 				s.ChildrenDropped++
@@ -336,26 +360,52 @@ func (s *State) dropChildren() {
 // state count, too.
 func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 
-// interruptedChild returns a sub-agent with the given input. A call for this sub-agent was interrupted: see
-// [State.isInterrupted]. If there are several such sub-agents, interruptedChild returns the oldest one. If there is
+// interruptedChild returns a sub-agent with the given input for which no call waits: see [State.waiter]. If there are several such sub-agents, interruptedChild returns the oldest one. If there is
 // none, it returns nil.
 func (s *State) interruptedChild(input childInput) *Child {
 	for i := range s.Children {
 		c := &s.Children[i]
-		if s.isInterrupted(*c) && !c.Stop && (childInput{c.Agent, c.Task, c.Instance}) == input {
+		if w := s.waiter(*c); (w == WaitsNoCall || w == WaitsBackground) && (childInput{c.Agent, c.Task, c.Instance}) == input {
 			return c
 		}
 	}
 	return nil
 }
 
-// isInterrupted reports whether a call for the sub-agent was interrupted: see [Child].Interrupted. While other runs are asked about such
-// a call, it counts, too. So the next calls of its reply become the same as in a run that asks nobody.
-func (s *State) isInterrupted(child Child) bool {
-	return child.Interrupted || slices.ContainsFunc(s.Calls, func(c Call) bool {
-		return c.Child == child.Key && c.Stopped != nil && c.Stopped.Interrupted
-	})
+// waiter returns who waits for the sub-agent. A call that was interrupted no longer waits, also while other runs are asked about it. So the
+// next calls of its reply become the same as in a run that asks nobody.
+func (s *State) waiter(child Child) ChildWaiter {
+	for i := range s.Calls {
+		if c := &s.Calls[i]; child.Waiter == WaitsACall && c.Child == child.Key && c.Stopped != nil && c.Stopped.Kind.StandsIn() {
+			s.detach(&child, c)
+		}
+	}
+	return child.Waiter
 }
+
+// detach records that the call c no longer waits for the sub-agent.
+func (s *State) detach(child *Child, c *Call) {
+	if child.Waiter != WaitsACall {
+		return
+	}
+	child.Waiter = WaitsNoCall
+	if tool, _ := s.Definition.Tool(c.Name); tool.Background || c.Background {
+		child.Waiter = WaitsBackground
+	}
+}
+
+// attach records that a call waits for the sub-agent, or has its result, unless the sub-agent is cancelled.
+func (c *Child) attach() {
+	if c.detached() {
+		c.Waiter = WaitsACall
+	}
+}
+
+// detached reports whether no call waits for the sub-agent, which goes on.
+func (c *Child) detached() bool { return c.Waiter == WaitsNoCall || c.Waiter == WaitsBackground }
+
+// Unwatched reports whether a sub-agent that has not ended has no call that waits for it. The driver then waits for its end all the same.
+func (c *Child) Unwatched() bool { return c.Waiter != WaitsACall && !c.Phase.Ended() }
 
 // handle returns the short name by which the model can ask for the sub-agent again. The name is the first 8 digits of
 // the sub-agent's key.
@@ -402,16 +452,18 @@ func (s *State) callBegan(e CallBegan) bool {
 
 func (s *State) childStarted(e ChildStarted) bool {
 	child := s.child(e.Key)
-	if child == nil || child.Started {
+	if child == nil || child.Phase != ChildAsked {
 		return false
 	}
-	child.Started = true
+	child.Phase = ChildRuns
 	return true
 }
 
 // ended reports whether the parent already knows the end of the sub-agent. The result r then brings nothing new. After
 // a failure, an answer is new, because a failed sub-agent may be resumed and then answer.
-func (c *Child) ended(r Result) bool { return c.Done && (r.IsError || !c.Failed) }
+func (c *Child) ended(r Result) bool {
+	return c.Phase == ChildHasAnswered || c.Phase == ChildHasFailed && r.Kind.IsError()
+}
 
 // Knows reports whether the event e brings nothing new. The driver need not apply such an event. Knows returns true if
 // the state has already recorded this end of the sub-agent, and no open call waits for the sub-agent.
@@ -430,7 +482,7 @@ func (s *State) childFinished(e ChildFinished) bool {
 	if child == nil {
 		return false
 	}
-	failed, known := e.Result.IsError, child.ended(e.Result)
+	failed, known := e.Result.Kind.IsError(), child.ended(e.Result)
 	changed := false
 	for i := range s.Calls {
 		if c := &s.Calls[i]; c.Child == e.Key && s.answer(c, e.Result) {
@@ -443,10 +495,10 @@ func (s *State) childFinished(e ChildFinished) bool {
 	}
 	switch {
 	case changed:
-		child.Interrupted = false
+		child.attach()
 	case known && e.Result.Time != 0 && e.Result.Time == child.LateTime:
 		// The same result, a second time, is for no other call.
-	case !known || child.Interrupted:
+	case !known || child.Waiter != WaitsACall:
 		if changed = s.repairLater(child, e.Result, func(c Call) bool { return c.Child == e.Key }); changed {
 			child.LateTime = e.Result.Time
 		}
@@ -458,7 +510,7 @@ func (s *State) childFinished(e ChildFinished) bool {
 	changed = changed || !known
 	if !known {
 		s.settleChild(child, e.Spent)
-		child.Started, child.Done, child.Failed = true, true, failed
+		child.Phase = ended(failed)
 	}
 	s.advanceTranscript(e.Result.Time)
 	return changed
@@ -466,14 +518,14 @@ func (s *State) childFinished(e ChildFinished) bool {
 
 func (s *State) childInterrupted(e ChildInterrupted) bool {
 	child := s.child(e.Key)
-	if child == nil || child.Done {
+	if child == nil || child.Phase.Ended() {
 		return false
 	}
 	changed := false
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		if c.Child == e.Key && c.Result == nil && c.Stopped == nil {
-			s.stop(c, Result{Content: textChildInterrupted(e.Why, child.handle()), IsError: true, Interrupted: true, Time: e.Time})
+			s.stop(c, Result{Content: textChildInterrupted(e.Why, child.handle()), Kind: WorksOn, Time: e.Time})
 			changed = true
 		}
 	}

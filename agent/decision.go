@@ -12,18 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Approval says whether a person has approved a tool call. The empty Approval means that the call needs no approval.
-type Approval string
-
-const (
-	// Asked means that a person was asked to approve the call, but has not approved it.
-	Asked Approval = "asked"
-	// Approved means that a person has approved the call. The call may run.
-	Approved Approval = "approved"
-)
-
 // Decision is what somebody outside the agent decides on one call. There are three kinds: an approval, a denial, and the result of
-// an external call (see [Call].External). A decision applies only to the arguments that the person saw.
+// an external call (see [EffectExternal]). A decision applies only to the arguments that the person saw.
 type Decision struct {
 	// Key is the key of the call. The key depends on the arguments of the call.
 	Key Key `json:"key"`
@@ -166,7 +156,7 @@ func (s *State) AcceptsDecision(d Decision) error {
 		return ErrNoCall
 	case d.Result != nil && !s.Calls[i].external():
 		return ErrNotExternal
-	case d.Result == nil && s.Calls[i].Approval != Asked:
+	case d.Result == nil && s.Calls[i].Wait.For != WaitsForApproval:
 		return ErrNotAsked
 	}
 	return nil
@@ -254,7 +244,7 @@ func (s *State) decided(e Decided) bool {
 	e.Decision.Early = e.Decision.Early || s.unsearched()
 	s.Decisions = append(s.Decisions, e.Decision)
 	if e.Decision.Message != "" {
-		s.rememberID(e.Decision.Message)
+		see(&s.SeenMessageIDs, e.Decision.Message)
 	}
 	if s.Definition == nil || e.Decision.Early {
 		return true // the new definition may change the call's tool, and another run may have a decision: see settle
@@ -324,7 +314,7 @@ func (s *State) giveLate(i int, now int64) {
 	if d.Result == nil || d.Used || !s.awaitsLate(d.Key) {
 		return
 	}
-	r := Result{Content: clip.Middle(d.Result.Content, s.Definition.Limits.resultBytes()), IsError: d.Result.IsError, Time: now}
+	r := Result{Content: clip.Middle(d.Result.Content, s.Definition.Limits.resultBytes()), Kind: KindOf(d.Result.IsError), Time: now}
 	if s.repairLater(nil, r, func(c Call) bool { return c.Key == d.Key && c.handed() }) {
 		s.use(i)
 	}
@@ -338,14 +328,14 @@ func (c *Call) waitsFor(d Decision) bool {
 	case d.Result != nil:
 		return c.external()
 	}
-	return c.Result == nil && c.Approval == Asked
+	return c.Result == nil && c.Wait.For == WaitsForApproval
 }
 
 // decide applies the decision d to the call c. A denial becomes the result of the call. So does a result from outside, unless it is the
 // answer to a question of the tool. An
 // approval lets the call run. If the person has changed the arguments, the call gets the new arguments and a new key.
 func (s *State) decide(c *Call, d Decision, now int64) {
-	if c.Until = 0; d.Result != nil && c.elicits() {
+	if c.Wait = (CallWait{}); d.Result != nil && c.elicits() {
 		if c.Decider == nil { // whoever has approved the call stays
 			c.Decider = d.decider()
 		}
@@ -356,16 +346,15 @@ func (s *State) decide(c *Call, d Decision, now int64) {
 	switch {
 	case d.Result != nil:
 		content := clip.Middle(d.Result.Content, s.Definition.Limits.resultBytes())
-		c.Result = &Result{Content: content, IsError: d.Result.IsError, Time: now}
+		c.Result = &Result{Content: content, Kind: KindOf(d.Result.IsError), Time: now}
 		return
 	case !d.Approve:
-		c.Result = &Result{Content: textDenied(d.Reason), IsError: true, Time: now}
+		c.Result = &Result{Content: textDenied(d.Reason), Kind: Errored, Time: now}
 		return
 	}
-	c.Approval = Approved
 	s.remember(c, d)
 	if d.Arguments != "" && d.Arguments != c.Arguments {
-		c.Arguments, c.Edited = d.Arguments, s.KeyVersion >= 3
+		c.Arguments, c.Edited = d.Arguments, true
 		c.Key = s.toolKey(c.Model, c.Position, c.Name, c.Arguments)
 	}
 	switch tool, _ := s.Definition.Tool(c.Name); {

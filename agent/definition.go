@@ -47,7 +47,7 @@ type Definition struct {
 	Notify []Hook `json:"notify,omitempty"`
 }
 
-// EffectExternal is the effect of a tool whose results come from outside: see [Call].External.
+// EffectExternal is the effect of a tool whose results come from outside, by a [Decision] with a result. No worker runs its calls.
 const EffectExternal = "external"
 
 // Tool is a tool or a sub-agent that the model may call.
@@ -64,7 +64,7 @@ type Tool struct {
 	// Effect says whether a call may run again. It is one of the constants of the type `tool.Effect`. Empty means
 	// "at-most-once". A call with the effect [EffectExternal] does not run at all.
 	Effect string `json:"effect,omitempty"`
-	// ResultMS is how long, in milliseconds, an external call waits for its result: see [Call].External. 0 means no limit.
+	// ResultMS is how long, in milliseconds, an external call waits for its result. 0 means no limit.
 	ResultMS int64 `json:"result_ms,omitempty"`
 	// Queue is the task queue of the only worker that can run the tool. Empty means the agent's own task queue.
 	Queue string `json:"queue,omitempty"`

@@ -33,10 +33,10 @@ func (s *State) elicit(c *Call, e Elicitation, now int64) {
 		e.Round = c.Elicitation.Round
 	}
 	if e.Round++; e.Round > maxRounds {
-		c.Result = &Result{Content: textTooManyQuestions(maxRounds), IsError: true, Time: now}
+		c.Result = &Result{Content: textTooManyQuestions(maxRounds), Kind: Errored, Time: now}
 		return
 	}
-	e.Answer, c.Elicitation, c.Until, c.Notified = nil, &e, 0, ""
+	e.Answer, c.Elicitation, c.Wait = nil, &e, CallWait{For: WaitsForAnswer}
 	s.settle(c, now)
 }
 

@@ -12,11 +12,6 @@ type (
 	DefinitionLoaded struct {
 		Key        Key
 		Definition Definition
-		// MayHaveRun says which result an open call gets if the definition lacks its tool. If MayHaveRun is true, the
-		// result says that the call may have run. If MayHaveRun is false, the result says that the call could not be
-		// run. Earlier versions gave this second result. Therefore MayHaveRun is false only in the replay of an old
-		// history.
-		MayHaveRun bool
 	}
 
 	// DefinitionFailed says that the definition cannot be read. An agent that has no definition yet ends. An agent
@@ -127,7 +122,7 @@ type (
 		Time     int64
 	}
 
-	// WaitEnded ends the waits for somebody outside that have reached their limits: see [Call].Until.
+	// WaitEnded ends the waits for somebody outside that have reached their limits: see [CallWait].Until.
 	WaitEnded struct{ Time int64 }
 
 	// PermissionRevoked removes the permission that the decision on the call with the given key gave: see [Permission]. It has

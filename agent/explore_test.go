@@ -24,7 +24,7 @@ import (
 var exploreMore = flag.Bool("explore-more", false, "try TestEveryLifeOfSmallWorlds with larger bounds, for minutes")
 
 // smallKinds are the worlds of TestEveryLifeOfSmallWorlds.
-func smallKinds(version int, more bool) []*smallKind {
+func smallKinds(more bool) []*smallKind {
 	kinds := []*smallKind{
 		{name: "permission, revoked, denied in another run", replies: [][]string{{"pay"}, {"pay"}}, bounds: smallBounds{Decide: 2, Remember: 1, Revoke: 1, Resume: 1, Reset: 1}},
 		{name: "a reply during the search", replies: [][]string{{"pay"}, {"pay"}}, bounds: smallBounds{Decide: 2, Remember: 1, Revoke: 1, Resume: 1, Reset: 1, Idle: 1}},
@@ -53,7 +53,7 @@ func smallKinds(version int, more bool) []*smallKind {
 		)
 	}
 	for _, kind := range kinds {
-		if kind.version = version; !more && kind.states == 0 {
+		if !more && kind.states == 0 {
 			kind.states = 60_000
 		}
 	}
@@ -61,34 +61,12 @@ func smallKinds(version int, more bool) []*smallKind {
 }
 
 func TestEveryLifeOfSmallWorlds(t *testing.T) {
-	for _, kind := range smallKinds(agent.KeyVersion, *exploreMore) {
+	for _, kind := range smallKinds(*exploreMore) {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			count, breach := explore(kind, "")
 			t.Logf("%s: %d states", kind.name, count)
 			require.Empty(t, breach)
-		})
-	}
-}
-
-// An agent of the key version before had these holes, so the search can find them.
-func TestEveryLifeFindsWhatEarlierVersionsBroke(t *testing.T) {
-	kinds := smallKinds(agent.KeyVersion-1, false)
-	for _, hole := range []struct {
-		kind, breach string
-	}{
-		{"permission, revoked, denied in another run", "it was denied"},
-		{"permission, revoked, denied in another run", "no decision"},
-		{"permission, revoked, denied in another run", "asked again"},
-		{"two calls of one reply", "it was denied"}, {"two calls of one reply", "no decision"}, {"two calls of one reply", "wait had ended"},
-		{"cancel while a call is recalled", "the model is told"},
-	} {
-		t.Run(hole.breach+" in "+hole.kind, func(t *testing.T) {
-			t.Parallel()
-			at := slices.IndexFunc(kinds, func(k *smallKind) bool { return k.name == hole.kind })
-			count, breach := explore(kinds[at], hole.breach)
-			require.Contains(t, breach, hole.breach)
-			t.Logf("state %d: %s", count, breach)
 		})
 	}
 }
@@ -190,7 +168,7 @@ func (w *smallWorld) acts() []act {
 	add := func(text string, do func(*smallWorld)) { acts = append(acts, act{text, do}) }
 	run := w.now
 	for _, key := range sortedKeys(run.flights) {
-		if key.Kind() == agent.KindModel && (!w.shown() || w.awaitsLate()) && w.version >= 5 {
+		if key.Kind() == agent.KindModel && (!w.shown() || w.awaitsLate()) {
 			continue // the reply waits for the searches
 		}
 		if run.flights[key].stage != "" {
@@ -293,7 +271,7 @@ func (w *smallWorld) people() []act {
 			w.task(smallTask{event: m, update: true, line: "message " + id + " (steer) mind this"})
 		}})
 	}
-	if w.left.Idle > 0 && len(w.runs) == 1 && (s.Asked != "" || w.left.Stale > 0 && len(s.Pending()) > 0) {
+	if w.left.Idle > 0 && len(w.runs) == 1 && (s.InFlight != "" || w.left.Stale > 0 && len(s.Pending()) > 0) {
 		acts = append(acts, act{"a task that changes nothing", func(w *smallWorld) {
 			w.left.Idle--
 			w.task(smallTask{event: agent.PartialTextAsked{Until: 1, Time: smallTime}, line: "watch 0"})
@@ -342,7 +320,7 @@ func (w *smallWorld) say(d agent.Decision, stale bool) {
 	e := agent.Decided{Decision: d, Time: smallTime}
 	w.record(smallTask{event: e, update: true, line: wordLine(d)})
 	if w.deliver(e, true) {
-		w.facts.Words = append(w.facts.Words, smallWord{Decision: d, Begun: len(w.facts.Begun), Open: stale && w.version >= 5})
+		w.facts.Words = append(w.facts.Words, smallWord{Decision: d, Begun: len(w.facts.Begun), Open: stale})
 	}
 	w.settleWords()
 	w.drive()

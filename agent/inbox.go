@@ -15,8 +15,8 @@ import (
 // messages come from users. The agent itself makes the messages for late results: see [LateResult].
 type InboxMessage struct {
 	// ID identifies the message. The client sets it. The agent ignores a message with an ID that it has received
-	// before. A client's ID has no white space and no control characters. An ID that this package makes has a space.
-	// Therefore the two kinds of IDs are never equal.
+	// before. A client's ID has no white space and no control characters. For a late result, it is a key of the kind [KindLate], which no
+	// client may use.
 	ID string `json:"id"`
 	// Text is the text of the message. It may be empty if there are images.
 	Text string `json:"text"`
@@ -65,6 +65,8 @@ type LateResult struct {
 	Child Key `json:"child,omitempty"`
 	// Result is the real result of the call.
 	Result Result `json:"result"`
+	// At is the index at which the result begins in the text of the message.
+	At int `json:"at,omitempty"`
 	// For is the key of a second call for the same sub-agent. In an earlier run, the second call got this result: see
 	// [Recalled]. If this run makes the second call, too, the message with this late result is dropped, because the
 	// second call gets the result from the earlier run. Otherwise, the message enters the transcript. If For is empty,
@@ -96,7 +98,7 @@ const (
 
 	// maxURLBytes is the largest size of the web address of an image.
 	maxURLBytes = 2000
-	// maxSeen is the number of message IDs that the agent remembers.
+	// maxSeen is the number of IDs of each kind that the agent remembers.
 	maxSeen = 10_000
 )
 
@@ -149,6 +151,8 @@ func (m InboxMessage) check() error {
 	case len(m.Text) > MaxMessageBytes:
 		return fmt.Errorf("%w: the field \"text\" has %.1f MB; the limit is %d MiB: put long material into a file that a tool can read",
 			ErrMessage, float64(len(m.Text))/1e6, MaxMessageBytes>>20)
+	case Key(m.ID).Kind() == KindLate:
+		return fmt.Errorf("%w: the field \"id\" begins with %q; choose another ID: only an agent makes such IDs", ErrMessage, KindLate+"-")
 	case m.Late != nil:
 		return fmt.Errorf("%w: the field \"late\" is set; leave it out: only an agent sets it", ErrMessage)
 	case m.After < 0:
@@ -217,10 +221,9 @@ func (s *State) InboxBytes() int {
 // still accepts messages here. The reason is a reset: after it, Temporal delivers earlier messages and a later close at
 // once, in any order. The driver (see [Step]) refuses a message that is sent after a close.
 func (s *State) messageReceived(e MessageReceived) bool {
-	if s.Has(e.Message.ID) || e.Message.check() != nil {
+	if e.Message.check() != nil || !see(&s.SeenMessageIDs, e.Message.ID) {
 		return false
 	}
-	s.rememberID(e.Message.ID)
 	e.Message.Time = e.Time
 	s.Inbox = append(s.Inbox, e.Message)
 	if s.Held != nil {
@@ -247,13 +250,17 @@ func (m InboxMessage) message() llm.Message {
 	return message
 }
 
-// rememberID records the ID of a message or of another update. After that, a second delivery with this ID has no
-// effect. The state keeps the newest [maxSeen] IDs.
-func (s *State) rememberID(id string) {
-	s.SeenMessageIDs = append(s.SeenMessageIDs, id)
-	if extra := len(s.SeenMessageIDs) - maxSeen; extra > 0 {
-		s.SeenMessageIDs = slices.Delete(s.SeenMessageIDs, 0, extra)
+// see adds the ID of a message or of another update to the IDs that the agent has seen. It returns false if the ID is among them, because
+// a second delivery has no effect. The newest [maxSeen] IDs stay.
+func see(seen *[]string, id string) bool {
+	if slices.Contains(*seen, id) {
+		return false
 	}
+	*seen = append(*seen, id)
+	if extra := len(*seen) - maxSeen; extra > 0 {
+		*seen = slices.Delete(*seen, 0, extra)
+	}
+	return true
 }
 
 // Entry returns the earliest position for a steering message that is sent now. A position is a number of messages. The
@@ -266,7 +273,7 @@ func (s *State) Entry() int {
 		return s.Count() + len(s.Calls)
 	case s.Count() == 0:
 		return 1 // after the first message
-	case s.Held == nil && !s.answered() && (s.Asked != "" || s.TooLong || s.Compacted > 0):
+	case s.Held == nil && !s.answered() && (s.InFlight != "" || s.TooLong || s.Compacted > 0):
 		return s.Count() + 1
 	}
 	return s.Count()
@@ -317,7 +324,7 @@ func (s *State) nextTurn() InboxMessage {
 }
 
 func (s *State) messageTaken(e MessageTaken) bool {
-	if s.unsearched() || s.next() != (TakeMessage{ID: e.ID}) { // the driver of an older agent may skip the search
+	if s.Next() != (TakeMessage{ID: e.ID}) {
 		return false
 	}
 	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.ID == e.ID })
@@ -332,10 +339,14 @@ func (s *State) messageTaken(e MessageTaken) bool {
 	s.Turn.PartialText = s.Turn.PartialText || m.PartialText
 	if m.Late != nil {
 		if child := s.child(m.Late.Child); child != nil {
-			child.Interrupted = false
+			child.attach()
 		}
 	}
-	s.append(Message{Message: m.message(), Key: Key(m.ID), Time: m.Time})
+	message := Message{Message: m.message(), Key: Key(m.ID), Time: m.Time}
+	if m.Late != nil {
+		message.Result, message.ResultAt = m.Late.Result.Kind, m.Late.At
+	}
+	s.append(message)
 	s.advanceTranscript(e.Time)
 	return true
 }

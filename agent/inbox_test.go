@@ -59,7 +59,7 @@ func TestIDsOfClientsAndOfTheCoreNeverMeet(t *testing.T) {
 	for _, id := range []string{"first", "late-tool-1", "mail/815", "é", strings.Repeat("a", agent.MaxIDBytes)} {
 		require.NoError(t, agent.CheckMessage(agent.InboxMessage{ID: id, Text: "go"}), id)
 	}
-	for _, id := range []string{"", "late tool-1", "resume 1", "a\nb", "a\x00b", "a\u00a0b", strings.Repeat("a", agent.MaxIDBytes+1)} {
+	for _, id := range []string{"", "late_result-1", "resume 1", "a\nb", "a\x00b", "a\u00a0b", strings.Repeat("a", agent.MaxIDBytes+1)} {
 		require.ErrorIs(t, agent.CheckMessage(agent.InboxMessage{ID: id, Text: "go"}), agent.ErrMessage, id)
 	}
 }

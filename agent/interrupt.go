@@ -49,7 +49,7 @@ func (s *State) AcceptsInterrupt() error {
 }
 
 // stopChildren ends the waits for all sub-agents of open calls, and marks these sub-agents for the driver to cancel them: see
-// [Child].Stop. The parameter `why` is the reason, as a text for the model.
+// [WaitsCancel]. The parameter `why` is the reason, as a text for the model.
 func (s *State) stopChildren(why string, now int64) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
@@ -58,6 +58,8 @@ func (s *State) stopChildren(why string, now int64) {
 			continue
 		}
 		s.stop(c, ChildFailed(child.Agent, why, now))
-		child.Stop = !child.Done
+		if !child.Phase.Ended() {
+			child.Waiter = WaitsCancel
+		}
 	}
 }

@@ -17,32 +17,27 @@ import (
 // fields are not encoded. Therefore a new field changes no old key.
 
 // KeyVersion is the key version of new agents. It is the version of the formulas for keys, of the texts that this package
-// writes into transcripts, and of the driver. An agent keeps its key version until its end. Version 2 has two texts
-// that differ from version 1. From version 3 on, the driver starts no timer in a turn without sub-agents, and receives all results
-// in one coroutine. From version 4 on, the driver records a marker when calls begin to wait for somebody outside,
-// and an external call that has no result says that its outcome is unknown. From version 5 on, nothing begins after a
-// reset before other runs were searched, and a call waits only if no other run knows what became of it: see [FindMessages] and
-// [Call].Look. Also, the names of arguments are exact, and a
-// sub-agent has a margin: see [Child].Margin.
-const KeyVersion = 5
+// writes into transcripts, and of the driver. An agent keeps its key version until its end. CONTRIBUTING.md says how to add a version.
+const KeyVersion = 1
 
 // Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it
 // needs: a model call, a tool call or a sub-agent. Every run of the agent computes the same key for the same effect.
 // Therefore a later run finds the result of an earlier run under the key, and does not run the effect again. A key
-// consists of a kind, a hyphen and 32 hexadecimal digits, such as "model-2a5f…".
+// consists of a kind, a hyphen and 32 hexadecimal digits, such as "model-2a5f…". A second late result has "-again" behind.
 type Key string
 
 // The kinds of keys. The kind is the first part of a key, and says what the key is for.
 const (
-	KindDefinition = "definition" // reading the agent's definition
-	KindModel      = "model"      // a model call
-	KindTool       = "tool"       // a tool call
-	KindChild      = "agent"      // a sub-agent
-	KindState      = "state"      // reading the state of an earlier run
-	KindLook       = "look"       // reading the progress of a sub-agent
-	KindMessages   = "messages"   // searching other runs for messages
-	KindRecall     = "recall"     // searching earlier runs for a sub-agent's result
-	KindNotify     = "notify"     // a notification to a hook: see Notification
+	KindDefinition = "definition"  // reading the agent's definition
+	KindModel      = "model"       // a model call
+	KindTool       = "tool"        // a tool call
+	KindChild      = "agent"       // a sub-agent
+	KindState      = "state"       // reading the state of an earlier run
+	KindLook       = "look"        // reading the progress of a sub-agent
+	KindMessages   = "messages"    // searching other runs for messages
+	KindRecall     = "recall"      // searching earlier runs for a sub-agent's result
+	KindNotify     = "notify"      // a notification to a hook: see Notification
+	KindLate       = "late_result" // a message with a late result: see LateResult
 )
 
 // Kind returns the kind of the key, such as [KindModel]. It returns "" for any other text, such as the message ID of
@@ -50,7 +45,7 @@ const (
 func (k Key) Kind() string {
 	kind, _, _ := strings.Cut(string(k), "-")
 	switch kind {
-	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindLook, KindMessages, KindRecall, KindNotify:
+	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindLook, KindMessages, KindRecall, KindNotify, KindLate:
 		return kind
 	}
 	return ""
@@ -65,7 +60,7 @@ type Identity struct {
 	// Incarnation distinguishes agents that have had the same ID at different times. An agent that is started under
 	// an old ID gets a new incarnation. All runs of one agent have the same incarnation. A reset, a continue-as-new
 	// and a resume do not change it.
-	Incarnation string `json:"life"`
+	Incarnation string `json:"incarnation"`
 }
 
 // key returns the key of an effect (see [Key]) of the given kind. The parameter `content` distinguishes the effect
@@ -86,15 +81,15 @@ func (id Identity) definitionKey(agent string, reloads int) Key {
 type ModelIdentity struct {
 	Identity
 	// PrefixHash is a hash of the part that all requests of the agent have in common: see [HashPrefix].
-	PrefixHash string `json:"head"`
+	PrefixHash string `json:"prefix_hash"`
 }
 
 // Key returns the key of a model call. The parameter `chain` is the hash of the messages that the call sends: see
 // [HashMessages].
 func (o ModelIdentity) Key(chain string) Key {
 	return o.key(KindModel, struct {
-		Head  string `json:"head"`
-		Chain string `json:"chain"`
+		PrefixHash     string `json:"prefix_hash"`
+		TranscriptHash string `json:"transcript_hash"`
 	}{o.PrefixHash, chain})
 }
 
@@ -161,6 +156,17 @@ func LookKey(call Key) Key { return KindLook + call[strings.IndexByte(string(cal
 // a sub-agent. The parameter `call` is the key of this call. The activity only reads. Therefore it may run several
 // times under this key.
 func RecallKey(call Key) Key { return KindRecall + call[strings.IndexByte(string(call), '-'):] }
+
+// lateKey returns the key of the message with a late result (see [LateResult]) of the call with the given key. One call may have two such
+// messages. The first brings the failure of its sub-agent. If `again` is true, lateKey returns the key of the second one, which brings the
+// answer of the resumed sub-agent.
+func lateKey(call Key, again bool) Key {
+	key := KindLate + call[strings.IndexByte(string(call), '-'):]
+	if again {
+		key += "-again"
+	}
+	return key
+}
 
 // childInput says what a sub-agent is to do. Two calls with equal inputs ask for the same work.
 type childInput struct {

@@ -74,12 +74,12 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 			w.remembers(s)
 		}
 	case agent.ChildFinished:
-		if child, _ := s.Child(e.Key); child.Stop && e.Result.IsError {
+		if child, _ := s.Child(e.Key); child.Waiter == agent.WaitsCancel && e.Result.Kind.IsError() {
 			break // the model knows that an interrupt has stopped the sub-agent
 		}
 		if changed {
 			w.heard[e.Key] = e.Result.Content
-			if e.Result.IsError { // the answer of the resumed sub-agent may replace this result
+			if e.Result.Kind.IsError() { // the answer of the resumed sub-agent may replace this result
 				w.heard[e.Key] = string(e.Key)
 			}
 		}
@@ -108,7 +108,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 			w.brokenf("permission %s was revoked, and the agent has it", e.Key) // if it has ended, a resume would use it
 		}
 	case agent.ReloadAsked:
-		if !changed && !slices.Contains(s.SeenMessageIDs, "reload "+e.ID) {
+		if !changed && !slices.Contains(s.SeenReloadIDs, e.ID) {
 			w.brokenf("reload %s was asked for, and the agent does not know", e.ID)
 		}
 	case agent.Resumed:
@@ -156,7 +156,7 @@ func (w *law) budgets(s *agent.State, e agent.Event, step agent.Step) {
 	if _, loaded := e.(agent.DefinitionLoaded); loaded {
 		w.reloaded = key
 	}
-	if key == "" || key == w.reloaded || key == s.Asked {
+	if key == "" || key == w.reloaded || key == s.InFlight {
 		return
 	}
 	if limits := s.Definition.Limits; limits.Tokens > 0 && spent.Tokens() >= limits.Tokens || limits.Cost > 0 && spent.Cost >= limits.Cost {
@@ -264,15 +264,16 @@ func (w *law) asksPeople(s *agent.State) {
 		}
 		word, said := w.words[place{c.Model, c.Position}]
 		needed := c.Name == "pay" || c.Name == "lawyer" || c.Name == "wire"
-		if c.External != (c.Approval != agent.Asked && (c.Name == "deploy" || c.Name == "wire" || c.Name == agent.AskUser)) {
-			w.brokenf("call %s of %s has External = %v", c.Key, c.Name, c.External)
+		asked, outside := c.Wait.For == agent.WaitsForApproval, c.Name == "deploy" || c.Name == "wire" || c.Name == agent.AskUser
+		if outside && !c.Waits() {
+			w.brokenf("call %s of %s may run here", c.Key, c.Name)
 		}
 		switch {
 		case needed && !said && c.Decider != nil && c.Decider.Remembered:
 		case needed && said && c.Decider != nil && c.Decider.Remembered && word.Key != "" && !word.Used:
 			w.brokenf("call %s runs by a permission, and there is a decision on it", c.Key)
-		case needed && said == (c.Approval == agent.Asked), needed && said && !word.Approve:
-			w.brokenf("call %s is %q; the word on it is %+v", c.Key, c.Approval, word)
+		case needed && said == asked, needed && said && !word.Approve:
+			w.brokenf("call %s waits for %q; the word on it is %+v", c.Key, c.Wait.For, word)
 		case word.Arguments != "" && c.Arguments != word.Arguments:
 			w.brokenf("call %s has the arguments %s; approved were %s", c.Key, c.Arguments, word.Arguments)
 		}

@@ -90,7 +90,7 @@ func (l *life) begin() {
 		}
 	}
 	for _, c := range l.s.Children {
-		if (c.Interrupted || c.Stop) && !c.Done {
+		if c.Unwatched() {
 			fly(c.Key, func() agent.Event { return l.childEnded(c.Key) })
 		}
 	}
@@ -344,7 +344,7 @@ func (l *life) decide() {
 		l.say(pick(l.r, asked...))
 	}
 	for _, c := range l.s.Interrupted {
-		if c.External && c.Name != agent.AskUser && l.r.IntN(4) == 0 {
+		if c.Wait.For == agent.WaitsForResult && l.r.IntN(4) == 0 {
 			l.sayLate(c)
 			break
 		}
@@ -409,7 +409,7 @@ func (l *life) overdue() {
 // resumeChild applies the answer of a sub-agent that had ended without an answer and was resumed.
 func (l *life) resumeChild() {
 	for _, c := range l.s.Children {
-		if c.Failed {
+		if c.Phase == agent.ChildHasFailed {
 			l.apply(agent.ChildFinished{Key: c.Key, Result: agent.ChildAnswered("late answer of "+string(c.Key), l.now)})
 			return
 		}
@@ -486,7 +486,7 @@ func (l *life) recalled(c agent.Call) agent.Event {
 		e.Recalled.Decider = &agent.Decider{By: "ann", Remembered: true}
 	case 1:
 		// A sub-agent has one answer, whatever run gets it. One that was not started may not exist in the other run.
-		if child, _ := l.s.Child(c.Child); !child.Started && !child.Done {
+		if child, _ := l.s.Child(c.Child); child.Phase == agent.ChildAsked {
 			e.Recalled.Result = &agent.Result{Content: "told of " + string(c.Key)}
 		}
 	case 2:

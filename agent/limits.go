@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -13,32 +12,33 @@ import (
 // turn with a message that names the limit.
 type Limits struct {
 	// ModelCalls is the largest number of model calls in one turn. A turn goes from a user's message to the answer.
-	ModelCalls int
+	ModelCalls int `json:"model_calls,omitempty"`
 	// Tokens is the largest number of input and output tokens that the agent and all agents below it may use
 	// together, from the start of the agent to its end. Zero means no limit.
-	Tokens int
+	Tokens int `json:"tokens,omitempty"`
 	// Cost is the largest cost of the agent and all agents below it together: see [Dollars]. It is at least [MinCost]. Zero means no
 	// limit.
-	Cost Money
-	// Time is the longest duration of one turn, in whole milliseconds. The time between two turns does not count.
-	Time time.Duration
+	Cost Money `json:"cost,omitempty"`
+	// Time is the longest duration of one turn, in whole milliseconds. The time between two turns does not count. In JSON, it is a
+	// number of nanoseconds.
+	Time time.Duration `json:"time,omitempty"`
 	// ContextTokens is the number of tokens at which the agent summarises the conversation. The tokens of a request
 	// and its reply count together, as the provider counts them. Zero means that the agent summarises only when the
 	// provider refuses a request as too long.
-	ContextTokens int
+	ContextTokens int `json:"context_tokens,omitempty"`
 	// Depth is the number of levels of sub-agents below the root agent. For example, 1 means that sub-agents have no
 	// sub-agents of their own. Only the value in the root agent's definition counts.
-	Depth int
+	Depth int `json:"depth,omitempty"`
 	// ToolResultBytes is the size, in bytes, to which a longer tool result is cut.
-	ToolResultBytes int
+	ToolResultBytes int `json:"tool_result_bytes,omitempty"`
 	// CallsPerReply is the largest number of calls of one model reply that may run. Every further call gets an error
 	// result.
-	CallsPerReply int
+	CallsPerReply int `json:"calls_per_reply,omitempty"`
 	// Background is the largest number of sub-agents of the agent that work in the background at a time: see [Tool].Background.
-	Background int
+	Background int `json:"background,omitempty"`
 	// Message is what the agent says to its user when a limit ends its turn. [Turn].Stopped names the limit for programs. Empty means a
 	// text that names the limit and its value. It has at most [MaxLimitMessage] bytes.
-	Message string
+	Message string `json:"message,omitempty"`
 }
 
 // The defaults for limits that a definition does not set.
@@ -110,44 +110,6 @@ func (l Limits) Check() error {
 	}
 	if l.Time != 0 && l.Time < time.Millisecond {
 		return fmt.Errorf("limit Time is %v: set at least 1ms, or leave it out for the default", l.Time)
-	}
-	return nil
-}
-
-// storedLimits is the JSON form of [Limits]. The histories of running agents contain its JSON names. Therefore these
-// names never change.
-type storedLimits struct {
-	ModelCalls      int    `json:"turns,omitempty"`
-	Tokens          int    `json:"tokens,omitempty"`
-	Cost            Money  `json:"cost,omitempty"`
-	TimeMS          int64  `json:"wall_ms,omitempty"`
-	ContextTokens   int    `json:"context_tokens,omitempty"`
-	Depth           int    `json:"depth,omitempty"`
-	ToolResultBytes int    `json:"tool_result_bytes,omitempty"`
-	CallsPerReply   int    `json:"calls_per_reply,omitempty"`
-	Background      int    `json:"background,omitempty"`
-	Message         string `json:"message,omitempty"`
-}
-
-// MarshalJSON returns the limits in the JSON form that histories contain.
-func (l Limits) MarshalJSON() ([]byte, error) {
-	return json.Marshal(storedLimits{
-		ModelCalls: l.ModelCalls, Tokens: l.Tokens, Cost: l.Cost, TimeMS: l.Time.Milliseconds(), ContextTokens: l.ContextTokens,
-		Depth: l.Depth, ToolResultBytes: l.ToolResultBytes, CallsPerReply: l.CallsPerReply,
-		Background: l.Background, Message: l.Message,
-	})
-}
-
-// UnmarshalJSON reads the JSON form that [Limits.MarshalJSON] returns.
-func (l *Limits) UnmarshalJSON(data []byte) error {
-	var stored storedLimits
-	if err := json.Unmarshal(data, &stored); err != nil {
-		return err
-	}
-	*l = Limits{
-		ModelCalls: stored.ModelCalls, Tokens: stored.Tokens, Cost: stored.Cost, Time: time.Duration(stored.TimeMS) * time.Millisecond,
-		ContextTokens: stored.ContextTokens, Depth: stored.Depth, ToolResultBytes: stored.ToolResultBytes, CallsPerReply: stored.CallsPerReply,
-		Background: stored.Background, Message: stored.Message,
 	}
 	return nil
 }

@@ -12,9 +12,13 @@ import (
 type Message struct {
 	llm.Message
 	// Key names the origin of the message. For a message of the assistant, it is the key of the model call. For a
-	// tool message, it is the key of the call. For a message of a user, it is the message ID. For a notice, it is
-	// empty.
+	// tool message, it is the key of the call. For a message of a user, it is the message ID. A message with a late result has a key of the
+	// kind [KindLate]. For a notice, it is empty.
 	Key Key `json:"key,omitempty"`
+	// Result says what the result in a tool message is, or the one in a message with a late result: see [LateResult]. No hash includes it.
+	Result ResultKind `json:"result,omitempty"`
+	// ResultAt is the index in Content at which this result begins. Before it stands a note for the model. No hash includes it.
+	ResultAt int `json:"result_at,omitempty"`
 	// Notice reports whether this package wrote the message. There are two kinds of notices. A message of the
 	// assistant says why a turn ended without an answer of the model. A message of the user asks the model to correct
 	// its answer.
@@ -28,6 +32,11 @@ type Message struct {
 	Child Key `json:"child,omitempty"`
 	// Time is the time of the message on the workflow clock, in Unix milliseconds. No hash includes it.
 	Time int64 `json:"time"`
+}
+
+// result returns the result in a tool message, or in a message with a late result.
+func (m Message) result() Result {
+	return Result{Content: m.Content[min(m.ResultAt, len(m.Content)):], Kind: m.Result}
 }
 
 // cutReason returns a finish reason if it says that the reply may not be whole, because it reached the output limit or the

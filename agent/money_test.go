@@ -105,8 +105,12 @@ func TestAttackSubAgentsSpendingNeverLiftsTheLimit(t *testing.T) {
 	say(s, wanting("one", "two"))
 	one, two := s.Children[0].Key, s.Children[1].Key
 	report := func(key agent.Key, failed bool, tokens int, cost agent.Money) {
+		result := agent.ChildAnswered("done", 0)
+		if failed {
+			result = agent.ChildFailed("clerk", "done", 0)
+		}
 		s.Apply(agent.ChildFinished{
-			Key: key, Result: agent.Result{Content: "done", IsError: failed}, Spent: &agent.Spending{Usage: llm.Usage{InputTokens: tokens}, Cost: cost},
+			Key: key, Result: result, Spent: &agent.Spending{Usage: llm.Usage{InputTokens: tokens}, Cost: cost},
 		})
 	}
 	report(one, true, 50, 100)
@@ -186,7 +190,7 @@ func TestGrantsInFlightKeepTheLimit(t *testing.T) {
 				refused++
 			}
 			for _, c := range s.Children {
-				if c.Done || r.IntN(4) == 0 {
+				if c.Phase.Ended() || r.IntN(4) == 0 {
 					continue
 				}
 				beyond := r.IntN(100) + 1
@@ -204,25 +208,19 @@ func TestGrantsInFlightKeepTheLimit(t *testing.T) {
 	require.Positive(t, refused)
 }
 
-// Many sub-agents that begin with almost nothing would each spend a reply. The model is told why they do not begin. An agent of an earlier
-// key version begins them all the same.
+// Many sub-agents that begin with almost nothing would each spend a reply. The model is told why they do not begin.
 func TestSubAgentsWithLessThanAReplyDoNotBegin(t *testing.T) {
 	tasks := strings.Split(strings.Repeat("count,", 40), ",")[:40]
 	for i := range tasks {
 		tasks[i] += fmt.Sprint(i)
 	}
-	for version, begun := range map[int]int{agent.KeyVersion: 0, 4: 40} {
-		for _, limits := range []agent.Limits{{Tokens: 1000}, {Cost: 1_000_000_000}} {
-			s := tree(limits)
-			s.KeyVersion = version
-			say(s, wanting(tasks...))
-			require.Len(t, s.Children, begun)
-			if begun == 0 {
-				require.Contains(t, s.Messages[2].Content, "error: not run: ")
-				require.Contains(t, s.Messages[2].Content, "one reply may ")
-				say(s, wanting("one"))
-				require.Len(t, s.Children, 1, "there is enough for one")
-			}
-		}
+	for _, limits := range []agent.Limits{{Tokens: 1000}, {Cost: 1_000_000_000}} {
+		s := tree(limits)
+		say(s, wanting(tasks...))
+		require.Empty(t, s.Children)
+		require.Contains(t, s.Messages[2].Content, "error: not run: ")
+		require.Contains(t, s.Messages[2].Content, "one reply may ")
+		say(s, wanting("one"))
+		require.Len(t, s.Children, 1, "there is enough for one")
 	}
 }

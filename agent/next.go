@@ -174,7 +174,7 @@ func noRoom(now int64) Event {
 // [State].Closing is set.
 func (s *State) Next() Step {
 	step := s.next()
-	if !s.searchesBefore(step) {
+	if !s.unsearched() || s.Outcome != nil || s.Definition == nil {
 		return step
 	}
 	// The key contains no run ID. If a further reset copies the step into the history of a new run, the new run has to
@@ -182,32 +182,9 @@ func (s *State) Next() Step {
 	return FindMessages{Key: s.key(KindMessages, s.Searches), Then: step}
 }
 
-// searchesFirst is the first key version of agents that begin nothing after a reset before the search of other runs: see
-// [KeyVersion]. An older agent searches only before it takes a message, rests, or waits for somebody outside.
-const searchesFirst = 5
-
 // unsearched reports whether the run began by a reset and has not searched other runs yet, so that another run may have a
 // decision on each call.
-func (s *State) unsearched() bool { return s.Reset != s.Searched && s.KeyVersion >= searchesFirst }
-
-// searchesBefore reports whether a search of other runs has to come before the given step.
-func (s *State) searchesBefore(step Step) bool {
-	switch {
-	case s.Reset == s.Searched, s.Outcome != nil, s.Definition == nil:
-		return false
-	case s.KeyVersion >= searchesFirst:
-		return true
-	case len(s.Calls) > 0:
-		return s.waitsOutside()
-	case s.Held != nil:
-		return false
-	}
-	switch step.(type) {
-	case TakeMessage, Wait, Finish:
-		return true
-	}
-	return false
-}
+func (s *State) unsearched() bool { return s.Reset != s.Searched }
 
 // next returns the next step of an agent that need not search other runs.
 func (s *State) next() Step {
@@ -232,7 +209,7 @@ func (s *State) next() Step {
 	if s.Count() > 0 && !s.answered() {
 		call = CallModel{Key: s.modelKey(), Count: s.SentCount()}
 	}
-	if i := s.steers(); i >= 0 && (call.Key == "" || call.Key != s.Asked) {
+	if i := s.steers(); i >= 0 && (call.Key == "" || call.Key != s.InFlight) {
 		return TakeMessage{ID: s.Inbox[i].ID}
 	}
 	if call.Key != "" {

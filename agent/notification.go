@@ -111,7 +111,7 @@ type notifiedTurn struct {
 // notifiedWait distinguishes the notifications about calls that wait.
 type notifiedWait struct {
 	Call     Key      `json:"call"`
-	WaitsFor WaitsFor `json:"for"`
+	WaitsFor WaitsFor `json:"waits_for"`
 }
 
 // notificationsDue adds the notifications that are due to [State].Notifications. It makes a notification once, whatever follows. It
@@ -137,16 +137,16 @@ func (s *State) notifyWaits(now int64) bool {
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		waitsFor := c.WaitsFor()
-		if waitsFor == "" || c.Notified == waitsFor {
+		if waitsFor == "" || c.Wait.Notified {
 			continue
 		}
-		c.Notified = waitsFor
+		c.Wait.Notified = true
 		about = append(about, notifiedWait{c.Key, waitsFor})
 		if len(n.Calls) == maxNotifiedCalls {
 			n.CallsOmitted++
 			continue
 		}
-		call := NotifiedCall{Key: c.Key, Tool: c.Name, Arguments: clip.Middle(c.Arguments, notifiedArgumentsBytes), WaitsFor: waitsFor, Until: c.Until}
+		call := NotifiedCall{Key: c.Key, Tool: c.Name, Arguments: clip.Middle(c.Arguments, notifiedArgumentsBytes), WaitsFor: waitsFor, Until: c.Wait.Until}
 		if c.elicits() {
 			call.Question = clip.Middle(c.Elicitation.Question, notifiedTextBytes)
 		}

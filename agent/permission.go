@@ -47,10 +47,7 @@ func (s *State) remember(c *Call, d Decision) {
 	if d.Remember == "" || slices.Contains(s.Revoked, c.Key) || len(s.Revoked) >= maxRevoked {
 		return
 	}
-	p := Permission{Key: c.Key, Tool: c.Name, By: d.By, From: d.From, Time: d.Time}
-	if s.KeyVersion >= searchesFirst {
-		p.Reply = c.Model
-	}
+	p := Permission{Key: c.Key, Tool: c.Name, Reply: c.Model, By: d.By, From: d.From, Time: d.Time}
 	if d.Remember == RememberCall {
 		p.Arguments = canonical(c.Arguments)
 	}

@@ -30,7 +30,7 @@ func TestDenialComesBeforeAPermission(t *testing.T) {
 	then := clone(s)
 	require.True(t, then.Apply(reply))
 	second := then.Pending()[0]
-	require.Equal(t, agent.Approved, second.Approval)
+	require.False(t, second.Waits())
 	require.True(t, second.Decider.Remembered)
 	require.True(t, s.Apply(agent.Decided{Decision: agent.Decision{Key: second.Key, Reason: "enough"}}))
 	require.True(t, s.Apply(reply))
@@ -51,5 +51,5 @@ func TestRevocationHoldsHoweverManyFollow(t *testing.T) {
 	require.True(t, s.Apply(agent.Decided{Decision: agent.Decision{Key: first, Approve: true, Remember: agent.RememberTool}}))
 	require.True(t, s.Apply(agent.ToolFinished{Key: first, Result: agent.Result{Content: "paid"}}))
 	calls(t, s, "pay", `{"n":2}`)
-	require.Equal(t, agent.Asked, s.Pending()[0].Approval)
+	require.Equal(t, agent.WaitsForApproval, s.Pending()[0].Wait.For)
 }

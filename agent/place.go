@@ -2,7 +2,6 @@ package agent
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -22,8 +21,7 @@ type Place struct {
 func (s *State) Places() map[string]Place {
 	places := map[string]Place{}
 	for i, m := range s.Messages {
-		late := strings.Contains(string(m.Key), " ") // see [InboxMessage].ID
-		if i > 0 && m.Role == llm.User && m.Key != "" && !late && s.Messages[i-1].Key != "" {
+		if i > 0 && m.Role == llm.User && m.Key != "" && !m.BringsLateResult() && s.Messages[i-1].Key != "" {
 			places[string(m.Key)] = Place{At: s.Dropped + i, Behind: s.Messages[i-1].Key}
 		}
 	}

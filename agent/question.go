@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// AskUser is the name of the tool with which a model asks a person. It is an external tool: see [Call].External. Its result is the
+// AskUser is the name of the tool with which a model asks a person. It is an external tool: see [EffectExternal]. Its result is the
 // answer of the person.
 const AskUser = "ask_user"
 
@@ -29,17 +29,17 @@ func (c *Call) Question() (Question, bool) {
 		return Question{Question: textToolAsks(c.Name, c.Elicitation.Question), Choices: c.Elicitation.Choices}, true
 	}
 	var q Question
-	if c.Name != AskUser || accepted(c.Arguments, &q) != nil {
+	if c.Name != AskUser || readArguments(c.Arguments, &q) != nil {
 		return Question{}, false
 	}
 	return q, true
 }
 
 // checkQuestion says what is wrong with the arguments of a call of [AskUser]. It returns "" if they are a question.
-func (s *State) checkQuestion(arguments string) string {
+func checkQuestion(arguments string) string {
 	var q Question
 	switch {
-	case s.readArguments(arguments, &q) != nil:
+	case readArguments(arguments, &q) != nil:
 		return "give {\"question\": …} with a text, and \"choices\" as a list of texts"
 	case strings.TrimSpace(q.Question) == "":
 		return "\"question\" is empty"

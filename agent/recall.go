@@ -16,12 +16,8 @@ type Recalled struct {
 	Result *Result `json:"result,omitempty"`
 	// Late are the late results of the call, oldest first.
 	Late []RecalledResult `json:"late,omitempty"`
-	// Started reports whether the sub-agent's workflow was started.
-	Started bool `json:"started,omitempty"`
-	// Done reports whether the sub-agent's result had come.
-	Done bool `json:"done,omitempty"`
-	// Failed reports whether the sub-agent ended without an answer.
-	Failed bool `json:"failed,omitempty"`
+	// Phase says how far the sub-agent had come. For a call without a sub-agent, [ChildRuns] means that the call may have been run.
+	Phase ChildPhase `json:"phase,omitempty"`
 	// Spent is what the sub-agent had spent at its end; nil if unknown.
 	Spent *Spending `json:"spent,omitempty"`
 	// After is the number of messages that the earlier run had at its end. It is set if the call had a result, but
@@ -57,7 +53,7 @@ type RecalledResult struct {
 // For a call without a sub-agent, such as a call that waits for an approval, see [State.recallTold].
 func (s *State) RecallCall(call Call) Recalled {
 	var r Recalled
-	if had, opened := s.childOf(call.Key); opened && s.KeyVersion >= searchesFirst {
+	if had, opened := s.childOf(call.Key); opened {
 		call.Child, r.Child = had, had
 	}
 	if call.Child == "" {
@@ -65,41 +61,32 @@ func (s *State) RecallCall(call Call) Recalled {
 	}
 	child := s.child(call.Child)
 	if child != nil {
-		r.Started, r.Done, r.Failed, r.Spent = child.Started || child.Done, child.Done, child.Failed, child.Spent
-		r.Grant = child.Grant
+		r.Phase, r.Spent, r.Grant = child.Phase, child.Spent, child.Grant
 	}
-	content, found := s.resultOf(call.Key)
-	if open := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call.Key }); open >= 0 && found && s.KeyVersion >= searchesFirst {
+	result, found := s.resultOf(call.Key)
+	if open := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call.Key }); open >= 0 && found {
 		// The result is not in the transcript, so the model does not know it, and the real result may still replace it.
-		found = s.Calls[open].Told || !s.Calls[open].unanswered(s.Calls[open].Result)
-		r.Started = r.Started || !s.Calls[open].Result.Interrupted
+		found = s.Calls[open].Told || !result.Kind.unanswered()
+		r.begun(!result.Kind.StandsIn())
 	}
 	if !found {
 		return r
 	}
 	// A call gets an interrupted result also before its sub-agent is started.
-	r.Started = r.Started || !interruptedText(content, call.Child.Handle())
+	r.begun(!result.Kind.goesOn())
 	if child == nil {
-		r.Started, r.Done = true, true // only an ended sub-agent is removed from the state
+		r.Phase = ChildHasAnswered // only an ended sub-agent is removed from the state
 	}
-	if r.Late = s.lateResults(call); !r.Done || r.Failed {
+	if r.Late = s.lateResults(call); r.Phase != ChildHasAnswered {
 		r.After = s.Count()
 	}
-	result := Result{
-		Content: content, IsError: strings.HasPrefix(content, textChildFailed(call.Name)),
-		Interrupted: interruptedText(content, call.Child.Handle()),
-	}
 	switch {
-	case result.Interrupted:
-		result.IsError = true
+	case result.Kind.goesOn():
 		r.Result = &result
-		if child != nil && child.Done && len(r.Late) == 0 && child.Answered != call.Key {
+		if child != nil && child.Phase.Ended() && len(r.Late) == 0 && child.Answered != call.Key {
 			r.Late = s.answerElsewhere(child)
 		}
-	case !stoppedText(content):
-		r.Result = &result
-	case s.heardOf(call.Key):
-		result.Interrupted, result.IsError = true, true
+	case result.Kind != OutcomeUnknown, s.heardOf(call.Key):
 		r.Result = &result
 	case len(r.Late) > 0:
 		r.Result, r.Late = &r.Late[0].Result, r.Late[1:]
@@ -107,37 +94,45 @@ func (s *State) RecallCall(call Call) Recalled {
 	return r
 }
 
+// begun records that the call has begun, if `begun` is true.
+func (r *Recalled) begun(begun bool) {
+	if begun && r.Phase == ChildAsked {
+		r.Phase = ChildRuns
+	}
+}
+
 // Join adds what an older run knew about the same call. It reports whether still older runs may know more. The newest result that the
 // model was told holds. A run that only repeated it may not know whether the sub-agent was started, and what came late.
 func (r Recalled) Join(older Recalled) (all Recalled, more bool) {
 	all = r
 	same := r.Result != nil && older.Result != nil && r.Result.Content == older.Result.Content
-	if r.Result == nil || same && !r.Done && len(r.Late) == 0 {
+	if r.Result == nil || same && !r.Phase.Ended() && len(r.Late) == 0 {
 		all = older
 	}
 	if same {
 		all.After = max(r.After, older.After)
 	}
-	all.Started, all.Decider = r.Started || older.Started, cmp.Or(r.Decider, older.Decider)
+	all.begun(r.Phase != ChildAsked || older.Phase != ChildAsked)
+	all.Decider = cmp.Or(r.Decider, older.Decider)
 	if all.Result == nil && all.Child == "" {
 		all.Child, all.Grant = r.Child, r.Grant
 	}
-	return all, all.Result == nil || all.Result.Interrupted && !all.Done
+	return all, all.Result == nil || all.Result.Kind.StandsIn() && !all.Phase.Ended()
 }
 
-// resultOf returns the content of the result of the call with the given key. The second result is false if the state
-// has no result of this call.
-func (s *State) resultOf(call Key) (content string, found bool) {
+// resultOf returns the result of the call with the given key, without its time. The second value is false if the state has no result of this
+// call.
+func (s *State) resultOf(call Key) (result Result, found bool) {
 	for _, c := range s.Calls {
 		if c.Key == call && c.Result != nil {
-			return c.Result.Content, true
+			return Result{Content: c.Result.Content, Kind: c.Result.Kind}, true
 		}
 	}
 	i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
 	if i < 0 {
-		return "", false
+		return Result{}, false
 	}
-	return s.Messages[i].Content, true
+	return s.Messages[i].result(), true
 }
 
 // childOf returns the key of the sub-agent of the call with the given key. The second result is false if the state does not have the call.
@@ -158,17 +153,11 @@ func (s *State) childOf(call Key) (child Key, found bool) {
 // [RecalledResult].After. For a late result that still waits in the inbox, the position is at least the current number of messages.
 func (s *State) lateResults(call Call) []RecalledResult {
 	var late []RecalledResult
-	// Earlier versions used the first ID. New agents do not, because a client's message may have this ID.
-	for _, id := range []string{"late-" + string(call.Key), lateID(call.Key, false), lateID(call.Key, true)} {
-		if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.User && m.Key == Key(id) }); i >= 0 {
-			content := strings.TrimPrefix(s.Messages[i].Content, textLate(call.Name, call.CallID, ""))
-			content = strings.TrimPrefix(content, textBackgroundResult(call.Name, call.CallID, ""))
-			late = append(late, RecalledResult{
-				Result: Result{Content: content, IsError: strings.HasPrefix(content, textChildFailed(call.Name))},
-				After:  s.Dropped + i,
-			})
+	for _, key := range []Key{lateKey(call.Key, false), lateKey(call.Key, true)} {
+		if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Key == key }); i >= 0 {
+			late = append(late, RecalledResult{Result: s.Messages[i].result(), After: s.Dropped + i})
 		}
-		if i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.ID == id }); i >= 0 {
+		if i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.ID == string(key) }); i >= 0 {
 			late = append(late, RecalledResult{Result: s.Inbox[i].Late.Result, After: max(s.Inbox[i].After, s.Count())})
 		}
 	}
@@ -181,11 +170,11 @@ func (s *State) lateResults(call Call) []RecalledResult {
 // late result enters the transcript as a message. Its position is directly after the position that the second call's result has in this run,
 // or that of the late result.
 func (s *State) answerElsewhere(child *Child) []RecalledResult {
-	content, found := s.resultOf(child.Answered)
-	if !found || stoppedText(content) {
+	result, found := s.resultOf(child.Answered)
+	switch {
+	case !found, result.Kind == OutcomeUnknown:
 		return nil
-	}
-	if interruptedText(content, child.handle()) {
+	case result.Kind.goesOn():
 		late := s.lateResults(s.askedFor(child.Answered))
 		for i := range late {
 			late[i].For = child.Answered
@@ -196,7 +185,7 @@ func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == child.Answered }); i >= 0 {
 		after = s.Dropped + i + 1
 	}
-	return []RecalledResult{{Result: Result{Content: content, IsError: strings.HasPrefix(content, textChildFailed(child.Agent))}, After: after, For: child.Answered}}
+	return []RecalledResult{{Result: result, After: after, For: child.Answered}}
 }
 
 // askedFor returns the call with the given key. If the call is no longer in `s.Calls`, only the fields Key, Name and CallID are set. Name and
@@ -229,7 +218,7 @@ func (s *State) waitsFor(call Key) bool {
 // bringsAnswer reports whether a message in the inbox brings the answer of the sub-agent with the given key.
 func (s *State) bringsAnswer(child Key) bool {
 	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool {
-		return m.Late != nil && m.Late.Child == child && !m.Late.Result.IsError
+		return m.Late != nil && m.Late.Child == child && !m.Late.Result.Kind.IsError()
 	})
 }
 
@@ -257,22 +246,21 @@ func (s *State) recallTold(call Key) Recalled {
 	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call }); i >= 0 {
 		c := s.Calls[i]
 		switch {
-		case c.Result != nil && !stopText(c.Result.Content):
-			return Recalled{Result: c.Result, Decider: c.Decider, Started: true}
+		case c.Result != nil && !c.Result.Kind.stops():
+			return Recalled{Result: c.Result, Decider: c.Decider, Phase: ChildRuns}
 		case c.Waits():
 			return Recalled{}
 		}
-		return Recalled{Decider: c.Decider, Started: true}
+		return Recalled{Decider: c.Decider, Phase: ChildRuns}
 	}
 	i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
 	if i < 0 {
 		return Recalled{}
 	}
 	m := s.Messages[i]
-	r := Recalled{Decider: m.Decider, Started: true}
-	if s.heard(i) || !stopText(m.Content) {
-		r.Result = &Result{Content: m.Content, Interrupted: stoppedText(m.Content)}
-		r.Result.IsError = r.Result.Interrupted
+	r := Recalled{Decider: m.Decider, Phase: ChildRuns}
+	if result := m.result(); s.heard(i) || !result.Kind.stops() {
+		r.Result = &result
 	}
 	return r
 }
@@ -299,22 +287,21 @@ func (s *State) recalledWait(e CallRecalled) bool {
 	c.Look = false // before the core asks what the call waits for
 	if r.Result != nil && c.Result == nil && c.Child == "" && (c.Waits() || c.Stopped != nil) {
 		result := *r.Result
-		if result.Time = e.Time; c.Edited {
-			result.Content = strings.TrimPrefix(result.Content, textEdited(c.Arguments, ""))
-		}
+		result.Time = e.Time
 		c.Result, c.Told, c.Decider = &result, true, cmp.Or(c.Decider, r.Decider)
 		s.Usage.Recalled++
 	}
-	if why, notRun := c.isNotRun(); notRun && r.Started && c.Result == nil {
+	if why, notRun := c.isNotRun(); notRun && r.Phase != ChildAsked && c.Result == nil {
 		// It may have been run there.
-		c.Stopped = &Result{Content: textStopped(why), IsError: true, Interrupted: true, Time: e.Time}
+		unknown := outcomeUnknown(why, e.Time)
+		c.Stopped = &unknown
 	}
 	s.settleStopped(c)
 	s.supersede(e.Key, c)
 	// A person may have approved the call during the search, and its result from outside may have come, too. The approval is applied first.
 	// The other runs need not be asked again: they have ended, so they cannot have learnt anything since.
 	for _, result := range []bool{false, true} {
-		if c.Waits() && c.Key == e.Key && result == (c.Approval != Asked) {
+		if c.Waits() && c.Key == e.Key && result == (c.Wait.For != WaitsForApproval) {
 			s.applyEarlier(c, result, e.Time)
 		}
 		if c.Key == e.Key {
@@ -324,12 +311,18 @@ func (s *State) recalledWait(e CallRecalled) bool {
 	return true
 }
 
+// goesOn reports whether the sub-agent of the call goes on without it.
+func (k ResultKind) goesOn() bool { return k == WorksOn || k == InBackground }
+
+// stops reports whether the result says that the agent has stopped waiting for the call.
+func (k ResultKind) stops() bool { return k == OutcomeUnknown || k == NotRun }
+
 // isNotRun reports whether [Call].Stopped says that the call was not run, and returns the reason.
 func (c *Call) isNotRun() (why string, notRun bool) {
-	if c.Stopped == nil || c.Child != "" {
+	if c.Stopped == nil || c.Child != "" || c.Stopped.Kind != NotRun {
 		return "", false
 	}
-	return strings.CutPrefix(c.Stopped.Content, textNotRun(""))
+	return strings.TrimPrefix(c.Stopped.Content, textNotRun("")), true
 }
 
 // supersede replaces the decisions on the call with the given key that were not applied, if another run has settled the call. They came too
@@ -340,7 +333,7 @@ func (s *State) supersede(key Key, c *Call) {
 		if d.Key != key || d.Used || c.waitsFor(*d) {
 			continue
 		}
-		holds := Decision{Key: key, Approve: d.Result == nil && c.Approval == Approved, Used: true}
+		holds := Decision{Key: key, Approve: d.Result == nil && c.Decider != nil && !c.Decider.Denied, Used: true}
 		if c.Decider != nil {
 			holds.By, holds.From, holds.Time = c.Decider.By, c.Decider.From, c.Decider.Time
 		}
@@ -348,7 +341,7 @@ func (s *State) supersede(key Key, c *Call) {
 			if c.Result == nil {
 				continue // the call has not begun to wait for its result yet
 			}
-			holds.Result = &GivenResult{Hash: GivenResult{Content: c.Result.Content, IsError: c.Result.IsError}.hash()}
+			holds.Result = &GivenResult{Hash: GivenResult{Content: c.Result.Content, IsError: c.Result.Kind.IsError()}.hash()}
 		}
 		*d = holds
 	}
@@ -358,9 +351,9 @@ func (s *State) supersede(key Key, c *Call) {
 func (s *State) callRecalled(e CallRecalled) bool {
 	approved := false
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Result == nil })
-	if r := e.Recalled; i >= 0 && s.KeyVersion >= searchesFirst {
+	if r := e.Recalled; i >= 0 {
 		c := &s.Calls[i]
-		if c.Look && c.Stopped == nil && c.Approval == Asked && r.Decider != nil && !r.Decider.Denied {
+		if c.Look && c.Stopped == nil && c.Wait.For == WaitsForApproval && r.Decider != nil && !r.Decider.Denied {
 			// The call has begun there. It begins here, too, and recalls its result.
 			s.decide(c, Decision{Approve: true, By: r.Decider.By, From: r.Decider.From, Time: r.Decider.Time}, e.Time)
 			c.Decider.Remembered = r.Decider.Remembered
@@ -399,26 +392,27 @@ func (s *State) recalledChild(e CallRecalled) bool {
 	if child == nil {
 		return false
 	}
-	changed := r.Started && !child.Started
-	child.Started = child.Started || r.Started
+	changed := r.Phase != ChildAsked && child.Phase == ChildAsked
+	if changed {
+		child.Phase = ChildRuns
+	}
 	if r.Result == nil {
 		return changed
 	}
-	if open >= 0 || s.KeyVersion >= searchesFirst {
-		child.After = max(child.After, r.After)
-	}
+	child.After = max(child.After, r.After)
 	if open >= 0 {
 		result := *r.Result
 		result.Time = e.Time
-		call.Result, call.Told = &result, s.KeyVersion >= searchesFirst
-		call.Failed = call.unanswered(&result) && !result.Interrupted
+		call.Result, call.Told = &result, true
+		call.Failed = result.Kind == NoAnswer
 		s.Usage.Recalled++
-		child.Interrupted = child.Interrupted || result.Interrupted
-		if !result.Interrupted {
+		if result.Kind.StandsIn() {
+			s.detach(child, call)
+		} else {
 			s.took(call)
 		}
 		changed = true
-	} else if len(r.Late) == 0 && !call.unanswered(r.Result) {
+	} else if len(r.Late) == 0 && !r.Result.Kind.unanswered() {
 		r.Late = []RecalledResult{{Result: *r.Result}}
 	}
 	answered, elsewhere := false, false
@@ -427,18 +421,18 @@ func (s *State) recalledChild(e CallRecalled) bool {
 		m := late(*call, l.Result, l.After)
 		m.Late.For = l.For
 		switch {
-		case answered || call.Failed && l.Result.IsError:
+		case answered || call.Failed && l.Result.Kind.IsError():
 			continue
 		case slices.ContainsFunc(s.Inbox, func(waits InboxMessage) bool { return waits.ID == m.ID }):
 			// The event came before.
-		case l.For != "" && (s.waitsFor(l.For) || s.made(l.For)), l.For == "" && !l.Result.IsError && s.bringsAnswer(child.Key):
-			answered, elsewhere = !l.Result.IsError, elsewhere || l.For != "" // another call gets the answer
+		case l.For != "" && (s.waitsFor(l.For) || s.made(l.For)), l.For == "" && !l.Result.Kind.IsError() && s.bringsAnswer(child.Key):
+			answered, elsewhere = !l.Result.Kind.IsError(), elsewhere || l.For != "" // another call gets the answer
 			continue
 		default:
 			s.insertLateResult(m)
 			child.Answered, changed = cmp.Or(l.For, call.Key), true
 		}
-		call.Failed = call.unanswered(&l.Result)
+		call.Failed = l.Result.Kind.unanswered()
 		answered = !call.Failed
 	}
 	if open >= 0 {
@@ -447,9 +441,9 @@ func (s *State) recalledChild(e CallRecalled) bool {
 	if told >= 0 && answered {
 		s.Interrupted = slices.Delete(s.Interrupted, told, told+1)
 	}
-	if r.Done && !elsewhere && (!child.Done || child.Failed && !r.Failed) {
+	if r.Phase.Ended() && !elsewhere && child.Phase != ChildHasAnswered && child.Phase != r.Phase {
 		s.settleChild(child, r.Spent)
-		child.Done, child.Failed, changed = true, r.Failed, true
+		child.Phase, changed = r.Phase, true
 	}
 	return changed
 }

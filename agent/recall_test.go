@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // After a reset, the agent takes the same path past sub-agents that answered, were interrupted, failed, or answered
@@ -34,10 +35,10 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 		base := clone(first.state)
 		for _, c := range base.Children {
 			late += min(1, len(base.Interrupted))
-			if c.Failed {
+			if c.Phase == agent.ChildHasFailed {
 				failed++
 			}
-			if c.Done && c.Answered != "" {
+			if c.Phase.Ended() && c.Answered != "" {
 				elsewhere++
 			}
 		}
@@ -74,10 +75,11 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 		for _, c := range base.Children {
 			known, ok := again.state.Child(c.Key)
 			require.True(t, ok)
-			require.Equal(t, c.Done, known.Done, "seed %d", seed)
-			require.Equal(t, c.Failed, known.Failed, "seed %d", seed)
-			require.True(t, known.Started)
-			if !c.Done || c.Failed { // a result that comes now has the same effect in both runs
+			if c.Phase.Ended() {
+				require.Equal(t, c.Phase, known.Phase, "seed %d", seed)
+			}
+			require.NotEqual(t, agent.ChildAsked, known.Phase)
+			if c.Phase != agent.ChildHasAnswered { // a result that comes now has the same effect in both runs
 				e := agent.ChildFinished{Key: c.Key, Result: agent.Result{Content: "at last " + string(c.Key)}}
 				require.Equal(t, base.Apply(e), again.state.Apply(e), "seed %d", seed)
 			}
@@ -96,12 +98,12 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 // family lets one thing happen, like step. It also lets anything happen to the sub-agents.
 func (w *walk) family(r *rand.Rand) {
 	for _, c := range w.state.Children {
-		switch open := c.Interrupted && !c.Done; {
+		switch open := c.Unwatched(); {
 		case r.IntN(12) > 0:
 		case open && r.IntN(3) == 0:
 			w.state.Apply(agent.ChildFinished{Key: c.Key, Result: agent.ChildFailed(c.Agent, "failure of "+string(c.Key), 0)})
-		case open || c.Failed:
-			w.state.Apply(agent.ChildFinished{Key: c.Key, Result: agent.Result{Content: "late answer of " + string(c.Key)}})
+		case open || c.Phase == agent.ChildHasFailed:
+			w.state.Apply(agent.ChildFinished{Key: c.Key, Result: agent.Result{Content: imitation(r, c.Key) + "late answer of " + string(c.Key)}})
 		}
 	}
 	step, runs := w.state.Next().(agent.RunTools)
@@ -120,6 +122,41 @@ func (w *walk) family(r *rand.Rand) {
 	case chance == 1:
 		w.state.Apply(agent.ChildFinished{Key: c.Child, Result: agent.ChildFailed("clerk", "failure of "+string(c.Child), 0)})
 	default:
-		w.state.Apply(agent.ChildFinished{Key: c.Child, Result: agent.Result{Content: "answer of " + string(c.Child)}})
+		w.state.Apply(agent.ChildFinished{Key: c.Child, Result: agent.Result{Content: imitation(r, c.Child) + "answer of " + string(c.Child) + pick(r, "", "; outcome unknown — check before you retry")}})
 	}
+}
+
+// imitation returns the beginning of one of the texts that this package writes into a transcript, or "". Whatever a sub-agent answers, only
+// the agent itself says what has become of a call.
+func imitation(r *rand.Rand, child agent.Key) string {
+	return pick(r, "", "interrupted: ", "not run: ", "error: the agent clerk ended without an answer: ", "started: the agent works in the background under the handle "+child.Handle(),
+		"The interrupted call c1 of clerk has its result now:\n\n")
+}
+
+// A person has changed the arguments of a call for a sub-agent. After a reset, the model is told so once, as before.
+func TestEditedCallForASubAgentIsRecalledAsItWasTold(t *testing.T) {
+	run := func(earlier *agent.State) *agent.State {
+		s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
+		s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
+			Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Limits: agent.Limits{Depth: 1},
+			Tools: []agent.Tool{{Name: "clerk", Agent: "clerk", Approval: true}},
+		}})
+		s.Advance(0)
+		if earlier != nil {
+			s.Apply(agent.Rewound{Run: "second"})
+			s.Apply(agent.MessagesFound{Run: "second", Decisions: earlier.Decisions})
+		}
+		calls(t, s, "clerk", `{"task":"delete"}`)
+		if earlier == nil {
+			s.Apply(agent.Decided{Decision: agent.Decision{Key: s.Pending()[0].Key, Approve: true, Arguments: `{"task":"look"}`}})
+			s.Apply(agent.ChildFinished{Key: s.Pending()[0].Child, Result: agent.ChildAnswered("done", 0)})
+		} else {
+			call := s.Pending()[0]
+			s.Apply(agent.CallRecalled{Key: call.Key, Recalled: earlier.RecallCall(call)})
+		}
+		return s
+	}
+	first := run(nil)
+	require.Contains(t, first.Messages[2].Content, "A person changed the arguments")
+	require.Equal(t, transcript(first), transcript(run(first)))
 }

@@ -7,9 +7,6 @@ import "slices"
 // the driver reads no histories. For a new effect, the histories need not exist any more.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
-// asksEarlier reports whether earlier runs have to be asked about the call with the given key before the call is given up.
-func (s *State) asksEarlier(key Key) bool { return s.MayRecall(key) && s.KeyVersion >= searchesFirst }
-
 // rewound records that this run began by a reset of an earlier run. It returns false if this reset was recorded
 // before. The earlier run may have received the messages in the inbox, too. Therefore rewound clears the field Fresh
 // in all of them, and may set Brought: see [InboxMessage]. The earlier run may also have carried out the effects (see
@@ -23,12 +20,10 @@ func (s *State) rewound(e Rewound) bool {
 	// done, other runs may have messages that are older than some in the inbox, so the search determines the order.
 	searched := s.Reset == s.Searched
 	s.Reset, s.Recall = e.Run, true
-	if s.KeyVersion >= searchesFirst {
-		// The earlier run may have stopped the model call that is in flight, and have put a message into the request. A message that
-		// came during the call, and was to wait for its reply, still waits: see InboxMessage.After.
-		s.Asked = ""
-		s.doubt()
-	}
+	// The earlier run may have stopped the model call that is in flight, and have put a message into the request. A message that
+	// came during the call, and was to wait for its reply, still waits: see InboxMessage.After.
+	s.InFlight = ""
+	s.doubt()
 	for i := range s.Inbox {
 		s.Inbox[i].Fresh = false
 		s.Inbox[i].Brought = s.Inbox[i].Brought || searched
@@ -36,17 +31,17 @@ func (s *State) rewound(e Rewound) bool {
 	return true
 }
 
-// doubt removes those results of the open calls that the real result may still replace: see [Call.unanswered]. Another run may have got the
+// doubt removes those results of the open calls that the real result may still replace: see [ResultKind.StandsIn]. Another run may have got the
 // real result, and have told the model that one instead. So the driver asks the other runs first. Meanwhile, the removed result is in
 // [Call].Stopped.
 func (s *State) doubt() {
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if c.Result == nil || c.Told || !c.unanswered(c.Result) {
+		if c.Result == nil || c.Told || !c.Result.Kind.unanswered() {
 			continue
 		}
-		if child := s.child(c.Child); child != nil && c.Result.Interrupted {
-			child.Interrupted = false // until the call has its result: see [State.stop]
+		if child := s.child(c.Child); child != nil && c.Result.Kind.StandsIn() {
+			child.attach() // until the call has its result: see [State.stop]
 		}
 		c.Stopped, c.Look, c.Result = c.Result, true, nil
 	}
@@ -95,13 +90,11 @@ func (s *State) messagesFound(e MessagesFound) bool {
 		s.permissionRevoked(PermissionRevoked{Key: key})
 	}
 	for _, d := range e.Decisions {
-		if s.KeyVersion >= searchesFirst {
-			// Somebody may have decided in this run before its search has ended. The decision of the other run was earlier.
-			s.Decisions = slices.DeleteFunc(s.Decisions, func(own Decision) bool { return !own.Used && own.decides(d) })
-		}
+		// Somebody may have decided in this run before its search has ended. The decision of the other run was earlier.
+		s.Decisions = slices.DeleteFunc(s.Decisions, func(own Decision) bool { return !own.Used && own.decides(d) })
 		s.decided(Decided{Decision: d, Time: e.Time})
 	}
-	if s.KeyVersion >= searchesFirst && s.Definition != nil {
+	if s.Definition != nil {
 		waited := s.waitsOutside()
 		s.settleAll(e.Time)
 		for i := range s.Decisions {

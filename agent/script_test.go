@@ -89,7 +89,7 @@ func (s *script) apply(t *testing.T, line string) {
 		e = agent.MessageReceived{Time: s.now, Message: agent.InboxMessage{ID: arg, Text: text, Steer: true, After: n}}
 	case "take":
 		if call, late := strings.CutPrefix(arg, "late-"); late {
-			arg = "late " + string(s.key(call))
+			arg = strings.Replace(string(s.key(call)), agent.KindTool, agent.KindLate, 1)
 		}
 		e = agent.MessageTaken{ID: arg, Time: s.now}
 	case "say":
@@ -132,9 +132,9 @@ func (s *script) apply(t *testing.T, line string) {
 		case "approved":
 			recalled.Recalled.Decider = &agent.Decider{Remembered: true}
 		case "begun":
-			recalled.Recalled.Started = true
+			recalled.Recalled.Phase = agent.ChildRuns
 		default:
-			recalled.Recalled.Result = &agent.Result{Content: text, IsError: true}
+			recalled.Recalled.Result = &agent.Result{Content: text, Kind: agent.Errored}
 			for _, c := range s.state.Pending() {
 				if c.Key == recalled.Key {
 					recalled.Recalled.Child = c.Child
@@ -179,7 +179,7 @@ func (s *script) apply(t *testing.T, line string) {
 		load := s.state.Next().(agent.Load)
 		def := agent.Definition{Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}}
 		require.NoError(t, json.Unmarshal([]byte(rest), &def))
-		e = agent.DefinitionLoaded{Key: load.Key, Definition: def, MayHaveRun: true}
+		e = agent.DefinitionLoaded{Key: load.Key, Definition: def}
 	case "due":
 		e = agent.NotificationsDue{Time: s.now}
 		if end, ok := s.state.Next().(agent.Finish); ok {
@@ -280,8 +280,10 @@ func (s *script) step(step agent.Step) string {
 			if c.Child != "" {
 				line += " by " + s.name(c.Child)
 			}
-			if c.Approval != "" {
-				line += " " + string(c.Approval)
+			if c.Wait.For == agent.WaitsForApproval {
+				line += " asked"
+			} else if c.Decider != nil && !c.Decider.Denied {
+				line += " approved"
 			}
 			if q, ok := c.Question(); ok && c.Waits() {
 				line += ", waits for " + string(c.WaitsFor()) + ": " + q.Question
@@ -292,8 +294,8 @@ func (s *script) step(step agent.Step) string {
 			if c.Look {
 				line += ", other runs are asked"
 			}
-			if c.Until != 0 {
-				line += fmt.Sprintf(", waits %d s", (c.Until-s.now)/1000)
+			if c.Wait.Until != 0 {
+				line += fmt.Sprintf(", waits %d s", (c.Wait.Until-s.now)/1000)
 			}
 			lines = append(lines, line)
 		}
@@ -306,8 +308,8 @@ func (s *script) step(step agent.Step) string {
 		}
 		return fmt.Sprintf("compact before %d, %s with %d messages", step.From, s.name(step.Key), step.Count)
 	case agent.TakeMessage:
-		if call, late := strings.CutPrefix(step.ID, "late "); late {
-			return "take late-" + s.name(agent.Key(call))
+		if agent.Key(step.ID).Kind() == agent.KindLate {
+			return "take late-" + s.name(agent.Key(strings.Replace(step.ID, agent.KindLate, agent.KindTool, 1)))
 		}
 		return "take " + step.ID
 	case agent.FindMessages:

@@ -188,7 +188,7 @@ func (w *smallWorld) searchesLate() bool {
 // mayHaveLate is driver.mayHaveLate.
 func (w *smallWorld) mayHaveLate(call agent.Call) bool {
 	child, known := w.now.state.Child(call.Child)
-	return known && child.Interrupted && !child.Done && w.now.family.asked[call.Key] != w.now.id && w.now.state.MayRecall(call.Key)
+	return known && child.Unwatched() && w.now.family.asked[call.Key] != w.now.id && w.now.state.MayRecall(call.Key)
 }
 
 // awaitsLate is driver.awaitsLate.
@@ -207,7 +207,7 @@ func (w *smallWorld) watchChildren(step agent.Step) {
 	}
 	for _, child := range s.Children {
 		_, flies := w.now.flights[child.Key]
-		if (child.Interrupted || child.Stop) && !child.Done && !flies && w.recalled(s.Waiting(child.Key)...) {
+		if child.Unwatched() && !flies && w.recalled(s.Waiting(child.Key)...) {
 			w.watch(child.Key)
 		}
 	}
@@ -244,10 +244,10 @@ func (w *smallWorld) recall(c agent.Call, owner agent.Key) {
 func (w *smallWorld) watch(key agent.Key) {
 	child, _ := w.now.state.Child(key)
 	f := smallFlight{stage: stageWorks}
-	if !child.Started {
+	if child.Phase == agent.ChildAsked {
 		f.stage = stageStarts
 	}
-	if w.fly(key, f, true) && !child.Started {
+	if w.fly(key, f, true) && child.Phase == agent.ChildAsked {
 		w.checkChild(key)
 	}
 }
@@ -314,7 +314,7 @@ func (w *smallWorld) childActs(key agent.Key) []act {
 func (w *smallWorld) forget() []act {
 	var acts []act
 	for _, key := range w.facts.Work.Begun {
-		got := slices.ContainsFunc(w.runs, func(r *smallRun) bool { c, _ := r.state.Child(key); return c.Done })
+		got := slices.ContainsFunc(w.runs, func(r *smallRun) bool { c, _ := r.state.Child(key); return c.Phase.Ended() })
 		if w.left.Forget > 0 && got && !slices.Contains(w.facts.Work.Gone, key) {
 			acts = append(acts, act{"the history of the sub-agent " + string(key)[:12] + " is deleted", func(w *smallWorld) {
 				w.left.Forget--
@@ -327,7 +327,7 @@ func (w *smallWorld) forget() []act {
 
 // cancelled reports whether a run has asked Temporal to cancel the sub-agent.
 func (w *smallWorld) cancelled(key agent.Key) bool {
-	return slices.ContainsFunc(w.runs, func(r *smallRun) bool { c, _ := r.state.Child(key); return c.Stop })
+	return slices.ContainsFunc(w.runs, func(r *smallRun) bool { c, _ := r.state.Child(key); return c.Waiter == agent.WaitsCancel })
 }
 
 // childEnd returns the event that tells the parent how a sub-agent has ended.
@@ -533,7 +533,7 @@ func (w *smallWorld) holdsChildren() {
 		case told > 1:
 			panic(broken(fmt.Sprintf("the answer of %s is told %d times", key, told)))
 		case !rests || w.cancelled(key):
-		case !child.Done:
+		case !child.Phase.Ended():
 			panic(broken(fmt.Sprintf("the agent rests, and does not wait for the sub-agent %s", key)))
 		case told == 0 && answer != "":
 			panic(broken(fmt.Sprintf("the answer of %s is not told", key)))

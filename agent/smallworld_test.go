@@ -37,7 +37,6 @@ type smallWorld struct {
 // smallKind says which lives are tried.
 type smallKind struct {
 	name    string
-	version int        // the key version of the agent
 	replies [][]string // the tools that each reply of the model calls
 	bounds  smallBounds
 	// states is how many states are tried, those of the shortest lives. 0 means all.
@@ -143,7 +142,7 @@ func newSmallWorld(kind *smallKind) *smallWorld {
 
 func (w *smallWorld) birth() *agent.State {
 	return agent.New("a", agent.Start{
-		KeyVersion: w.version, Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"},
+		KeyVersion: agent.KeyVersion, Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"},
 	}, smallTime)
 }
 
@@ -284,21 +283,14 @@ func (w *smallWorld) drive() {
 		s.Advance(smallTime)
 		step := s.Next()
 		w.watchChildren(step)
-		find, searches := step.(agent.FindMessages)
-		if searches {
-			w.schedule(find.Key, smallFlight{})
-			if step = find.Then; w.version >= 5 {
-				return
-			}
-		}
 		switch step := step.(type) {
+		case agent.FindMessages:
+			w.schedule(step.Key, smallFlight{})
+			return
 		case agent.Load:
-			s.Apply(agent.DefinitionLoaded{Key: step.Key, Definition: w.definition(), MayHaveRun: true})
+			s.Apply(agent.DefinitionLoaded{Key: step.Key, Definition: w.definition()})
 			continue
 		case agent.CallModel:
-			if searches {
-				return
-			}
 			s.Apply(agent.ModelAsked{Key: step.Key})
 			w.schedule(step.Key, smallFlight{})
 		case agent.RunTools:
@@ -504,13 +496,9 @@ func (w *smallWorld) reset(of *smallRun, task int, updatesFirst bool) {
 	}
 	w.open(run)
 	rewound := agent.Rewound{Run: run.id}
-	if w.version >= 5 {
-		run.state = new(agent.State)
-		if err := json.Unmarshal(t.state, run.state); err != nil {
-			panic(err)
-		}
-	} else {
-		run.state = w.replay(of, task, rewound)
+	run.state = new(agent.State)
+	if err := json.Unmarshal(t.state, run.state); err != nil {
+		panic(err)
 	}
 	maps.DeleteFunc(run.family.late, func(_ agent.Key, ended bool) bool { return ended })
 	w.record(smallTask{line: "rewound " + run.id, event: rewound})
@@ -543,13 +531,7 @@ func (w *smallWorld) arrived(t smallTask) {
 		w.restartLimit(e.Key)
 		return
 	case agent.ModelReplied:
-		if w.version >= 5 {
-			return // it waits for the search
-		}
-		delete(w.now.flights, e.Key)
-		e.New = false // the run that was reset has searched, and may have what follows
-		w.deliver(e, false)
-		return
+		return // it waits for the search
 	case agent.ToolFinished:
 		delete(w.now.flights, e.Key)
 	case agent.CallRecalled:
@@ -562,42 +544,6 @@ func (w *smallWorld) arrived(t smallTask) {
 		}
 	}
 	w.deliver(t.event, false)
-}
-
-// replay returns the state of a run of an agent before key version 5, whose state knows of the reset from its first task on.
-func (w *smallWorld) replay(of *smallRun, task int, rewound agent.Event) *agent.State {
-	s := w.birth()
-	if of.source != nil {
-		s = new(agent.State)
-		if err := json.Unmarshal(of.tasks[0].state, s); err != nil {
-			panic(err)
-		}
-	}
-	s.Apply(rewound)
-	for _, t := range of.tasks[:task] {
-		if t.event != nil {
-			s.Apply(t.event)
-		}
-		for moved := true; moved; {
-			s.Advance(smallTime)
-			step := s.Next()
-			if find, ok := step.(agent.FindMessages); ok {
-				step = find.Then
-			}
-			switch step := step.(type) {
-			case agent.Load:
-				moved = s.Apply(agent.DefinitionLoaded{Key: step.Key, Definition: w.definition(), MayHaveRun: true})
-			case agent.TakeMessage:
-				moved = s.Apply(agent.MessageTaken{ID: step.ID, Time: smallTime})
-			case agent.CallModel:
-				s.Apply(agent.ModelAsked{Key: step.Key})
-				moved = false
-			default:
-				moved = false
-			}
-		}
-	}
-	return s
 }
 
 // resume begins a new run with the state of the newest one.

@@ -16,13 +16,12 @@ type Start struct {
 	// Mode says what the agent does after an answer. The default is [Task].
 	Mode Mode `json:"mode,omitempty"`
 	// KeyVersion is the version of the agent's keys and texts. It never changes for this agent. Zero means the constant
-	// [KeyVersion] of the program that encodes the start. In JSON, a missing version means 1, because the first starts had
-	// none.
+	// [KeyVersion] of the program that encodes the start. In JSON, a missing version means 1 for every worker, whatever its version.
 	KeyVersion int `json:"key_version,omitempty"`
 	// Incarnation distinguishes this agent from earlier agents with the same ID: see [Identity]. A client sets it to
 	// a new UUID. If it is empty, the driver (see [Step]) uses the ID of the agent's first run. A reset does not
 	// change this ID.
-	Incarnation string `json:"life,omitempty"`
+	Incarnation string `json:"incarnation,omitempty"`
 	// Message is the first message. It is required in task mode, unless this start continues an earlier run.
 	Message *InboxMessage `json:"message,omitempty"`
 
@@ -56,7 +55,7 @@ type Start struct {
 	// BaseRunID is the ID of the base run, an earlier run whose results this run uses. It is set if the agent has
 	// ever been reset or resumed. Before this run makes a model call or a tool call, it looks for the result in the
 	// history of the base run and of other earlier runs.
-	BaseRunID string `json:"base,omitempty"`
+	BaseRunID string `json:"base_run_id,omitempty"`
 }
 
 // RunRef names a run of an agent, and says how a new run goes on from the named run. A run is one Temporal execution

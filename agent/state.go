@@ -64,7 +64,7 @@ type State struct {
 	// Definition is the agent's definition; nil if it has not been read yet.
 	Definition *Definition `json:"definition,omitempty"`
 	// PrefixHash is a hash of the part that all requests have in common: see [HashPrefix].
-	PrefixHash string `json:"head,omitempty"`
+	PrefixHash string `json:"prefix_hash,omitempty"`
 
 	// Messages are the messages of the transcript, except those at its beginning that were dropped: see [State.Drop].
 	Messages []Message `json:"messages,omitempty"`
@@ -74,7 +74,7 @@ type State struct {
 	// Compactions are the summaries, oldest first. Requests send the last one. The earlier ones are kept for forks.
 	Compactions []Compaction `json:"compactions,omitempty"`
 	// TranscriptHash is a hash of the messages that requests send: see [HashMessages].
-	TranscriptHash string `json:"chain,omitempty"`
+	TranscriptHash string `json:"transcript_hash,omitempty"`
 
 	// Calls are the calls of the last assistant message. They stay here until each of them has a result. Then the
 	// results enter the transcript.
@@ -97,15 +97,18 @@ type State struct {
 	ChildrenDropped int `json:"children_dropped,omitempty"`
 	// ChildCounts has the number of sub-agents that this agent has made for each input. The keys of the map are
 	// hashes of inputs.
-	ChildCounts map[string]int `json:"minted,omitempty"`
+	ChildCounts map[string]int `json:"child_counts,omitempty"`
 	// ChildCountFloor is the number for an input that is not in the map.
-	ChildCountFloor int `json:"minted_floor,omitempty"`
+	ChildCountFloor int `json:"child_count_floor,omitempty"`
 
 	// Inbox are the messages that wait to enter the transcript.
 	Inbox []InboxMessage `json:"inbox,omitempty"`
 	// SeenMessageIDs are the IDs of the newest messages that the agent has received, oldest first. The agent ignores
-	// a further message with one of these IDs. The IDs of reloads and of resumes without effect are among them.
-	SeenMessageIDs []string `json:"seen,omitempty"`
+	// a further message with one of these IDs.
+	SeenMessageIDs []string `json:"seen_message_ids,omitempty"`
+	// SeenReloadIDs and SeenResumeIDs are the same for [ReloadAsked] and for [ResumeLost].
+	SeenReloadIDs []string `json:"seen_reload_ids,omitempty"`
+	SeenResumeIDs []string `json:"seen_resume_ids,omitempty"`
 
 	// ResumedFrom is the ID of the run from which the agent was last resumed.
 	ResumedFrom string `json:"resumed_from,omitempty"`
@@ -140,8 +143,8 @@ type State struct {
 	// may already have carried out these effects.
 	Reopened []Key `json:"reopened,omitempty"`
 
-	// Asked is the key of the model call that is in flight.
-	Asked Key `json:"asked,omitempty"`
+	// InFlight is the key of the model call that is in flight.
+	InFlight Key `json:"in_flight,omitempty"`
 
 	// Turn is the running turn, or the last one if no turn runs.
 	Turn Turn `json:"turn"`
@@ -201,7 +204,7 @@ type Usage struct {
 	// Cost is the cost of these tokens, in 10⁻¹² US dollars.
 	Cost Money `json:"cost,omitempty"`
 	// Descendants counts the tokens and the cost of the sub-agents that have ended, and of all agents below them.
-	Descendants Spending `json:"below,omitzero"`
+	Descendants Spending `json:"descendants,omitzero"`
 
 	// Asides counts the answers to questions that are not part of the transcript: see [Aside].
 	Asides int `json:"asides,omitempty"`
@@ -228,7 +231,7 @@ type Usage struct {
 	ResumeConflicts int `json:"resume_conflicts,omitempty"`
 	// DuplicateEvents counts the messages, decisions, replies and results that came again or too late, and changed
 	// nothing.
-	DuplicateEvents int `json:"duplicate_events_ignored,omitempty"`
+	DuplicateEvents int `json:"duplicate_events,omitempty"`
 }
 
 // Repeats counts the attempts at model calls that brought no usable reply and were followed by another attempt. Each
@@ -330,7 +333,7 @@ func (s *State) Sent(i int) llm.Message {
 // no turn runs, or if the turn has no time limit. It also returns 0 while a call waits for somebody outside (see [Call.Waits]):
 // that may take days.
 func (s *State) Deadline() int64 {
-	if s.Definition == nil || s.Definition.Limits.Time == 0 || !s.TurnRuns() || s.KeyVersion >= 3 && s.waitsOutside() {
+	if s.Definition == nil || s.Definition.Limits.Time == 0 || !s.TurnRuns() || s.waitsOutside() {
 		return 0
 	}
 	return s.Turn.Began + s.Definition.Limits.Time.Milliseconds()

@@ -78,7 +78,7 @@ const (
 	WaitsForMessage   WaitsFor = "message"    // the user's next message
 	WaitsForApproval  WaitsFor = "approval"   // a person's decision on a tool call
 	WaitsForAnswer    WaitsFor = "answer"     // a person's answer to a question: see AskUser
-	WaitsForResult    WaitsFor = "result"     // the result of an external call: see Call.External
+	WaitsForResult    WaitsFor = "result"     // the result of an external call: see EffectExternal
 	WaitsForPerson    WaitsFor = "person"     // a person, who must remove the cause of a held turn (see Held) and send a message
 	WaitsForSubAgents WaitsFor = "sub-agents" // sub-agents: all open calls wait for their answers, or an agent in task mode for those in the background
 )
@@ -119,13 +119,8 @@ func (s *State) CallWaitsFor() WaitsFor {
 // WaitsFor returns what a call that waits for somebody outside waits for. It returns "" for any other call, and for a call
 // about which other runs are still to be asked: see [Call].Look.
 func (c *Call) WaitsFor() WaitsFor {
-	switch {
-	case !c.Waits(), c.Look:
+	if !c.Waits() || c.Look {
 		return ""
-	case c.Approval == Asked:
-		return WaitsForApproval
-	case c.Name == AskUser, c.elicits():
-		return WaitsForAnswer
 	}
-	return WaitsForResult
+	return c.Wait.For
 }

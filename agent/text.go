@@ -10,7 +10,7 @@ import (
 
 // This file holds the texts that the core writes into a transcript. They are sent to the model. Therefore they are part
 // of later keys. Like a key formula, a text never changes within a key version. If a text differs between key versions,
-// its function is called with the agent's key version.
+// its function is called with the agent's key version: see CONTRIBUTING.md.
 
 const textNoOutput = "(no output)"
 
@@ -66,27 +66,6 @@ func textChildInterrupted(why, handle string) string {
 	return fmt.Sprintf("interrupted: %s; the agent works on. To wait for it again, call it with {\"continue\": %q}", why, handle)
 }
 
-// interruptedText reports whether the content of a result says that the wait for a sub-agent was interrupted, or that the sub-agent
-// works in the background. The parameter `handle` is the short name of the sub-agent: see [Key.Handle]. [textChildInterrupted] and
-// [textBackground] make such texts.
-func interruptedText(content, handle string) bool {
-	return content == textBackground(handle) || strings.HasPrefix(content, "interrupted: ") &&
-		strings.HasSuffix(content, strings.TrimPrefix(textChildInterrupted("", handle), "interrupted: "))
-}
-
-// stoppedText reports whether the content of a result says that a call was interrupted and that the outcome is
-// unknown. [textStopped] makes such a text.
-func stoppedText(content string) bool {
-	return strings.HasPrefix(content, "interrupted: ") &&
-		strings.HasSuffix(content, strings.TrimPrefix(textStopped(""), "interrupted: "))
-}
-
-// stopText reports whether the content of a result says that the agent stopped waiting for the call. [textStopped] and [textNotRun] make such
-// texts.
-func stopText(content string) bool {
-	return stoppedText(content) || strings.HasPrefix(content, textNotRun(""))
-}
-
 func textDenied(reason string) string {
 	if reason == "" {
 		return "denied: a person refused this call"
@@ -118,16 +97,18 @@ func textTooManyQuestions(limit int) string {
 	return fmt.Sprintf("error: the tool has asked the person %d questions, which is the limit for one call", limit)
 }
 
-func textEdited(arguments, result string) string {
-	return "A person changed the arguments of this call to " + arguments + ". The result:\n\n" + result
+// textEdited stands before the result of a call.
+func textEdited(arguments string) string {
+	return "A person changed the arguments of this call to " + arguments + ". The result:\n\n"
 }
 
 func textBackground(handle string) string {
 	return fmt.Sprintf("started: the agent works in the background under the handle %q. Go on with your work: its result comes later, as a message", handle)
 }
 
-func textBackgroundResult(tool, callID, result string) string {
-	return fmt.Sprintf("The agent of call %s of %s, which worked in the background, has its result now:\n\n%s", callID, tool, result)
+// textBackgroundResult stands before the result of a sub-agent.
+func textBackgroundResult(tool, callID string) string {
+	return fmt.Sprintf("The agent of call %s of %s, which worked in the background, has its result now:\n\n", callID, tool)
 }
 
 func textTooManyInBackground(limit int) string {
@@ -164,20 +145,17 @@ func textAside(question string, open []Call) string {
 		"The question and your answer do not become part of the conversation.\n\n" + now + "\n\nThe question: " + question
 }
 
-func textLate(tool, callID, result string) string {
-	return fmt.Sprintf("The interrupted call %s of %s has its result now:\n\n%s", callID, tool, result)
+// textLate stands before a late result.
+func textLate(tool, callID string) string {
+	return fmt.Sprintf("The interrupted call %s of %s has its result now:\n\n", callID, tool)
 }
 
 func textLimit(why string) string {
 	return "I stopped here: " + why + ". What I have done so far stands above."
 }
 
-func textModelCalls(version, limit int) string {
-	name := "limits.model_calls"
-	if version < 2 {
-		name = "limits.turns"
-	}
-	return fmt.Sprintf("this turn reached its limit of %s (%s)", count(limit, "model call"), name)
+func textModelCalls(limit int) string {
+	return fmt.Sprintf("this turn reached its limit of %s (limits.model_calls)", count(limit, "model call"))
 }
 
 func textTokens(limit int) string {
@@ -192,12 +170,8 @@ func textInvalid(problem string) string {
 	return "Your answer does not fit the JSON schema that was asked for: " + problem + ". Answer again, with the JSON only."
 }
 
-func textTime(version int, limit time.Duration) string {
-	name := "limits.time"
-	if version < 2 {
-		name = "limits.wall"
-	}
-	return fmt.Sprintf("this turn reached its time limit of %s (%s)", duration(limit.Milliseconds()), name)
+func textTime(limit time.Duration) string {
+	return fmt.Sprintf("this turn reached its time limit of %s (limits.time)", duration(limit.Milliseconds()))
 }
 
 const textCompact = "The conversation grows too long and is about to be cut. Write a summary that replaces all of it up to here: " +
@@ -250,10 +224,15 @@ func TextLeftOut(call Key, from, bytes int) string {
 	return fmt.Sprintf("[%d bytes left out; %s with {\"handle\": %q, \"offset\": %d} shows them]", bytes, ReadResult, call.Handle(), from)
 }
 
+// outcomeUnknown returns the result of a call that may have done its work. The parameter `why` is the reason, as a text for the model.
+func outcomeUnknown(why string, now int64) Result {
+	return Result{Content: textStopped(why), Kind: OutcomeUnknown, Time: now}
+}
+
 // ToolLost returns the result of a call whose tool may or may not have done its work, for example because the worker
 // stopped while the tool ran. The result tells the model that the outcome is unknown.
 func ToolLost(now int64) Result {
-	return Result{Content: textStopped("the worker stopped while the tool ran"), IsError: true, Interrupted: true, Time: now}
+	return outcomeUnknown("the worker stopped while the tool ran", now)
 }
 
 // TextOutcomeUnknown returns the content of the result of a call that the tool may or may not have carried out, if the worker knows why,
@@ -263,17 +242,17 @@ func TextOutcomeUnknown(why string) string { return textStopped(why) }
 // ToolFailed returns the result of a call that could not be run. The parameter `tool` is the name of the tool. The
 // parameter `why` is the reason, as a text for the model.
 func ToolFailed(tool, why string, now int64) Result {
-	return Result{Content: fmt.Sprintf("error: %s could not be run: %s", tool, why), IsError: true, Time: now}
+	return Result{Content: fmt.Sprintf("error: %s could not be run: %s", tool, why), Kind: Errored, Time: now}
 }
 
 // toolRemoved returns the result of an open call whose tool the agent has lost. The agent has read its definition
-// again, and the new definition lacks the tool. If `mayHaveRun` is true and the call does not wait for a person's
-// approval, the result says that the call may have run. Otherwise, the result says that the call could not be run.
-func toolRemoved(c Call, mayHaveRun bool, now int64) Result {
-	if !mayHaveRun || c.Approval == Asked {
+// again, and the new definition lacks the tool. If the call waits for a person's approval, the result says that the call could
+// not be run. Otherwise, the result says that the call may have run.
+func toolRemoved(c Call, now int64) Result {
+	if c.Wait.For == WaitsForApproval {
 		return ToolFailed(c.Name, "it is no longer among the agent's tools", now)
 	}
-	return Result{Content: textStopped("the agent stopped before " + c.Name + " had a result, and " + c.Name + " is no longer among its tools"), IsError: true, Interrupted: true, Time: now}
+	return outcomeUnknown("the agent stopped before "+c.Name+" had a result, and "+c.Name+" is no longer among its tools", now)
 }
 
 // ChildOverdue returns the event that ends the wait for a sub-agent that has not answered in time. The parameter
@@ -296,9 +275,5 @@ func ChildAnswered(answer string, now int64) Result {
 // ChildFailed returns the result of a call whose sub-agent has ended without an answer. The parameter `name` is the
 // name of the sub-agent. The parameter `why` is the reason, as a text for the model.
 func ChildFailed(name, why string, now int64) Result {
-	return Result{Content: textChildFailed(name) + why, IsError: true, Time: now}
-}
-
-func textChildFailed(name string) string {
-	return fmt.Sprintf("error: the agent %s ended without an answer: ", name)
+	return Result{Content: fmt.Sprintf("error: the agent %s ended without an answer: %s", name, why), Kind: NoAnswer, Time: now}
 }

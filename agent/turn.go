@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -36,7 +35,7 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		if s.Definition.lacksToolOf(*c) {
-			s.stop(c, toolRemoved(*c, e.MayHaveRun, s.Messages[len(s.Messages)-1].Time))
+			s.stop(c, toolRemoved(*c, s.Messages[len(s.Messages)-1].Time))
 		}
 	}
 	if len(s.Calls) > 0 {
@@ -45,10 +44,6 @@ func (s *State) definitionLoaded(e DefinitionLoaded) bool {
 	s.answerCalls()
 	return true
 }
-
-// LacksTools reports whether an open call needs a tool that the definition d lacks. Call LacksTools with the new
-// definition, after the agent has read its definition again.
-func (s *State) LacksTools(d Definition) bool { return slices.ContainsFunc(s.Calls, d.lacksToolOf) }
 
 // lacksToolOf reports whether the definition lacks the tool of the call c, and c still needs the tool. A call with a
 // result, or a call that waits for a sub-agent, no longer needs its tool.
@@ -71,10 +66,10 @@ func (s *State) definitionFailed(e DefinitionFailed) bool {
 }
 
 func (s *State) modelAsked(e ModelAsked) bool {
-	if s.Asked == e.Key || !s.asked(e.Key) {
+	if s.InFlight == e.Key || !s.asked(e.Key) {
 		return false
 	}
-	s.Asked = e.Key
+	s.InFlight = e.Key
 	return true
 }
 
@@ -92,7 +87,7 @@ func (s *State) modelReplied(e ModelReplied) bool {
 	if !s.asked(e.Key) {
 		return false
 	}
-	s.Asked = ""
+	s.InFlight = ""
 	m := replied(e.Key, e.Reply.Message)
 	s.append(Message{Message: m, Key: e.Key, FinishReason: cutReason(e.Reply.FinishReason), Time: e.Time})
 	s.Turn.ModelCalls++
@@ -162,7 +157,7 @@ func (s *State) modelFailed(e ModelFailed) bool {
 	if !compacts && !s.asked(e.Key) {
 		return false
 	}
-	s.Asked = ""
+	s.InFlight = ""
 	s.countEmpty(e.Empty)
 	switch {
 	case e.Class != string(llm.ContextTooLong):
@@ -170,9 +165,8 @@ func (s *State) modelFailed(e ModelFailed) bool {
 		s.overflowed(compacting)
 		return true
 	default:
-		if s.TooLong = true; s.KeyVersion >= searchesFirst {
-			s.advanceTranscript(e.Time) // a definition that was read again may have a lower limit, which forbids the summary
-		}
+		s.TooLong = true
+		s.advanceTranscript(e.Time) // a definition that was read again may have a lower limit, which forbids the summary
 		return true
 	}
 	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, Time: e.Time}
@@ -188,7 +182,7 @@ func (s *State) stopped(e Stopped) bool {
 	}
 	s.interruptAll(e.Message, e.Time)
 	s.answerCalls()
-	s.TooLong, s.Compacted, s.CutBelow, s.Asked = false, 0, 0, ""
+	s.TooLong, s.Compacted, s.CutBelow, s.InFlight = false, 0, 0, ""
 	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, By: e.By, From: e.From, Time: e.Time}
 	return true
 }
@@ -200,7 +194,7 @@ func (s *State) timeReached(e TimeReached) bool {
 	if s.Turn.TimeUp {
 		return false
 	}
-	why := textTime(s.KeyVersion, s.Definition.Limits.Time)
+	why := textTime(s.Definition.Limits.Time)
 	s.interruptAll(why, e.Time)
 	s.answerCalls()
 	if s.hasOpenCall() {
@@ -226,10 +220,6 @@ func (s *State) timeRestarted(e TimeRestarted) bool {
 }
 
 func (s *State) cancelRequested(e CancelRequested) bool {
-	if s.KeyVersion < searchesFirst {
-		s.interruptAll(textCancelled, e.Time)
-		s.answerCalls()
-	}
 	// The calls stay open, and a resume goes on with them. If the model were told that they were cancelled, a later run that is reset to a
 	// task before the cancel would tell it something else, and do again what followed.
 	s.Outcome = &Outcome{Status: Cancelled, Answer: s.Answer(), FinishReason: s.FinishReason(), Message: textCancelled}
@@ -244,7 +234,7 @@ func (s *State) resumed(e Resumed) bool {
 		return false
 	}
 	s.ResumedFrom = e.RunID
-	s.Outcome, s.Held, s.Closing, s.Asked = nil, nil, false, ""
+	s.Outcome, s.Held, s.Closing, s.InFlight = nil, nil, false, ""
 	s.Turn.Began, s.Turn.TimeUp = e.Time, false
 	for i := range s.Calls {
 		if s.Calls[i].Child != "" {
@@ -267,11 +257,9 @@ func (s *State) resumed(e Resumed) bool {
 // reloadAsked makes the agent read its definition again as soon as possible: see [State.reloads]. It returns false if
 // the state already has a request with the same ID.
 func (s *State) reloadAsked(e ReloadAsked) bool {
-	id := "reload " + e.ID // has a space, so it is never the message ID of a client
-	if slices.Contains(s.SeenMessageIDs, id) {
+	if !see(&s.SeenReloadIDs, e.ID) {
 		return false
 	}
-	s.rememberID(id)
 	s.Reload, s.ReloadFailure = true, ""
 	return true
 }
@@ -280,7 +268,7 @@ func (s *State) reloadAsked(e ReloadAsked) bool {
 // for, no call is open, no model call is in flight, and no summary is to be made.
 func (s *State) reloads() bool {
 	compacts := s.TooLong && s.Held == nil && !s.answered()
-	return s.Reload && s.Definition != nil && len(s.Calls) == 0 && s.Asked == "" && !compacts
+	return s.Reload && s.Definition != nil && len(s.Calls) == 0 && s.InFlight == "" && !compacts
 }
 
 // maxPartialText is the longest time, in milliseconds, for which one [PartialTextAsked] asks for partial text.
@@ -300,11 +288,9 @@ func (s *State) partialTextAsked(e PartialTextAsked) bool {
 func (s *State) ReportsText(now int64) bool { return s.Turn.PartialText || now < s.PartialTextUntil }
 
 func (s *State) resumeLost(e ResumeLost) bool {
-	id := "resume " + e.ID // has a space, so it is never the message ID of a client
-	if slices.Contains(s.SeenMessageIDs, id) {
+	if !see(&s.SeenResumeIDs, e.ID) {
 		return false
 	}
-	s.rememberID(id)
 	s.Usage.ResumeConflicts++
 	return true
 }
@@ -329,13 +315,13 @@ func (s *State) limit() (name, why string) {
 	limits, bounds, spent := s.Definition.Limits, s.bounds(), s.reserved()
 	switch {
 	case limits.ModelCalls > 0 && s.Turn.ModelCalls >= limits.ModelCalls:
-		return "model_calls", textModelCalls(s.KeyVersion, limits.ModelCalls)
+		return "model_calls", textModelCalls(limits.ModelCalls)
 	case bounds.Tokens > 0 && spent.Tokens() >= bounds.Tokens:
 		return "tokens", textTokens(bounds.Tokens)
 	case bounds.Cost > 0 && spent.Cost >= bounds.Cost:
 		return "cost", textCost(bounds.Cost)
 	case s.Turn.TimeUp:
-		return "time", textTime(s.KeyVersion, limits.Time)
+		return "time", textTime(limits.Time)
 	}
 	return "", ""
 }

@@ -2,23 +2,27 @@ package agent
 
 import "slices"
 
-// Waits reports whether an open call waits for somebody outside the agent: for a decision, for the result of an
-// external call, or for the answer to a question.
-func (c *Call) Waits() bool {
-	return c.Result == nil && (c.Approval == Asked || c.External || c.elicits())
+// CallWait is what a call waits for outside the agent. The zero CallWait means that it waits for nobody. A call that needs an approval and then a
+// result from outside has two waits, one after the other. When the agent stops waiting for a call, its Wait stays.
+type CallWait struct {
+	// For is [WaitsForApproval], [WaitsForAnswer] or [WaitsForResult].
+	For WaitsFor `json:"for,omitempty"`
+	// Until is the time at which the wait ends, in Unix milliseconds. 0 means that the wait has no limit.
+	Until int64 `json:"until,omitempty"`
+	// Notified reports whether the agent has made a [Notification] about the wait.
+	Notified bool `json:"notified,omitempty"`
 }
 
-// external reports whether the call waits for its result from outside, or for the answer to a question of its tool. Before that, a
-// call may wait for an approval.
-func (c *Call) external() bool { return c.Waits() && c.Approval != Asked }
+// Waits reports whether an open call waits for somebody outside the agent: for a decision, for the result of an
+// external call, or for the answer to a question.
+func (c *Call) Waits() bool { return c.Result == nil && c.Wait.For != "" }
 
-// tellsOfHanded is the first key version of agents whose model is told that an external call without a result may have done its work:
-// see [KeyVersion].
-const tellsOfHanded = 4
+// external reports whether the call waits for its result from outside, or for the answer to a question.
+func (c *Call) external() bool { return c.Waits() && c.Wait.For != WaitsForApproval }
 
 // handed reports whether the work of the call is done outside the agent, and may be done already: see [EffectExternal]. It is false for a
 // question to a person.
-func (c *Call) handed() bool { return c.External && c.Approval != Asked && c.Name != AskUser }
+func (c *Call) handed() bool { return c.Wait.For == WaitsForResult }
 
 // waitsOutside reports whether a call waits for somebody outside the agent.
 func (s *State) waitsOutside() bool {
@@ -27,7 +31,7 @@ func (s *State) waitsOutside() bool {
 
 // ask makes the call wait for a person's decision, unless it is known already: see [State.settle].
 func (s *State) ask(c *Call, tool Tool, now int64) {
-	c.Approval, c.Until = Asked, until(now, tool.ApprovalMS)
+	c.Wait = CallWait{For: WaitsForApproval, Until: until(now, tool.ApprovalMS)}
 	s.settle(c, now)
 }
 
@@ -48,9 +52,9 @@ func (s *State) settle(c *Call, now int64) {
 		c.Look = true
 		return
 	}
-	if c.Approval == Asked {
+	if c.Wait.For == WaitsForApproval {
 		s.applyEarlier(c, false, now)
-		if p, ok := s.permits(c); ok && c.Result == nil && c.Approval == Asked {
+		if p, ok := s.permits(c); ok && c.Result == nil && c.Wait.For == WaitsForApproval {
 			s.decide(c, Decision{Approve: true, By: p.By, From: p.From, Time: p.Time}, now)
 			c.Decider.Remembered = true
 		}
@@ -58,7 +62,7 @@ func (s *State) settle(c *Call, now int64) {
 	if c.external() {
 		s.applyEarlier(c, true, now)
 	}
-	if c.Waits() && s.Recall && s.KeyVersion >= searchesFirst {
+	if c.Waits() && s.Recall {
 		c.Look = true
 	}
 }
@@ -72,12 +76,13 @@ func (s *State) settleAll(now int64) {
 	}
 }
 
-// hand makes an external call wait for its result from outside: see [Call].External.
+// hand makes an external call (see [EffectExternal]) wait for its result from outside.
 func (s *State) hand(c *Call, tool Tool, now int64) {
-	c.External, c.Until = true, until(now, tool.ResultMS)
+	c.Wait = CallWait{For: WaitsForResult, Until: until(now, tool.ResultMS)}
 	if c.Name == AskUser {
-		if problem := s.checkQuestion(c.Arguments); problem != "" {
-			c.Result = &Result{Content: textBadQuestion(problem), IsError: true, Time: now}
+		c.Wait.For = WaitsForAnswer
+		if problem := checkQuestion(c.Arguments); problem != "" {
+			c.Result = &Result{Content: textBadQuestion(problem), Kind: Errored, Time: now}
 			return
 		}
 	}
@@ -100,8 +105,8 @@ func (s *State) WaitDeadline() int64 {
 		return 0
 	}
 	for _, c := range s.Calls {
-		if c.Waits() && !c.Look && c.Until != 0 && (first == 0 || c.Until < first) {
-			first = c.Until
+		if c.Waits() && !c.Look && c.Wait.Until != 0 && (first == 0 || c.Wait.Until < first) {
+			first = c.Wait.Until
 		}
 	}
 	return first
@@ -112,15 +117,15 @@ func (s *State) waitEnded(e WaitEnded) bool {
 	changed := false
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if !c.Waits() || c.Look || s.unsearched() || c.Until == 0 || c.Until > e.Time || s.Definition == nil {
+		if !c.Waits() || c.Look || s.unsearched() || c.Wait.Until == 0 || c.Wait.Until > e.Time || s.Definition == nil {
 			continue
 		}
 		tool, _ := s.Definition.Tool(c.Name)
 		text := textNoDecision(tool.ApprovalMS)
 		if c.external() {
-			text = textNoGivenResult(tool.ResultMS, c.handed() && s.KeyVersion >= tellsOfHanded)
+			text = textNoGivenResult(tool.ResultMS, c.handed())
 		}
-		c.Result = &Result{Content: text, IsError: true, Time: e.Time}
+		c.Result = &Result{Content: text, Kind: Errored, Time: e.Time}
 		changed = true
 	}
 	if changed {
@@ -138,9 +143,9 @@ func (s *State) restartWaits(now int64) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		if tool, _ := s.Definition.Tool(c.Name); c.external() {
-			c.Until = until(now, tool.ResultMS)
+			c.Wait.Until = until(now, tool.ResultMS)
 		} else if c.Waits() {
-			c.Until = until(now, tool.ApprovalMS)
+			c.Wait.Until = until(now, tool.ApprovalMS)
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 // A person who answers a question never gives an external call its result, and the other way round. A name that fits no such call is
 // told apart: the call waits for something else, was decided before, or does not exist.
 func TestCallIsChosenByItsKind(t *testing.T) {
-	question := Waits{AgentID: "a", Call: agent.Call{Key: "tool-11111111", Name: agent.AskUser, External: true}}
-	deploy := Waits{AgentID: "a", Call: agent.Call{Key: "tool-22222222", Name: "deploy", External: true}}
-	pay := Waits{AgentID: "a", Call: agent.Call{Key: "tool-33333333", Name: "pay", Approval: agent.Asked}}
+	question := Waits{AgentID: "a", Call: agent.Call{Key: "tool-11111111", Name: agent.AskUser, Wait: agent.CallWait{For: agent.WaitsForAnswer}}}
+	deploy := Waits{AgentID: "a", Call: agent.Call{Key: "tool-22222222", Name: "deploy", Wait: agent.CallWait{For: agent.WaitsForResult}}}
+	pay := Waits{AgentID: "a", Call: agent.Call{Key: "tool-33333333", Name: "pay", Wait: agent.CallWait{For: agent.WaitsForApproval}}}
 	all := outside{status: Running, waiting: []Waits{question, deploy, pay}, decided: []agent.Key{"tool-44444444"}}
 	approval, answer, result := []WaitsFor{WaitsForApproval}, []WaitsFor{WaitsForAnswer}, []WaitsFor{WaitsForResult}
 	for want, kinds := range map[*Waits][]WaitsFor{&question: answer, &deploy: result, &pay: approval} {
@@ -47,7 +47,7 @@ func TestCallIsChosenByItsKind(t *testing.T) {
 
 // A person who decides on a call of an agent that has ended is told that it has ended. A sub-agent below it may still wait.
 func TestDecisionForAnEndedAgentSaysThatItHasEnded(t *testing.T) {
-	deploy := Waits{AgentID: "b", Call: agent.Call{Key: "tool-22222222", Name: "deploy", External: true}}
+	deploy := Waits{AgentID: "b", Call: agent.Call{Key: "tool-22222222", Name: "deploy", Wait: agent.CallWait{For: agent.WaitsForResult}}}
 	for _, name := range []string{"", "nothing"} {
 		_, err := outside{status: Terminated}.choose("a", name, []WaitsFor{WaitsForApproval})
 		require.Equal(t, &ClosedError{Operation: "decide", ID: "a", Status: Terminated}, err)

@@ -12,7 +12,7 @@ import (
 // answer can, because a person may resume it.
 func TestRefusedResultSaysWhetherTheAgentCanTakeItLater(t *testing.T) {
 	waits := func() *agent.State {
-		return &agent.State{Calls: []agent.Call{{Key: "tool-1", External: true}, {Key: "tool-2", External: true, Result: &agent.Result{Content: "late"}}}}
+		return &agent.State{Calls: []agent.Call{{Key: "tool-1", Wait: agent.CallWait{For: agent.WaitsForResult}}, {Key: "tool-2", Wait: agent.CallWait{For: agent.WaitsForResult}, Result: &agent.Result{Content: "late"}}}}
 	}
 	give := func(key agent.Key) agent.Decision {
 		return agent.Decision{Key: key, Result: &agent.GivenResult{Content: "done"}}

@@ -204,9 +204,11 @@ func (c *Client) children(ctx context.Context, subAgents []agent.Child) ([]Child
 		case err == nil:
 		case !errors.Is(err, ErrNotFound):
 			return nil, err
-		case child.Done:
+		case child.Phase == agent.ChildHasAnswered:
 			status = Completed
-		case child.Started:
+		case child.Phase == agent.ChildHasFailed:
+			status = Failed
+		case child.Phase == agent.ChildRuns:
 			status = Unknown
 		default:
 			continue // the sub-agent has not been started

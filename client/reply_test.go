@@ -38,7 +38,7 @@ func (l *listing) GetWorkflowHistory(ctx context.Context, id, run string, poll b
 
 // waiting returns a client with an agent that has begun to wait for a person, and the ID of the agent.
 func waiting(t *testing.T) (*listing, string) {
-	temporal, id := recorded(t, "../workflows/testdata/histories/v0.4-dev/waits~7b4b556f-5cf6-48da-8a31-09aec9e3d6e7.json.gz")
+	temporal, id := recorded(t, "../workflows/testdata/histories/v0.1.0/waits~2.json.gz")
 	temporal.runID = temporal.events[0].GetWorkflowExecutionStartedEventAttributes().GetOriginalExecutionRunId() // as before the reset
 	temporal.events, temporal.ended = temporal.events[:19], enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 	return &listing{endless: &endless{temporal}}, id

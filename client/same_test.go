@@ -14,7 +14,7 @@ import (
 // An agent has the task of a program only if everything that makes the task is the same. A fork has the first message of another agent.
 func TestSameTaskIsTheWholeTask(t *testing.T) {
 	for _, name := range []string{"task", "resumed", "fork"} {
-		temporal, id := recorded(t, "../workflows/testdata/histories/v0.1/"+name+".json.gz")
+		temporal, id := recorded(t, "../workflows/testdata/histories/v0.1.0/"+name+".json.gz")
 		temporal.written.Store(int64(len(temporal.events)))
 		run, err := history.Of(id, temporal.runID, temporal.events, nil)
 		require.NoError(t, err)

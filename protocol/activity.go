@@ -63,8 +63,3 @@ const (
 	// NotDelivered means that a hook did not accept a notification. The agent goes on in any case.
 	NotDelivered = "NotDelivered"
 )
-
-// MemoKey is the name of the memo field with the key of a sub-agent. The key is a hash that identifies the sub-agent: see
-// [agent.Key]. A parent recognises its sub-agent by this field, because the sub-agent's workflow ID contains only a part of
-// the key.
-const MemoKey = "reagent_key"

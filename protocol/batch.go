@@ -50,7 +50,7 @@ func ShownBytes(limit int) int {
 // the part that the transcript shows. The given key identifies the tool call. An activity returns the copy instead of the
 // whole result, to keep the history small.
 func (r ToolResult) Shown(key agent.Key, limit int) ToolResult {
-	if !r.Lost {
+	if !r.Lost() {
 		r.Content = shown(key, r.Content, limit)
 	}
 	return r

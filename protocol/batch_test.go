@@ -54,6 +54,6 @@ func TestRecalledResultIsShownAsTheWholeIs(t *testing.T) {
 			}
 		}
 	}
-	lost := protocol.ToolResult{Lost: true}
+	lost := protocol.LostTool()
 	require.Equal(t, lost, lost.Shown(key, 100))
 }

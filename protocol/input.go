@@ -9,7 +9,7 @@ import (
 
 // LoadAgentInput is the input of the activity [LoadAgent], which reads an agent's definition.
 type LoadAgentInput struct {
-	Effect
+	Recall
 	// Agent is the name of the definition.
 	Agent string `json:"agent"`
 }
@@ -18,7 +18,7 @@ type LoadAgentInput struct {
 // not contain the request itself: otherwise every model call would add the whole conversation to the history again. The
 // activity's ID is the key of the request, a hash of the request's content. The activity checks the request by this key.
 type CallModelInput struct {
-	Effect
+	Recall
 	// Count is the number of messages in the request, without the system message.
 	Count int `json:"count"`
 	// Origin is the part of the request's key that does not depend on the messages. It is set if Delta is not empty. With
@@ -39,13 +39,13 @@ type CallModelInput struct {
 
 // CallToolInput is the input of the activity [CallTool], which makes one tool call.
 type CallToolInput struct {
-	Effect
+	Recall
 	// CallID is the ID that the model gave to the call.
 	CallID string `json:"call_id"`
 	// Ref is the name by which the worker finds the tool.
 	Ref string `json:"ref"`
 	// ToolEffect says whether the tool may run twice: see [agent.Tool.Effect].
-	ToolEffect string `json:"effect,omitempty"`
+	ToolEffect string `json:"tool_effect,omitempty"`
 	// Arguments are the arguments of the call, as a JSON text.
 	Arguments string `json:"arguments"`
 	// Elicitation has the answer to a question of the tool, and the state of the tool; nil if there was no question.
@@ -95,7 +95,7 @@ type LookAgentInput struct {
 // RecallCallInput is the input of the activity [RecallCall]. The activity looks for the result of a tool call in earlier runs
 // of the agent. The call is one that starts a sub-agent.
 type RecallCallInput struct {
-	Effect
+	Recall
 	// Call is the tool call without its result and without its arguments. The arguments are left out because they may be
 	// long.
 	Call agent.Call `json:"call"`

@@ -39,18 +39,21 @@ type ModelResult struct {
 type ToolResult struct {
 	// Content is the text of the result.
 	Content string `json:"content"`
-	// IsError says that the call failed. Content is then the error.
-	IsError bool `json:"is_error,omitempty"`
+	// Kind says what the result is. If it is [agent.OutcomeUnknown] and Content is empty, a worker stopped while the tool may have run.
+	Kind agent.ResultKind `json:"kind,omitempty"`
 	// Asks is the question of the tool to a person. If it is not nil, the call has no result yet: see [agent.Elicitation].
 	Asks *agent.Elicitation `json:"asks,omitempty"`
-	// Lost says that the outcome of the call is unknown, because a worker stopped: the tool may have run, and its result is lost. If a
-	// worker knows of another reason, Content says it instead: see [agent.TextOutcomeUnknown].
-	Lost bool `json:"lost,omitempty"`
 	// Recalled says that the result comes from the history of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`
 	// Told is what an earlier run told the model, although the call had no result there. It is nil for all other results.
 	Told *agent.Result `json:"told,omitempty"`
 }
+
+// LostTool is the result of a call if a worker stopped while the tool may have run.
+func LostTool() ToolResult { return ToolResult{Kind: agent.OutcomeUnknown} }
+
+// Lost reports whether r is [LostTool].
+func (r ToolResult) Lost() bool { return r.Kind == agent.OutcomeUnknown && r.Content == "" }
 
 // OmitDefaults makes a model reply smaller for the history. It returns a copy of the reply without the values that can be
 // filled in again:
@@ -127,7 +130,7 @@ func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 		class, message := cause(err)
 		return agent.DefinitionFailed{Key: key, Class: class, Message: message}
 	}
-	return agent.DefinitionLoaded{Key: key, Definition: d, MayHaveRun: true}
+	return agent.DefinitionLoaded{Key: key, Definition: d}
 }
 
 // ModelEvent returns the event that tells an agent that its model call has ended. The activity [CallModel] returned the
@@ -158,7 +161,7 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 		return nil
 	case errors.As(err, &app) && app.Type() == OutOfTime: // an earlier attempt may have run the tool
 		return agent.ToolFinished{Key: key, Result: agent.ToolLost(now)}
-	case errors.As(err, &timeout), err == nil && r.Lost:
+	case errors.As(err, &timeout), err == nil && r.Lost():
 		return agent.ToolFinished{Key: key, Result: agent.ToolLost(now)}
 	case err == nil && r.Told != nil:
 		told := *r.Told
@@ -170,7 +173,7 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 	case r.Asks != nil:
 		return agent.ToolFinished{Key: key, Recalled: r.Recalled, Asks: r.Asks, Result: agent.Result{Time: now}}
 	}
-	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), IsError: r.IsError, Time: now}}
+	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), Kind: r.Kind, Time: now}}
 }
 
 // ChildEvent returns the event that tells an agent that its sub-agent has ended. If `err` is nil, `end` describes the end.

@@ -6,11 +6,14 @@ import "github.com/reagent-dev/reagent/agent"
 // [Result].
 const AgentWorkflow = "Agent"
 
-// These are the names of the memo fields of an agent. There is one more: [MemoKey].
+// These are the names of the memo fields of an agent.
 const (
-	MemoAgent       = "reagent_agent" // the definition's name
-	MemoIncarnation = "reagent_life"  // distinguishes agents with the same ID: see [agent.Start]
-	MemoTask        = "reagent_task"  // the beginning of the first message
+	MemoAgent       = "reagent_agent"       // the definition's name
+	MemoIncarnation = "reagent_incarnation" // distinguishes agents with the same ID: see [agent.Start]
+	MemoTask        = "reagent_task"        // the beginning of the first message
+	// MemoKey is the key of a sub-agent: see [agent.Key]. A parent recognises its sub-agent by this field, because the sub-agent's workflow ID
+	// contains only a part of the key.
+	MemoKey = "reagent_key"
 )
 
 // Refused is the type of the application error with which the workflow refuses an update or its own start input.

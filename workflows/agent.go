@@ -67,8 +67,7 @@ func (w *Workflows) run(ctx workflow.Context, in agent.Start, begun func(*driver
 	if err := in.CheckOrigin(info.WorkflowExecution.ID, info.ContinuedExecutionRunID); err != nil {
 		return protocol.Result{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
 	}
-	// Earlier versions accepted IDs that CheckID refuses. So the check has a version: it does not apply in their histories.
-	if err := agent.CheckID(info.WorkflowExecution.ID); err != nil && workflow.GetVersion(ctx, "check-id", workflow.DefaultVersion, 1) >= 1 {
+	if err := agent.CheckID(info.WorkflowExecution.ID); err != nil {
 		return protocol.Result{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
 	}
 	d := newDriver(ctx, in, w.options)

@@ -45,7 +45,7 @@ func (d *driver) asideKey(a agent.Aside, inFlight int) agent.Key {
 // call has ended. The same question to the same transcript has the same key: it waits for the call in flight.
 func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
 	// The validator runs before a cancel of the same workflow task is known.
-	if ctx.Err() != nil && workflow.GetVersion(ctx, "no question aside after a cancel", workflow.DefaultVersion, 1) >= 1 {
+	if ctx.Err() != nil {
 		return "", refusal(agent.ErrEnded)
 	}
 	r := d.state.AsideRequest(a)
@@ -53,7 +53,7 @@ func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
 	if !asked {
 		ctx, _ := workflow.NewDisconnectedContext(ctx)
 		in := protocol.CallModelInput{
-			Effect: protocol.Effect{Run: d.runSuffix}, Count: r.Count, Origin: &r.Origin, Delta: []llm.Message{r.Question}, Aside: true,
+			Recall: protocol.Recall{Run: d.runSuffix}, Count: r.Count, Origin: &r.Origin, Delta: []llm.Message{r.Question}, Aside: true,
 		}
 		options := d.withCallOptions(ctx, r.Key, d.state.Definition.Queue, "aside · "+a.Question)
 		options = workflow.WithScheduleToCloseTimeout(options, asideTimeout)

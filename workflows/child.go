@@ -37,7 +37,7 @@ func (d *driver) watchChild(key agent.Key) {
 // answer. The sub-agent keeps running, and the driver still waits for the real answer.
 func (d *driver) limitWait(call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
-	if deadline := d.state.Deadline(); t.BudgetMS != 0 && deadline != 0 && d.activitiesEndTurns() && d.now()+d.budgetLeft(call, t.BudgetMS) >= deadline {
+	if deadline := d.state.Deadline(); t.BudgetMS != 0 && deadline != 0 && d.now()+d.budgetLeft(call, t.BudgetMS) >= deadline {
 		return // the turn ends before
 	}
 	d.launch(&effect{key: call.Key, timer: true}, func(ctx workflow.Context) {
@@ -57,7 +57,7 @@ func (d *driver) limitWait(call agent.Call) {
 
 // refresh returns the state's copy of a call that waits for a sub-agent. It returns the given call if the state has none.
 func (d *driver) refresh(call agent.Call) agent.Call {
-	d.restartTime()
+	d.rewind()
 	for _, c := range d.state.Waiting(call.Child) {
 		if c.Key == call.Key {
 			return c
@@ -115,7 +115,7 @@ func (d *driver) pause(ctx workflow.Context, ms int64, summary string) bool {
 // Otherwise the activity AwaitAgent returns the end, and `reattached` is true. `err` is the error with which the sub-agent's
 // workflow ended, or the error of the activity.
 func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, reattached bool, err error) {
-	if child.Started && workflow.GetVersion(ctx, "await-started", workflow.DefaultVersion, 1) >= 1 {
+	if child.Phase != agent.ChildAsked {
 		end, err = d.awaitChild(ctx, child)
 		return end, true, err
 	}
@@ -152,7 +152,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		d.state.Apply(agent.ChildStarted{Key: child.Key})
 		end, err = d.awaitChild(ctx, child)
 		return end, true, err
-	case protocol.EndedFromOutside(err) && d.state.Outcome == nil && workflow.GetVersion(ctx, "await-resumed", workflow.DefaultVersion, 1) >= 1:
+	case protocol.EndedFromOutside(err) && d.state.Outcome == nil:
 		native := err
 		if found == nil {
 			found = d.find(ctx, child)
@@ -211,7 +211,7 @@ func (d *driver) awaitChild(ctx workflow.Context, child agent.Child) (end protoc
 func (d *driver) cancelChildren() {
 	var asked []workflow.Future
 	for _, child := range d.state.Children {
-		if !child.Done {
+		if !child.Phase.Ended() {
 			asked = append(asked, workflow.RequestCancelExternalWorkflow(d.root, child.ID, ""))
 		}
 	}
@@ -222,11 +222,11 @@ func (d *driver) cancelChildren() {
 	}
 }
 
-// stopChildren sends Temporal a request to cancel each sub-agent that an interrupt has stopped: see [agent.Child].Stop. It does not
+// stopChildren sends Temporal a request to cancel each sub-agent that somebody has stopped: see [agent.WaitsCancel]. It does not
 // wait for the answer of Temporal. [driver.watchChild] waits for the end of the sub-agent.
 func (d *driver) stopChildren() {
 	for _, child := range d.state.Children {
-		if child.Stop && !child.Done && !d.stopped[child.Key] {
+		if child.Waiter == agent.WaitsCancel && !child.Phase.Ended() && !d.stopped[child.Key] {
 			d.stopped[child.Key] = true
 			workflow.RequestCancelExternalWorkflow(d.root, child.ID, "")
 		}
@@ -234,13 +234,13 @@ func (d *driver) stopChildren() {
 }
 
 // recalled reports whether the driver may carry out the given calls for sub-agents now. If an earlier run may have the result
-// of a call, the driver first has to search the earlier runs: see [driver.asksEarlier]. recalled starts these searches, and
+// of a call, the driver first has to search the earlier runs: see [driver.mayAsk]. recalled starts these searches, and
 // returns false until all searches for the given calls have ended. When a search ends, the loop runs again and calls recalled
 // again.
 func (d *driver) recalled(calls ...agent.Call) bool {
 	all := true
 	for _, call := range calls {
-		if d.searched(call.Key) || !d.asksEarlier(call.Key) {
+		if d.searched(call.Key) || !d.mayAsk(call.Key) {
 			continue
 		}
 		all = false
@@ -258,7 +258,7 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 // copied from another run counts only in the copied tasks: this run has more earlier runs, and one of them may have begun the call.
 func (d *driver) searched(call agent.Key) bool {
 	by := d.recalledBy[call]
-	return by != "" && (!d.rewindsLate() || d.sentHere(by))
+	return by != "" && d.sentHere(by)
 }
 
 // mayAsk reports whether earlier runs of the agent may have a result of the call with the given key: see [agent.Key]. It
@@ -266,13 +266,6 @@ func (d *driver) searched(call agent.Key) bool {
 func (d *driver) mayAsk(call agent.Key) bool {
 	d.rewind()
 	return d.start.BaseRunID != "" && d.state.MayRecall(call)
-}
-
-// asksEarlier reports whether the driver has to search earlier runs for the result of the call with the given key, before it
-// carries out the call. It records the answer for each call in the history, as a workflow version (workflow.GetVersion).
-// Therefore the answer is the same in a replay, even in the part of the history that a reset copied.
-func (d *driver) asksEarlier(call agent.Key) bool {
-	return d.mayAsk(call) && workflow.GetVersion(d.root, "recall-"+call.Handle(), workflow.DefaultVersion, 1) >= 1
 }
 
 // searchesLate reports whether this run still searches the earlier runs for late results of sub-agents: see [agent.LateResult]. It
@@ -291,7 +284,7 @@ func (d *driver) searchesLate() bool {
 		switch {
 		case begun:
 			searching = searching || !ended
-		case !known || !d.mayHaveLate(call, child), !d.rewindsLate() && !d.since("late results of "+call.Key.Handle()):
+		case !known || !d.mayHaveLate(call, child):
 		default:
 			searching, d.late[call.Key] = true, false
 			workflow.Go(d.root, func(ctx workflow.Context) {
@@ -308,11 +301,7 @@ func (d *driver) searchesLate() bool {
 
 // mayHaveLate reports whether an earlier run may have got a late result of the call, and this run has not searched for it.
 func (d *driver) mayHaveLate(call agent.Call, child agent.Child) bool {
-	searched := d.recalledBy[call.Key] == d.runSuffix
-	if d.rewindsLate() {
-		searched = d.searched(call.Key)
-	}
-	return child.Interrupted && !child.Done && !searched && d.mayAsk(call.Key)
+	return child.Unwatched() && !d.searched(call.Key) && d.mayAsk(call.Key)
 }
 
 // awaitsLate reports whether a search for late results runs or is about to start: see [driver.searchesLate]. It starts nothing, because a
@@ -323,7 +312,7 @@ func (d *driver) awaitsLate() bool {
 			return !ended
 		}
 		child, known := d.state.Child(call.Child)
-		return known && child.Interrupted && !child.Done && d.recalledBy[call.Key] != d.author && d.start.BaseRunID != "" && d.state.MayRecall(call.Key)
+		return known && child.Unwatched() && d.recalledBy[call.Key] != d.author && d.start.BaseRunID != "" && d.state.MayRecall(call.Key)
 	})
 }
 
@@ -343,17 +332,14 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 		ActivityID: string(key), Summary: oneLine("recall · " + call.Name),
 		StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.Recovery, RetryPolicy: backoff(),
 	})
-	in := protocol.RecallCallInput{Effect: d.effect(call.Key), Call: call}
+	in := protocol.RecallCallInput{Recall: d.recallHint(call.Key), Call: call}
 	in.Call.Arguments, in.Call.Result = "", nil
 	var r protocol.RecalledCall
 	if err := workflow.ExecuteActivity(ctx, protocol.RecallCall, in).Get(ctx, &r); err != nil {
 		workflow.GetLogger(ctx).Warn("earlier runs could not be searched for the result of a call; the agent goes on without it", "call", call.Key, "error", err)
 	}
-	if r.Run == "" && d.rewindsLate() {
-		r.Run = d.author
-	}
-	d.recalledBy[call.Key] = cmp.Or(r.Run, "unknown")
-	if d.rewindsLate() && !d.searched(call.Key) {
+	d.recalledBy[call.Key] = cmp.Or(r.Run, d.author)
+	if !d.searched(call.Key) {
 		return // a reset came meanwhile, so there is one more run to search
 	}
 	d.apply(agent.CallRecalled{Key: call.Key, Recalled: r.Recalled, Time: d.now()})
@@ -368,7 +354,7 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
 	unasked := d.unasked(child.Key)
 	for _, call := range unasked {
-		for d.recall(ctx, call); d.rewindsLate() && !d.searched(call.Key); {
+		for d.recall(ctx, call); !d.searched(call.Key); {
 			d.recall(ctx, call) // a reset came meanwhile
 		}
 	}
@@ -399,7 +385,7 @@ func (d *driver) receiveChildEnds() {
 			return
 		}
 		child, known := d.state.Child(end.Key)
-		if !known || end.Check() != nil || d.state.Definition == nil || child.Done && !child.Failed {
+		if !known || end.Check() != nil || d.state.Definition == nil || child.Phase == agent.ChildHasAnswered {
 			continue
 		}
 		if len(d.unasked(child.Key)) == 0 {

@@ -18,17 +18,10 @@ import (
 // ends the call at the deadline of the turn. A timer runs only while the agent needs other work, such as a sub-agent, because
 // Temporal Cloud bills each timer.
 
-// activitiesEndTurns is the first key version of agents whose activities end at the deadline of the turn: see [agent.KeyVersion].
-// The driver starts a timer in each turn of an older agent.
-const activitiesEndTurns = 3
-
-// activitiesEndTurns reports whether the agent's activities end at the deadline of the turn.
-func (d *driver) activitiesEndTurns() bool { return d.state.KeyVersion >= activitiesEndTurns }
-
 // timeLeft returns the schedule-to-close timeout of an activity that makes a model call or a tool call. This is the time until
 // the deadline of the running turn. It returns 0 if the turn has no time limit.
 func (d *driver) timeLeft() time.Duration {
-	if d.state.Deadline() == 0 || !d.activitiesEndTurns() {
+	if d.state.Deadline() == 0 {
 		return 0
 	}
 	return d.until(d.state.Deadline())
@@ -41,26 +34,10 @@ func (d *driver) until(deadline int64) time.Duration {
 
 // endTurnInTime ends the running turn if its deadline has passed. The deadline may pass while no worker runs.
 func (d *driver) endTurnInTime() {
-	d.restartTime()
-	if deadline := d.state.Deadline(); d.activitiesEndTurns() && deadline != 0 && d.now() >= deadline {
+	d.rewind()
+	if deadline := d.state.Deadline(); deadline != 0 && d.now() >= deadline {
 		d.apply(agent.TimeReached{Turn: d.state.Turn.Number, Time: d.now()})
 	}
-}
-
-// restartTime starts the time limits anew after a reset. Without this, an agent that is reset after a day would reach its time limit
-// immediately. The time limits start anew in the first workflow task that the reset did not copy. If a run is reset that was
-// itself created by a reset, the copied tasks contain an earlier new start, and the replay repeats it.
-func (d *driver) restartTime() {
-	if d.rewindsLate() {
-		d.rewind()
-		return
-	}
-	if !d.reset || d.timeRestarted || !d.activitiesEndTurns() || !d.since("time limits begin again") {
-		return
-	}
-	d.restarted = d.now()
-	d.apply(agent.TimeRestarted{Time: d.restarted})
-	d.timeRestarted = d.own(fmt.Sprint("time limits, at ", workflow.GetInfo(d.root).GetCurrentHistoryLength()))
 }
 
 // applyEnd applies the event with which the activity of a model call or a tool call has ended, with the error `err`. `turn` is
@@ -71,7 +48,7 @@ func (d *driver) restartTime() {
 // the earlier runs, so a tool that must not run twice does not.
 func (d *driver) applyEnd(turn agent.Turn, e agent.Event, err error) {
 	refused, timeout := outOfTime(err)
-	if !d.activitiesEndTurns() || !refused && !timeout {
+	if !refused && !timeout {
 		d.apply(e)
 		return
 	}
@@ -149,15 +126,10 @@ func (d *driver) watch(t *timer, deadline int64, summary string, fire func()) {
 // watchDeadline keeps a timer running for the time limit of the running turn, if the work of the given step needs one.
 func (d *driver) watchDeadline(step agent.Step) {
 	deadline := d.state.Deadline()
-	if _, searches := step.(agent.FindMessages); d.activitiesEndTurns() && (endsByItself(step) || searches && d.rewindsLate()) {
+	if _, searches := step.(agent.FindMessages); searches || endsByItself(step) {
 		deadline = 0 // a search is short
 	}
-	turn := d.state.Turn.Number
-	d.watch(&d.turnTimer, deadline, fmt.Sprintf("time limit of turn %d", turn), func() {
-		if !d.activitiesEndTurns() {
-			d.apply(agent.TimeReached{Turn: turn, Time: d.now()})
-			return
-		}
+	d.watch(&d.turnTimer, deadline, fmt.Sprintf("time limit of turn %d", d.state.Turn.Number), func() {
 		d.endTurnInTime() // if a reset copied the timer, the deadline may be later now
 		d.turnTimer.deadline = 0
 		d.version++
@@ -187,7 +159,7 @@ func (d *driver) waitLimit(deadline int64) string {
 	}
 	var calls []agent.Call
 	for _, c := range d.state.Calls {
-		if c.Waits() && c.Until == deadline {
+		if c.Waits() && c.Wait.Until == deadline {
 			calls = append(calls, c)
 		}
 	}

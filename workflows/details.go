@@ -243,15 +243,16 @@ func childLines(s *agent.State, namespace string) string {
 	chosen := map[int]string{}
 	for _, done := range []bool{false, true} {
 		for i, c := range slices.Backward(s.Children) {
-			if c.Done != done || len(chosen) == detailsChildren {
+			if c.Phase.Ended() != done || len(chosen) == detailsChildren {
 				continue
 			}
-			chosen[i] = "running"
-			switch {
-			case c.Failed:
+			switch c.Phase {
+			case agent.ChildHasFailed:
 				chosen[i] = "failed"
-			case c.Done:
+			case agent.ChildHasAnswered:
 				chosen[i] = "done"
+			default:
+				chosen[i] = "running"
 			}
 		}
 	}

@@ -49,10 +49,8 @@ type driver struct {
 	// author is the end of the ID of the run that first executed the current task. In a task that a reset has copied, this is not the
 	// current run.
 	author string
-	// timeRestarted says that the time limits have begun again after the reset: see [driver.restartTime]. restarted is the time, in
-	// Unix milliseconds. It is 0 if they have not begun again.
-	timeRestarted bool
-	restarted     int64
+	// restarted is the time, in Unix milliseconds, at which the time limits have begun again after a reset. 0 means that there was none.
+	restarted int64
 	// version increases when the loop has to run again, for example after an event that changed the state. The loop waits
 	// until version has changed.
 	version int
@@ -133,9 +131,6 @@ func (d *driver) begin(s *agent.State) {
 	d.state = s
 	info := workflow.GetInfo(d.root)
 	d.begunEvents, d.begunBytes = info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()
-	if d.reset && !d.rewindsLate() {
-		d.apply(agent.Rewound{Run: d.runSuffix})
-	}
 }
 
 // run is the loop of the driver. It asks the state for the next step, starts the work of this step, and waits for the next
@@ -145,11 +140,9 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 	if ctx.Err() != nil {
 		d.yield() // no effect is in flight yet
 	}
-	if d.state.KeyVersion >= collectsResults {
-		workflow.Go(d.root, d.collectResults)
-	}
+	workflow.Go(d.root, d.collectResults)
 	for {
-		if ctx.Err() != nil && d.state.Outcome == nil && d.cancelsFirst() {
+		if ctx.Err() != nil && d.state.Outcome == nil {
 			d.apply(agent.CancelRequested{Time: d.now()})
 		}
 		d.rewind()
@@ -164,9 +157,6 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 		}
 		d.state.Advance(d.now())
 		step := d.state.Next()
-		if find, ok := step.(agent.FindMessages); ok && !d.looksBack(find) {
-			step = find.Then
-		}
 		switch step := step.(type) {
 		case agent.Finish:
 			return d.finish(step.Outcome)
@@ -212,10 +202,6 @@ func (d *driver) awaitEvent(ctx workflow.Context, seen int) error {
 	return nil
 }
 
-// collectsResults is the first key version of agents for which one coroutine waits for the results of all activities: see
-// [agent.KeyVersion]. Each activity of an older agent has a coroutine of its own. The order of events in a workflow task may differ.
-const collectsResults = 3
-
 // collectResults applies the results of activities to the state. Temporal's SDK wakes each coroutine that waits several times for
 // each event, so one coroutine waits for all results. It never returns.
 func (d *driver) collectResults(ctx workflow.Context) {
@@ -234,7 +220,7 @@ func (d *driver) collectResults(ctx workflow.Context) {
 // ready reports whether the result of an effect can be applied: see the field result of [effect]. The result of a model call waits for the
 // searches that follow a reset. Another run may have stopped the call and put a message into the transcript instead.
 func (d *driver) ready(f *effect) bool {
-	if f.key.Kind() == agent.KindModel && d.rewindsLate() && (d.state.Reset != d.state.Searched || d.awaitsLate()) {
+	if f.key.Kind() == agent.KindModel && (d.state.Reset != d.state.Searched || d.awaitsLate()) {
 		return false
 	}
 	return f.result != nil && f.result.IsReady()
@@ -250,32 +236,16 @@ func (d *driver) yield() {
 	_ = workflow.Await(d.root, func() bool { return passed }) // d.root is never cancelled
 }
 
-// cancelsFirst reports whether the driver handles a cancel of the workflow before it starts the next step. The order matters
-// if a cancel and another event arrive in the same workflow task. The first version of the driver started the next step
-// first. cancelsFirst returns false in a replay of its histories.
-func (d *driver) cancelsFirst() bool {
-	return workflow.GetVersion(d.root, "cancel before the next step", workflow.DefaultVersion, 1) >= 1
-}
-
 // looks reports whether the agent asks other runs what has become of its calls. Their answer may be a decision or a result, so nobody
 // is told yet that a call waits.
 func (d *driver) looks(step agent.Step) bool {
 	switch step := step.(type) {
 	case agent.FindMessages:
-		_, calls := step.Then.(agent.RunTools)
-		return calls || d.rewindsLate()
+		return true
 	case agent.RunTools:
 		return slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.Look })
 	}
 	return false
-}
-
-// looksBack reports whether the driver carries out a step that searches other runs for messages and decisions. The answer matters in a run
-// that began by a reset, because such a run replays workflow tasks of another run. In such a task, looksBack returns true
-// only if the other run made the search in the same task. A workflow version (workflow.GetVersion) in the history records the
-// search. The name of the version contains the key of the search.
-func (d *driver) looksBack(search agent.FindMessages) bool {
-	return d.rewindsLate() || d.inFlight(search.Key) || d.since(string(search.Key))
 }
 
 // own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task from
@@ -315,7 +285,7 @@ func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 // may still send the real answer.
 func (d *driver) carryOut(step agent.Step) {
 	for _, child := range d.state.Children {
-		if (child.Interrupted || child.Stop) && !child.Done && d.state.Definition != nil && !d.inFlight(child.Key) && d.recalled(d.state.Waiting(child.Key)...) {
+		if child.Unwatched() && d.state.Definition != nil && !d.inFlight(child.Key) && d.recalled(d.state.Waiting(child.Key)...) {
 			d.watchChild(child.Key) // the answer may still come, even in a later run than the run that made the call
 		}
 	}
@@ -330,9 +300,6 @@ func (d *driver) carryOut(step agent.Step) {
 		d.startActivity(step.Key, func(ctx workflow.Context, f *effect) { d.compact(ctx, f, step) })
 	case agent.FindMessages:
 		d.startEffect(step.Key, func(ctx workflow.Context) { d.findMessages(ctx, step) })
-		if tools, ok := step.Then.(agent.RunTools); ok && !d.rewindsLate() {
-			d.runTools(tools)
-		}
 	case agent.RunTools:
 		d.runTools(step)
 	}
@@ -345,7 +312,7 @@ func (d *driver) runTools(step agent.RunTools) {
 			workflow.Go(d.root, func(ctx workflow.Context) { d.recall(ctx, call) })
 		}
 	}
-	for _, call := range step.Running(d.callsAtOnce(step), d.started) {
+	for _, call := range step.Running(agent.CallsAtOnce, d.started) {
 		switch {
 		case call.Child == "":
 			d.startActivity(call.Key, func(ctx workflow.Context, f *effect) { d.callTool(ctx, f, call) })
@@ -357,19 +324,6 @@ func (d *driver) runTools(step agent.RunTools) {
 			d.limitWait(call)
 		}
 	}
-}
-
-// callsAtOnce returns how many calls of the step may run at the same time: [agent.CallsAtOnce]. Earlier versions had no such
-// limit. In a replay of their histories, the result may be the number of all calls of the step.
-func (d *driver) callsAtOnce(step agent.RunTools) int {
-	if len(step.Calls) <= agent.CallsAtOnce {
-		return agent.CallsAtOnce
-	}
-	reply := step.Calls[0].Model.Handle()
-	if workflow.GetVersion(d.root, "calls at once, "+reply, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return len(step.Calls)
-	}
-	return agent.CallsAtOnce
 }
 
 // started reports whether the driver has begun to carry out a tool call. For a call that a sub-agent answers, it returns true
@@ -406,14 +360,9 @@ func (d *driver) launch(f *effect, run func(workflow.Context)) {
 	f.cancel = cancel
 	d.effects = append(d.effects, f)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		run(ctx)
-		if f.result != nil {
-			if d.state.KeyVersion >= collectsResults {
-				return // collectResults waits for the result
-			}
-			f.ended(ctx)
+		if run(ctx); f.result == nil { // otherwise, collectResults waits for the result
+			d.endEffect(f)
 		}
-		d.endEffect(f)
 	})
 }
 

@@ -357,7 +357,7 @@ func TestStartWithoutAMessageIsRefused(t *testing.T) {
 func TestLostCallIsAnInterruptedResult(t *testing.T) {
 	b := newBench(t)
 	b.tool = func(context.Context, protocol.CallToolInput) (protocol.ToolResult, error) {
-		return protocol.ToolResult{Lost: true}, nil
+		return protocol.LostTool(), nil
 	}
 	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), 3: llmtest.Say("ok")})
 	b.start(agent.Task, "go")

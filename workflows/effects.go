@@ -49,7 +49,7 @@ func (d *driver) load(ctx workflow.Context, f *effect, step agent.Load) {
 		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
 		StartToCloseTimeout: loadTimeout, HeartbeatTimeout: d.options.Recovery, RetryPolicy: backoff(),
 	})
-	f.result = workflow.ExecuteActivity(ctx, protocol.LoadAgent, protocol.LoadAgentInput{Agent: step.Agent, Effect: d.effect(step.Key)})
+	f.result = workflow.ExecuteActivity(ctx, protocol.LoadAgent, protocol.LoadAgentInput{Agent: step.Agent, Recall: d.recallHint(step.Key)})
 	f.ended = func(ctx workflow.Context) { d.loaded(ctx, step, f.result) }
 }
 
@@ -60,19 +60,8 @@ func (d *driver) loaded(ctx workflow.Context, step agent.Load, result workflow.F
 	if temporal.IsCanceledError(err) {
 		return
 	}
-	event := protocol.LoadEvent(step.Key, def, err)
-	if loaded, ok := event.(agent.DefinitionLoaded); ok && d.state.LacksTools(def) {
-		loaded.MayHaveRun = workflow.GetVersion(ctx, removedTool, workflow.DefaultVersion, 1) != workflow.DefaultVersion
-		event = loaded
-	}
-	d.apply(event)
+	d.apply(protocol.LoadEvent(step.Key, def, err))
 }
-
-// removedTool is the name of a workflow version (workflow.GetVersion). It matters if a new definition of the agent lacks a
-// tool that has open calls. Each of these calls then gets an error as its result. If the history has the version, the error
-// says that the call may have run. Histories of earlier drivers do not have the version. There, the error says that the call
-// did not run.
-const removedTool = "removed-tool"
 
 func (d *driver) callModel(ctx workflow.Context, f *effect, step agent.CallModel) {
 	in := protocol.CallModelInput{Count: step.Count, Delta: d.delta(step.Count), PartialText: d.state.ReportsText(d.now())}
@@ -91,7 +80,7 @@ func (d *driver) compact(ctx workflow.Context, f *effect, step agent.Compact) {
 // askModel starts the activity CallModel, which makes a model call. Its result is applied to the state. `label` is a short description
 // of the call, for the summary of the activity. The given key is the ID of the activity.
 func (d *driver) askModel(ctx workflow.Context, f *effect, label string, key agent.Key, in protocol.CallModelInput) {
-	in.Effect, in.Reasoning = d.effect(key), d.state.Definition.SendReasoning
+	in.Recall, in.Reasoning = d.recallHint(key), d.state.Definition.SendReasoning
 	turn := d.state.Turn
 	summary := fmt.Sprintf("%s · %s · %s", label, d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))
 	ctx = d.withCallOptions(ctx, key, d.state.Definition.Queue, summary)
@@ -169,7 +158,7 @@ func (d *driver) callTool(ctx workflow.Context, f *effect, call agent.Call) {
 	ctx = d.withCallOptions(ctx, call.Key, t.Queue, call.Name+" "+call.Arguments)
 	limit := d.state.Definition.Limits.ToolResultBytes
 	in := protocol.CallToolInput{
-		Effect: d.effect(call.Key), CallID: call.CallID,
+		Recall: d.recallHint(call.Key), CallID: call.CallID,
 		Ref: t.Ref, ToolEffect: t.Effect, Arguments: call.Arguments,
 		ResultBytes: limit, ShownBytes: protocol.ShownBytes(limit), Batch: d.state.BatchSize(),
 		PartialText: d.state.ReportsText(d.now()),
@@ -212,12 +201,12 @@ func (d *driver) recalls(key agent.Key) string {
 	return "recall or run · "
 }
 
-// effect returns the part of an activity's input that names the runs to search for an earlier result: see [protocol.Effect].
-// The given key is the ID of the activity. If no earlier run can have the result, the field Base is empty.
-func (d *driver) effect(key agent.Key) protocol.Effect {
-	e := protocol.Effect{Run: d.runSuffix}
+// recallHint returns the part of an activity's input that names the runs to search for an earlier result: see [protocol.Recall].
+// The given key is the ID of the activity. If no earlier run can have the result, the field BaseRunID is empty.
+func (d *driver) recallHint(key agent.Key) protocol.Recall {
+	e := protocol.Recall{Run: d.runSuffix}
 	if d.state.MayRecall(key) {
-		e.Base = d.start.BaseRunID
+		e.BaseRunID = d.start.BaseRunID
 	}
 	return e
 }

@@ -133,7 +133,7 @@ func (d *driver) decided(ctx workflow.Context, decision agent.Decision) error {
 	if !d.apply(agent.Decided{Decision: decision, Time: d.now()}) {
 		return refusal(agent.ErrDecided) // after a reset, acceptsDecision does not check this
 	}
-	if !d.rewindsLate() || !d.state.Unsettled(decision) {
+	if !d.state.Unsettled(decision) {
 		return nil
 	}
 	// The state has the decision. The sender waits until it is known whether the decision holds.
@@ -166,7 +166,7 @@ func (d *driver) acceptsDecision(decision agent.Decision, unsearched bool) error
 // unsearched reports whether a reset began this run, and the agent has not searched the other runs since. A validator runs before the
 // state learns of the reset: see [driver.rewind]. It never runs in a replay, so it sees no task that the reset copied.
 func (d *driver) unsearched() bool {
-	return d.state.Reset != d.state.Searched || d.reset && !d.rewound && d.rewindsLate()
+	return d.state.Reset != d.state.Searched || d.reset && !d.rewound
 }
 
 // accepts checks whether the agent accepts a message. If not, the returned error says why. While the driver has no state, the

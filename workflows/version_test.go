@@ -18,7 +18,7 @@ import (
 
 // Code with a higher key version replays every recorded history, because an agent keeps the version with which it started.
 func TestRaisedKeyVersionReplaysRecordedHistories(t *testing.T) {
-	out, err := replayWith(t, "../agent/key.go", "const KeyVersion = 5\n", "const KeyVersion = 6\n")
+	out, err := replayWith(t, "../agent/key.go", "const KeyVersion = 1\n", "const KeyVersion = 2\n")
 	require.NoError(t, err, out)
 	require.Contains(t, out, "--- PASS: TestRecordedHistoriesReplay/", out)
 }

@@ -15,17 +15,11 @@ import (
 // in the timeline of the Web UI, the driver records a marker when the wait begins. A marker costs one action on Temporal Cloud, as a
 // timer does. Unlike a timer, it causes no workflow task.
 
-// marksWaits is the first key version of agents whose histories have markers for waits: see [agent.KeyVersion].
-const marksWaits = 4
-
 // markWaits records one marker for all calls that have begun to wait for somebody outside since its last call: see [agent.Call.Waits].
 // A call that waits for an approval and then for a result has two waits. The marker has no data. The summary names the calls.
 //
 // Each run records the waits of its own: a run that was continued as new shows in its timeline what it waits for.
 func (d *driver) markWaits() {
-	if d.state.KeyVersion < marksWaits {
-		return
-	}
 	var begun []agent.Call
 	var waits map[agent.Key]agent.WaitsFor
 	for _, c := range d.state.Calls {

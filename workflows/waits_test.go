@@ -107,24 +107,16 @@ func TestEachWaitHasOneMarker(t *testing.T) {
 	require.Empty(t, seen.timers)
 }
 
-// A wait with a limit has a timer that names the call. An agent of an earlier key version records no marker.
+// A wait with a limit has a timer that names the call.
 func TestWaitWithALimitHasATimerThatNamesTheCall(t *testing.T) {
-	for _, version := range []int{agent.KeyVersion, 3} {
-		b := newBench(t)
-		seen := b.watched()
-		b.def.Tools[1].Approval, b.def.Tools[1].ApprovalMS = true, time.Hour.Milliseconds()
-		b.model = replies(pays)
-		b.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{
-			Agent: "x", Mode: agent.Task, KeyVersion: version, Incarnation: "l", Message: &agent.InboxMessage{ID: "first", Text: "go"},
-		})
-		require.NoError(t, b.GetWorkflowError())
-		require.Equal(t, []string{`time limit · waits for approval · pay {"n":1}`}, seen.timers)
-		if version < 4 {
-			require.Empty(t, seen.marks)
-			continue
-		}
-		require.Equal(t, []string{`waits for approval · pay {"n":1}`}, seen.marks)
-	}
+	b := newBench(t)
+	seen := b.watched()
+	b.def.Tools[1].Approval, b.def.Tools[1].ApprovalMS = true, time.Hour.Milliseconds()
+	b.model = replies(pays)
+	b.start(agent.Task, "go")
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, []string{`time limit · waits for approval · pay {"n":1}`}, seen.timers)
+	require.Equal(t, []string{`waits for approval · pay {"n":1}`}, seen.marks)
 }
 
 // The arguments of calls are text of the model. A summary shows them on one line, without markup, and within the limit, however many

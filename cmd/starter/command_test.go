@@ -40,8 +40,8 @@ func hints(t *testing.T, id string) []string {
 		}
 	}
 	var inbox bytes.Buffer
-	question := agent.Call{Key: "tool-0123456789abcdef0123456789abcdef", Name: agent.AskUser, External: true, Arguments: `{"question":"which?"}`}
-	given := agent.Call{Key: "tool-1123456789abcdef0123456789abcdef", Name: "deploy", External: true, Arguments: `{}`}
+	question := agent.Call{Key: "tool-0123456789abcdef0123456789abcdef", Name: agent.AskUser, Wait: agent.CallWait{For: agent.WaitsForAnswer}, Arguments: `{"question":"which?"}`}
+	given := agent.Call{Key: "tool-1123456789abcdef0123456789abcdef", Name: "deploy", Wait: agent.CallWait{For: agent.WaitsForResult}, Arguments: `{}`}
 	waits := []client.Waits{waiting("pay", `{}`), {Call: question}, {Call: given}}
 	for i := range waits {
 		waits[i].AgentID = id

@@ -50,7 +50,7 @@ func hostileWaits() []client.Waits {
 	}
 	call := agent.Call{Key: "tool-0123456789abcdef0123456789abcdef", Name: hostile, Arguments: string(arguments)}
 	approval, result, question := call, call, call
-	approval.Approval, result.External, question.External, question.Name = agent.Asked, true, true, agent.AskUser
+	approval.Wait.For, result.Wait.For, question.Wait.For, question.Name = agent.WaitsForApproval, agent.WaitsForResult, agent.WaitsForAnswer, agent.AskUser
 	var all []client.Waits
 	for _, c := range []agent.Call{approval, result, question} {
 		all = append(all, client.Waits{AgentID: hostile, Agent: hostile, Call: c})

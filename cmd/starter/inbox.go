@@ -111,8 +111,8 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 				ID: w.AgentID, Agent: w.Agent, Call: w.Handle(), Key: w.Call.Key, Tool: w.Call.Name, Arguments: w.Call.Arguments,
 				Since: time.UnixMilli(w.Since).UTC(), For: w.Call.WaitsFor(),
 			}
-			if w.Call.Until != 0 {
-				until := time.UnixMilli(w.Call.Until).UTC()
+			if w.Call.Wait.Until != 0 {
+				until := time.UnixMilli(w.Call.Wait.Until).UTC()
 				views[i].Until = &until
 			}
 		}
@@ -138,8 +138,8 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 // agentText returns the beginning of a line about a call that waits: which agent has made it, and how long it waits.
 func agentText(w client.Waits, now time.Time) string {
 	limit := ""
-	if w.Call.Until != 0 {
-		limit = ", at most " + age(time.UnixMilli(w.Call.Until).Sub(now)) + " more"
+	if w.Call.Wait.Until != 0 {
+		limit = ", at most " + age(time.UnixMilli(w.Call.Wait.Until).Sub(now)) + " more"
 	}
 	return fmt.Sprintf("%s (%s), for %s%s: ", printable.Name(w.AgentID), printable.Name(w.Agent), age(now.Sub(time.UnixMilli(w.Since))), limit)
 }

@@ -17,7 +17,7 @@ import (
 // waiting returns a call that waits for an approval.
 func waiting(name, arguments string) client.Waits {
 	return client.Waits{AgentID: "a", Agent: "x", Call: agent.Call{
-		Key: "tool-0123456789abcdef0123456789abcdef", Name: name, Arguments: arguments, Approval: agent.Asked,
+		Key: "tool-0123456789abcdef0123456789abcdef", Name: name, Arguments: arguments, Wait: agent.CallWait{For: agent.WaitsForApproval},
 	}}
 }
 
@@ -47,7 +47,7 @@ func TestAttackArgumentsThatAreCutAreSaidToBe(t *testing.T) {
 		require.Equal(t, c.arguments, views[0].Arguments, name)
 	}
 	question := client.Waits{AgentID: "a", Agent: "x", Call: agent.Call{
-		Key: "tool-0123456789abcdef0123456789abcdef", Name: agent.AskUser, External: true,
+		Key: "tool-0123456789abcdef0123456789abcdef", Name: agent.AskUser, Wait: agent.CallWait{For: agent.WaitsForAnswer},
 		Arguments: `{"question":"which?","choices":["` + strings.Repeat("x", 2*maxShown) + `"]}`,
 	}}
 	var shown bytes.Buffer

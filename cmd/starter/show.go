@@ -202,7 +202,7 @@ type usageView struct {
 	LostInputTokens int `json:"lost_input_tokens"`
 
 	ResumeConflicts int `json:"resume_conflicts"`
-	DuplicateEvents int `json:"duplicate_events_ignored"`
+	DuplicateEvents int `json:"duplicate_events"`
 }
 
 // actionsView is the JSON form of the actions that Temporal Cloud bills for an agent.

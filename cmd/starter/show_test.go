@@ -43,7 +43,7 @@ func TestShowTellsWhoDecidesAndWhoHasDecided(t *testing.T) {
 		ID:       "talk",
 		Messages: []agent.Message{{Message: llm.Message{Role: llm.Tool, ToolCallID: "1", Content: "paid"}, Decider: &agent.Decider{By: "ann", From: "laptop", Time: 1000}}},
 		Pending: []agent.Call{
-			{Key: "tool-1", Name: "pay", Arguments: "{}", Approval: agent.Asked}, {Key: "tool-2", Name: "deploy", Arguments: "{}", External: true}, {Key: "tool-3", Name: "read", Arguments: "{}"},
+			{Key: "tool-1", Name: "pay", Arguments: "{}", Wait: agent.CallWait{For: agent.WaitsForApproval}}, {Key: "tool-2", Name: "deploy", Arguments: "{}", Wait: agent.CallWait{For: agent.WaitsForResult}}, {Key: "tool-3", Name: "read", Arguments: "{}"},
 		},
 	}
 	var out bytes.Buffer

@@ -152,7 +152,7 @@ func TestAttackDecisionsAreReplayed(t *testing.T) {
 		require.NotEqual(t, decision.Key, waits(other).Key)
 		require.Error(t, decide(other, "first"), other)
 		again(other, "on another agent")
-		require.Equal(t, agent.Asked, waits(other).Approval)
+		require.Equal(t, agent.WaitsForApproval, waits(other).Wait.For)
 	}
 	require.Len(t, tools.Effects(), 1)
 	w.NothingTwice()

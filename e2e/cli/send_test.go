@@ -82,7 +82,7 @@ func TestMessageIsSentOnceByItsID(t *testing.T) {
 	sent, err := w.Client.Send(t.Context(), id, reagent.Message{ID: "m", Text: "hi"})
 	require.NoError(t, err)
 	require.True(t, sent.Duplicate)
-	_, errs, code = w.Starter("send", "--message-id", "late tool-1", t.Name(), "x")
+	_, errs, code = w.Starter("send", "--message-id", "late 1", t.Name(), "x")
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "white space")
 }

@@ -376,7 +376,7 @@ func (s *stage) settle() {
 			return false, err
 		}
 		for _, c := range view.Children {
-			if !c.Done {
+			if !c.Phase.Ended() {
 				open = true
 				s.answer(ctx, c.ID, "y")
 			}

@@ -173,7 +173,7 @@ func (p *people) hold(v *verdict, id string, lines []line) {
 	defer p.mu.Unlock()
 	late := map[string]string{}
 	for _, m := range lines {
-		if key, ok := strings.CutPrefix(m.key, "late "); ok {
+		if key, ok := lateOf(m.key); ok {
 			_, late[key], _ = strings.Cut(m.content, "\n\n")
 		}
 	}

@@ -158,11 +158,10 @@ func (v *verdict) hearLate(id string, lines []line) {
 		if l.answers != "" {
 			results[l.key] = l
 		}
-		key, isLate := strings.CutPrefix(l.key, "late ")
+		key, isLate := lateOf(l.key)
 		if !isLate {
 			continue
 		}
-		key = strings.TrimSuffix(key, " resumed")
 		_, content, _ := strings.Cut(l.content, "\n\n")
 		call, known := results[key]
 		switch {

@@ -42,6 +42,12 @@ type line struct {
 	answers, key string
 }
 
+// lateOf returns the key of the call whose late result the message with the given key brings.
+func lateOf(key string) (call string, isLate bool) {
+	digits, isLate := strings.CutPrefix(key, agent.KindLate+"-")
+	return agent.KindTool + "-" + strings.TrimSuffix(digits, "-again"), isLate
+}
+
 func (l line) String() string { return strings.TrimSpace(fmt.Sprint(l.role, ": ", l.content, l.calls)) }
 
 // tell reads the messages of a completed agent and of its sub-agents. If one of them has not completed, or if a tool call does

@@ -93,20 +93,16 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 // decodes has the functions that decode JSON without this package, in the packages that JSON of models, tools and senders reaches, and why
 // they may.
 var decodes = map[string]string{
-	"activities.kept.get":        "the store of this project",
-	"agent.Limits.UnmarshalJSON": "a history",
-	"agent.Start.UnmarshalJSON":  "a history",
-	"agent.State.readArguments":  "agents of earlier key versions, by the rules of their time",
-	"agent.accepted":             "arguments that were read before",
-	"agent.namedTwice":           "a map",
-	"callback.decode":            "a text and a boolean, of members with exact names",
-	"mcp.remote.responses":       "the state that this package wrote into a question",
-	"mcp.listed.spec":            "a map",
-	"mcp.asked.response":         "a map",
-	"tool.Spec.validate":         "a map",
-	"tool.parseObject":           "a value of the type any, for the validator",
-	"tool.Violation":             "a value of the type any, for the validator",
-	"tool.compile":               "a schema, whose type decodes itself",
+	"activities.kept.get":       "the store of this project",
+	"agent.Start.UnmarshalJSON": "a history",
+	"callback.decode":           "a text and a boolean, of members with exact names",
+	"mcp.remote.responses":      "the state that this package wrote into a question",
+	"mcp.listed.spec":           "a map",
+	"mcp.asked.response":        "a map",
+	"tool.Spec.validate":        "a map",
+	"tool.parseObject":          "a value of the type any, for the validator",
+	"tool.Violation":            "a value of the type any, for the validator",
+	"tool.compile":              "a schema, whose type decodes itself",
 }
 
 // JSON from outside is decoded into structs by this package alone. A function that needs encoding/json has to say why.

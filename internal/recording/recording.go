@@ -1,15 +1,12 @@
-// Package recording reads the histories that were recorded with a real server. Tests replay them.
+// Package recording reads and writes the histories that were recorded with a real server. Tests replay them.
 package recording
 
 import (
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"strings"
 
-	"github.com/google/uuid"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 )
@@ -18,34 +15,57 @@ import (
 type Recording struct {
 	// ID is the agent's ID. Keys depend on it.
 	ID string
-	// RunID is the ID of the run. If the run was created by a reset, its replay needs this ID. It is empty in recordings of earlier
-	// versions, whose files have a number in place of a run ID.
+	// RunID is the ID of the run. If the run was created by a reset, its replay needs this ID.
 	RunID   string
 	History *historypb.History
 }
 
-// Read reads a recording. The IDs come from the name of the file, ID~RUN.json.gz, because a history has neither of them.
-func Read(file string) (Recording, error) {
-	f, err := os.Open(file)
+// file is the JSON of a recording.
+type file struct {
+	ID      string          `json:"id"`
+	RunID   string          `json:"run_id"`
+	History json.RawMessage `json:"history"`
+}
+
+// Read reads a recording.
+func Read(path string) (Recording, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return Recording{}, err
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
 	if err != nil {
-		return Recording{}, fmt.Errorf("read %s: %w", file, err)
+		return Recording{}, fmt.Errorf("read %s: %w", path, err)
 	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		return Recording{}, fmt.Errorf("read %s: %w", file, err)
+	var in file
+	if err := json.NewDecoder(z).Decode(&in); err != nil {
+		return Recording{}, fmt.Errorf("read %s: %w", path, err)
 	}
-	r := Recording{History: new(historypb.History)}
-	if err := (temporalproto.CustomJSONUnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, r.History); err != nil {
-		return Recording{}, fmt.Errorf("read %s: %w", file, err)
-	}
-	r.ID, r.RunID, _ = strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json.gz"), "~")
-	if uuid.Validate(r.RunID) != nil {
-		r.RunID = ""
+	r := Recording{ID: in.ID, RunID: in.RunID, History: new(historypb.History)}
+	if err := (temporalproto.CustomJSONUnmarshalOptions{DiscardUnknown: true}).Unmarshal(in.History, r.History); err != nil {
+		return Recording{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	return r, nil
+}
+
+// Write writes a recording.
+func Write(path string, r Recording) error {
+	text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(r.History)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z := gzip.NewWriter(f)
+	if err := json.NewEncoder(z).Encode(file{r.ID, r.RunID, text}); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return f.Close()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
 )
@@ -104,7 +105,7 @@ func (w *World) Compare(id string) {
 	require.Equal(w.T, view.Turn.Stopped, read.Stopped)
 	var known, started, shown []string
 	for _, c := range view.Children {
-		if known = append(known, c.ID); c.Started || c.Done {
+		if known = append(known, c.ID); c.Phase != agent.ChildAsked {
 			started = append(started, c.ID)
 		}
 	}

@@ -29,7 +29,7 @@ func TestAttackForeignTextNeverBeginsALine(t *testing.T) {
 	s := newStage(t, true)
 	s.says(reply(forged, llm.ToolCall{ID: "1", Name: forged, Arguments: forged}, llm.ToolCall{ID: "2", Name: "read", Arguments: `{"a":"> FORGED"}`}),
 		result("1", forged), result("2", forged),
-		agent.Message{Message: llm.Message{Role: llm.User, Content: forged}, Key: "late k-1"},
+		agent.Message{Message: llm.Message{Role: llm.User, Content: forged}, Key: agent.KindLate + "-1"},
 		agent.Message{Message: llm.Message{Role: llm.Assistant, Content: forged}, Notice: true},
 		agent.Message{Message: llm.Message{Role: llm.Assistant, Content: forged, Reasoning: forged}, FinishReason: forged})
 	s.answer = forged

@@ -388,8 +388,13 @@ func TestMessageWaitsForAWorker(t *testing.T) {
 
 func waitsFor(key, name, arguments string, external bool) client.Waits {
 	c := agent.Call{Key: agent.Key(key), Name: name, Arguments: arguments}
-	if c.External = external; !external {
-		c.Approval = agent.Asked
+	switch {
+	case !external:
+		c.Wait.For = agent.WaitsForApproval
+	case name == agent.AskUser:
+		c.Wait.For = agent.WaitsForAnswer
+	default:
+		c.Wait.For = agent.WaitsForResult
 	}
 	return client.Waits{AgentID: "talk", Agent: "x", Call: c}
 }
@@ -649,7 +654,7 @@ func TestMessageOfAnEarlierChatIsShownUntilItIsTaken(t *testing.T) {
 	s.says(user("one"))
 	s.report(working)
 	s.m.outbox = []*outgoing{{id: "m-mine", text: "mine", received: true}}
-	s.m.refreshed(client.Snapshot{Inbox: []agent.InboxMessage{{ID: "m-one", Text: "one"}, {ID: "m-two", Text: "two"}, {ID: "m-mine", Text: "mine"}, {ID: "late k", Text: "result"}}}, nil, nil)
+	s.m.refreshed(client.Snapshot{Inbox: []agent.InboxMessage{{ID: "m-one", Text: "one"}, {ID: "m-two", Text: "two"}, {ID: "m-mine", Text: "mine"}, {ID: agent.KindLate + "-1", Text: "result", Late: &agent.LateResult{}}}}, nil, nil)
 	s.shows("> one\n\n> two (the agent reads it next)\n\n> mine (the agent reads it next)\ntalk")
 	s.says(user("two"))
 	require.NotContains(t, s.screen(), "two (the agent")
