@@ -1,10 +1,9 @@
 // Package anthropic has the client for Anthropic's Messages API. It also works with the compatible endpoints of other providers.
 //
-//	llm.Request → body.go, conversation.go → anthropic-sdk-go → exchange.go → endpoint
-//	llm.Reply   ← reply.go ← stream.go, incoming.go ←           exchange.go ←
+//	llm.Request → body.go, conversation.go →          exchange.go → endpoint
+//	llm.Reply   ← reply.go ← stream.go, incoming.go ← exchange.go ←
 //
-// Anthropic's library builds the HTTP requests: the URL, the API key and the version of the API. exchange.go sends them and reads
-// the responses. This package has its own types for the bodies of requests and responses, for these reasons:
+// Anthropic's library is not used, for these reasons:
 //   - The library's types change the order of JSON members, and write numbers in another form. A part of a prompt must keep its
 //     bytes, because Anthropic's prompt cache compares them, and because the signature of a thinking block depends on them.
 //   - The library's stream reader does not distinguish a stream that was cut from one that ended.
@@ -22,9 +21,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
@@ -78,7 +74,6 @@ type Options struct {
 type Client struct {
 	*endpoint.Base
 	options Options
-	library anthropic.Client
 	forms   forms
 }
 
@@ -96,13 +91,7 @@ func New(options Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	library := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(), option.WithBaseURL(base.BaseURL), option.WithMaxRetries(0),
-	}
-	if base.APIKey != "" {
-		library = append(library, option.WithAPIKey(base.APIKey))
-	}
-	return &Client{Base: base, options: options, library: anthropic.NewClient(library...)}, nil
+	return &Client{Base: base, options: options}, nil
 }
 
 // Complete sends the request to the first candidate and returns the reply. The caller may try the other candidates. The error
@@ -147,13 +136,10 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 
 // ask sends one request with the given body and returns the reply. `streams` says whether the body asks for a stream.
 func (c *Client) ask(ctx context.Context, renew func(), body []byte, req llm.Request, family string, streams bool) (llm.Reply, error) {
-	x := &exchange{client: c, key: req.Key, streams: streams, renew: renew, tell: llm.Stream(ctx)}
-	err := c.library.Post(ctx, "v1/messages", body, nil, option.WithHTTPClient(x))
-	if x.done {
-		err = x.err // the library does not return all errors as they are
-	}
+	x := exchange{client: c, key: req.Key, streams: streams, renew: renew, tell: llm.Stream(ctx)}
+	answer, err := x.send(ctx, body)
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	return readReply(x.answer, req, family)
+	return readReply(answer, req, family)
 }

@@ -2,6 +2,8 @@ package anthropic
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -10,7 +12,10 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// exchange sends one request and reads the response. Anthropic's library uses the exchange as its HTTP client.
+// version is the version of the API, which each request names.
+const version = "2023-06-01"
+
+// exchange sends one request and reads the response.
 type exchange struct {
 	client  *Client
 	key     string // the value of the Idempotency-Key header; may be empty
@@ -19,33 +24,26 @@ type exchange struct {
 	renew func()
 	// tell receives each delta of a streamed reply.
 	tell func(llm.Delta)
-
-	// done says that Do has returned. Then `answer` is the reply, or `err` is the error.
-	done   bool
-	answer answer
-	err    error
 }
 
-// Do sends a request that the library has built, and reads the reply into the field `answer`. It returns a response without a
-// body to the library. Do also stores its error in the field `err`. If the response is not a reply, the error is an [*llm.Error].
-// If the connection fails, the error is an [endpoint.LostError].
-func (x *exchange) Do(r *http.Request) (*http.Response, error) {
-	x.answer, x.err = x.send(r)
-	x.done = true
-	if x.err != nil {
-		return nil, x.err
+// send sends a request with the given body and returns the reply. If the response is not a reply, the error is an [*llm.Error]. If the
+// connection fails, the error is an [endpoint.LostError].
+func (x *exchange) send(ctx context.Context, body []byte) (reply answer, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, x.client.BaseURL+"/v1/messages", bytes.NewReader(body))
+	if err != nil {
+		return answer{}, err
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
-}
-
-// send sends the request and returns the reply.
-func (x *exchange) send(r *http.Request) (reply answer, err error) {
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Anthropic-Version", version)
+	if x.client.APIKey != "" {
+		r.Header.Set("X-Api-Key", x.client.APIKey)
+	}
 	x.client.Sender.Prepare(r, x.key, x.streams)
 	err = x.client.Sender.Send(r, func(a endpoint.Response, body *bufio.Reader, quiet *endpoint.Silence) (err error) {
 		if a.Status < http.StatusMultipleChoices && endpoint.IsStream(a.Header, body) {
 			reply, err = x.readStream(a, body, quiet)
 		} else {
-			reply, err = readWhole(a, body, r.Context().Err)
+			reply, err = readWhole(a, body, ctx.Err)
 		}
 		return err
 	})

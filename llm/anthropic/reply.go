@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/anthropics/anthropic-sdk-go"
-
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 	"github.com/reagent-dev/reagent/llm/repair"
@@ -45,7 +43,7 @@ func between(before, after string) string {
 // limit, the input stays empty, so that package repair sees that the arguments are missing. `reason` is the finish reason of the
 // reply.
 func (p piece) arguments(reason string) string {
-	if strings.TrimSpace(p.input) == "" && reason != string(anthropic.StopReasonMaxTokens) {
+	if strings.TrimSpace(p.input) == "" && reason != "max_tokens" {
 		return "{}"
 	}
 	return p.input
@@ -57,7 +55,7 @@ func (a answer) check(reply llm.Reply) error {
 	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}
 	told.Class, told.Message = endpoint.Unfinished(reply.FinishReason)
 	switch {
-	case reply.FinishReason == string(anthropic.StopReasonPauseTurn):
+	case reply.FinishReason == "pause_turn":
 		// The API pauses only if it runs tools itself, and the client cannot express the results of such tools.
 		told.Class, told.Message = llm.InvalidRequest, "the model paused to wait for a tool of the server (finish reason pause_turn); "+
 			"remove the tools of the server from the extra parameters"

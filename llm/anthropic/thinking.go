@@ -1,10 +1,6 @@
 package anthropic
 
-import (
-	"github.com/anthropics/anthropic-sdk-go"
-
-	"github.com/reagent-dev/reagent/llm"
-)
+import "github.com/reagent-dev/reagent/llm"
 
 // thinking is the field `thinking` of a request. Newer models decide by themselves how much they think (`adaptive`), and the effort is
 // a hint for them. Older models need a budget (`enabled`).
@@ -41,7 +37,7 @@ func (f form) thinking(req llm.Request, maxTokens int, unsigned bool) *thinking 
 		return &thinking{Type: "adaptive"}
 	case !f.budgeted:
 		// Without `display`, newer models send thinking without its text.
-		return &thinking{Type: "adaptive", Display: string(anthropic.ThinkingConfigAdaptiveDisplaySummarized)}
+		return &thinking{Type: "adaptive", Display: "summarized"}
 	}
 	budget := budgets[effort]
 	if budget == 0 {
@@ -71,16 +67,16 @@ func (f form) effort(p llm.Params) string {
 	case effort == none || f.effortless || f.budgeted:
 		return ""
 	case effort == "minimal":
-		return string(anthropic.OutputConfigEffortLow)
+		return "low"
 	case f.lowered && topEffort(effort):
-		return string(anthropic.OutputConfigEffortHigh)
+		return "high"
 	}
 	return effort
 }
 
 // topEffort reports whether an effort is above "high". Only some models support such an effort.
 func topEffort(effort string) bool {
-	return effort == string(anthropic.OutputConfigEffortXhigh) || effort == string(anthropic.OutputConfigEffortMax)
+	return effort == "xhigh" || effort == "max"
 }
 
 // sampling returns the values of the fields `temperature` and `top_p`; nil if a field is not sent. With thinking, the API accepts
