@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -58,10 +57,12 @@ func opaque(family string, fields map[string]json.RawMessage) llm.Opaque {
 }
 
 // restore adds the data of an [llm.Opaque] to a message or a call of a request. It adds nothing if another family made the data.
-func restore(object map[string]json.RawMessage, o llm.Opaque, family string) {
+func restore(to object, o llm.Opaque, family string) {
 	var fields map[string]json.RawMessage
 	if o.Family == family && json.Unmarshal([]byte(o.Data), &fields) == nil {
-		maps.Copy(object, fields)
+		for name, value := range fields {
+			to[name] = value
+		}
 	}
 }
 

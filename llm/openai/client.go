@@ -1,13 +1,12 @@
 // Package openai has the client for OpenAI's chat completions API and Responses API. The client also works with the compatible
 // endpoints of other providers.
 //
-//	llm.Request → request.go, params.go → go-openai → exchange.go → endpoint
-//	llm.Reply   ← reply.go              ← go-openai ← exchange.go ←
+//	llm.Request → request.go, params.go   → exchange.go → endpoint
+//	llm.Reply   ← reply.go ← incoming.go  ← exchange.go ←
 //
-// The library go-openai builds the requests and decodes the replies. It cannot express every request, and it cannot decode every
-// reply. So exchange.go rewrites the JSON of requests (outgoing.go) and of responses (incoming.go) between go-openai and the endpoint.
-// It also converts a stream into one complete response (stream.go). The files responses*.go are for the Responses API: see
-// [Options.API]. Package endpoint sends the requests, reads the events of streams, and converts the errors in responses into
+// The library go-openai gives the types of those parts of requests that it can express. It cannot express whole requests, because it omits
+// empty fields, and it cannot decode every response: see incoming.go. A stream becomes one complete response (stream.go). The files
+// responses*.go are for the Responses API: see [Options.API]. Package endpoint sends the requests, reads the events of streams, and converts the errors in responses into
 // [llm.Error]. Package repair corrects the models' mistakes in tool calls.
 package openai
 
@@ -20,8 +19,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
@@ -86,7 +83,6 @@ type Options struct {
 type Client struct {
 	*endpoint.Base
 	options Options
-	library openai.ClientConfig
 	forms   forms
 }
 
@@ -108,9 +104,7 @@ func New(options Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	library := openai.DefaultConfig(base.APIKey)
-	library.BaseURL = base.BaseURL
-	return &Client{Base: base, options: options, library: library}, nil
+	return &Client{Base: base, options: options}, nil
 }
 
 // check checks the options that only this client has. The error names the first option that is not valid.
@@ -184,19 +178,15 @@ func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Re
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	family, conversation := endpoint.Family(c.Model.Host, model), form.conversation(req.Messages)
-	x := &exchange{
-		client: c, key: req.Key, fields: fields, form: form, tools: req.Tools, renew: renew, tell: llm.Stream(ctx),
-		messages: conversation, writer: writer{form, family, c.reasoning(model)},
+	family := endpoint.Family(c.Model.Host, model)
+	body, err := writer{form, family, c.reasoning(model)}.chatRequest(model, form.conversation(req.Messages), form.fields(fields))
+	if err != nil {
+		return llm.Reply{}, err
 	}
-	library := c.library
-	library.HTTPClient = x
-	response, err := openai.NewClientWithConfig(library).CreateChatCompletion(ctx, openai.ChatCompletionRequest{
-		Model:    model,
-		Messages: messages(conversation),
-	})
+	x := exchange{client: c, key: req.Key, form: form, tools: req.Tools, renew: renew, tell: llm.Stream(ctx)}
+	completion, err := x.send(ctx, body)
 	if err != nil {
 		return recovered(err, req)
 	}
-	return readReply(response, req, x.reply, family)
+	return completion.reply(req, family)
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -12,54 +13,48 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// exchange sends one request and reads the response. The library go-openai uses the exchange as its HTTP client. The exchange
-// rewrites each request, because go-openai cannot write all the fields that requests need. It rewrites each response, because
-// go-openai cannot decode the responses of all endpoints.
+// exchange sends one chat completions request and reads the response.
 type exchange struct {
 	client *Client
-	key    string                     // the value of the Idempotency-Key header; may be empty
-	fields map[string]json.RawMessage // fields of the body that go-openai does not write
+	key    string // the value of the Idempotency-Key header; may be empty
 	form   form
 	tools  []llm.ToolSpec // the tools that the request offers
-	// messages are the messages of the request, one for each message that go-openai writes.
-	messages []llm.Message
-	writer   writer
-	// reply is the reply that was read. It has what go-openai does not decode.
-	reply completion
 	// renew is called for each part of a streamed reply: see [endpoint.WithTimeout].
 	renew func()
 	// tell is called with each delta of a streamed reply.
 	tell func(llm.Delta)
 }
 
-// Do rewrites the body of a request of go-openai and sends the request. If the response is a completion, Do returns the completion in
-// the form that go-openai can decode. Do converts a stream into one complete response. Any other response becomes an [*llm.Error] or
-// an [*endpoint.UnreadCall]. An error of the connection becomes an [endpoint.LostError].
-func (x *exchange) Do(r *http.Request) (*http.Response, error) {
-	if err := x.prepare(r); err != nil {
-		return nil, err
+// send sends a request with the given body and returns the completion, streamed or not. If the response is not a completion, the error is
+// an [*llm.Error] or an [*endpoint.UnreadCall]. If the connection fails, the error is an [endpoint.LostError].
+func (x *exchange) send(ctx context.Context, body []byte) (reply completion, err error) {
+	r, err := x.client.post(ctx, "/chat/completions", body)
+	if err != nil {
+		return completion{}, err
 	}
-	var reply completion
-	err := x.client.Sender.Send(r, func(a endpoint.Response, body *bufio.Reader, quiet *endpoint.Silence) (err error) {
+	x.client.Sender.Prepare(r, x.key, !x.form.has(noStream))
+	err = x.client.Sender.Send(r, func(a endpoint.Response, body *bufio.Reader, quiet *endpoint.Silence) (err error) {
 		if a.Status < http.StatusMultipleChoices && endpoint.IsStream(a.Header, body) {
 			reply, err = x.readStream(a, body, quiet)
 		} else {
-			reply, err = readWhole(a, body, r.Context().Err)
+			reply, err = readWhole(a, body, ctx.Err)
 		}
 		return err
 	})
+	return reply, err
+}
+
+// post returns a request with the given body. `path` is added to the base URL.
+func (c *Client) post(ctx context.Context, path string, body []byte) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.BaseURL+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	x.reply = reply
-	rewritten, err := reply.rewrite()
-	if err != nil {
-		return nil, err
+	r.Header.Set("Content-Type", "application/json")
+	if c.APIKey != "" {
+		r.Header.Set("Authorization", "Bearer "+c.APIKey)
 	}
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
-		Body: io.NopCloser(bytes.NewReader(rewritten)),
-	}, nil
+	return r, nil
 }
 
 // readWhole reads a response that is not streamed. `ended` must return an error if the context of the request has ended, and
@@ -86,21 +81,4 @@ func (x *exchange) offers(name string) (begins, is bool) {
 		begins, is = begins || strings.HasPrefix(t.Name, name), is || t.Name == name
 	}
 	return begins, is
-}
-
-// prepare rewrites the body of a request that go-openai has built, and sets the headers.
-func (x *exchange) prepare(r *http.Request) error {
-	encoded, err := io.ReadAll(r.Body)
-	if err != nil {
-		return err
-	}
-	rewritten, err := x.writer.rewrite(encoded, x.form.fields(x.fields), x.messages)
-	if err != nil {
-		return err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(rewritten))
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(rewritten)), nil }
-	r.ContentLength = int64(len(rewritten))
-	x.client.Sender.Prepare(r, x.key, !x.form.has(noStream))
-	return nil
 }

@@ -51,6 +51,7 @@ func (f form) fields(base map[string]json.RawMessage) map[string]json.RawMessage
 		}
 	}
 	if f.has(noStream) {
+		all["stream"] = json.RawMessage("false")
 		return all
 	}
 	all["stream"] = json.RawMessage("true")

@@ -3,14 +3,12 @@ package openai
 import (
 	"cmp"
 
-	"github.com/reagent-dev/reagent/llm/internal/endpoint"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // completion is the body of a response that contains a reply. It has only the fields that the client needs, and the types of
 // its fields accept any JSON value. The types of go-openai are stricter. For example, they cannot decode a response whose
 // field "created" has an unexpected type, although the client does not need this field.
-//
-// [completion.rewrite] returns the body in a form that go-openai can decode.
 type completion struct {
 	Model   text     `json:"model"`
 	Choices []choice `json:"choices"`
@@ -70,46 +68,36 @@ type usage struct {
 	CachedTokens count `json:"cached_tokens,omitempty"`
 }
 
-// normalize moves counts to the fields that go-openai reads.
-func (u *usage) normalize() {
-	cached := &u.PromptDetails.CachedTokens
-	*cached = cmp.Or(*cached, u.CacheHitTokens, u.CachedTokens)
-	// In the responses of xAI and Gemini, the completion tokens do not include the reasoning. Gemini does not report the reasoning
-	// tokens separately.
-	thought := &u.CompletionDetails.ReasoningTokens
-	if rest := u.TotalTokens - u.PromptTokens - u.CompletionTokens; rest > 0 && (*thought == rest || *thought == 0) {
-		u.CompletionTokens, *thought = u.CompletionTokens+rest, rest
-	}
-}
-
-// rewrite returns the reply as JSON that go-openai can decode.
-func (reply completion) rewrite() ([]byte, error) {
-	for _, c := range reply.Choices {
-		if reply.Usage == (usage{}) && c.Usage != nil {
-			reply.Usage = *c.Usage
+// first returns the choice with index 0. Endpoints may send the choices in any order. If no choice has index 0, first returns the first
+// element.
+func (c completion) first() choice {
+	for _, choice := range c.Choices {
+		if choice.Index == 0 {
+			return choice
 		}
 	}
-	reply.Usage.normalize()
-	for i := range reply.Choices {
-		reply.Choices[i].Message.normalize()
-		reply.Choices[i].FinishReason = reply.Choices[i].FinishReason.or(reply.Choices[i].Native)
-	}
-	return endpoint.Encode(reply)
+	return c.Choices[0]
 }
 
-// normalize moves values to the fields that go-openai reads. Some endpoints send these values in other fields. For example,
-// they send the reasoning within the content.
-func (m *message) normalize() {
-	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
-		m.ToolCalls = calls{{Function: *m.FunctionCall}}
+// usage returns the usage of the completion.
+func (c completion) usage() llm.Usage {
+	u := c.Usage
+	for _, choice := range c.Choices {
+		if u == (usage{}) && choice.Usage != nil {
+			u = *choice.Usage
+		}
 	}
-	m.FunctionCall = nil
-	for i := range m.ToolCalls {
-		m.ToolCalls[i].Type = "function"
+	// In the responses of xAI and Gemini, the completion tokens do not include the reasoning. Gemini does not report the reasoning
+	// tokens separately.
+	thought := u.CompletionDetails.ReasoningTokens
+	if rest := u.TotalTokens - u.PromptTokens - u.CompletionTokens; rest > 0 && (thought == rest || thought == 0) {
+		u.CompletionTokens, thought = u.CompletionTokens+rest, rest
 	}
-
-	m.Content.text, m.Audio = m.said(), audio{}
-	m.ReasoningContent, m.Reasoning = m.thought(), ""
+	return llm.Usage{
+		InputTokens: int(u.PromptTokens), OutputTokens: int(u.CompletionTokens), ReasoningTokens: int(thought),
+		CachedTokens:     int(cmp.Or(u.PromptDetails.CachedTokens, u.CacheHitTokens, u.CachedTokens)),
+		CacheWriteTokens: int(u.PromptDetails.CacheWriteTokens),
+	}.Bounded()
 }
 
 // said returns the text of the message: the content or, if there is none, the transcript of the audio.
@@ -118,4 +106,17 @@ func (m *message) said() text { return cmp.Or(m.Content.text, m.Audio.Transcript
 // thought returns the reasoning of the message, except reasoning that the model wrote into the content: package repair separates it.
 func (m *message) thought() text {
 	return cmp.Or(m.ReasoningContent, m.Reasoning, m.Content.thinking)
+}
+
+// calls returns the tool calls of the message. Old endpoints send one call in another field.
+func (m *message) calls(family string) []llm.ToolCall {
+	wire := m.ToolCalls
+	if m.FunctionCall != nil && len(wire) == 0 {
+		wire = calls{{Function: *m.FunctionCall}}
+	}
+	var all []llm.ToolCall
+	for _, c := range wire {
+		all = append(all, llm.ToolCall{ID: string(c.ID), Name: string(c.Function.Name), Arguments: string(c.Function.Arguments), Opaque: c.opaque(family)})
+	}
+	return all
 }

@@ -16,15 +16,17 @@ type (
 // present reports whether a field has a value: see [endpoint.Present].
 func present(field json.RawMessage) bool { return endpoint.Present(field) }
 
-// finish is a finish reason. An absent or empty finish reason becomes "". The JSON value null becomes the text "null", which
-// is go-openai's constant FinishReasonNull. The difference matters in a response that is not streamed. Null means that the
-// reply is not complete, but a complete reply may have no finish reason.
+// finish is a finish reason. An absent or empty finish reason becomes "". The JSON value null becomes [unfinished]. The difference matters
+// in a response that is not streamed. Null means that the reply is not complete, but a complete reply may have no finish reason.
 type finish string
 
-// UnmarshalJSON accepts any JSON value. It converts null into "null".
+// unfinished is the finish reason null.
+const unfinished finish = "null"
+
+// UnmarshalJSON accepts any JSON value. It converts null into [unfinished].
 func (f *finish) UnmarshalJSON(encoded []byte) error {
 	if string(encoded) == "null" {
-		*f = "null"
+		*f = unfinished
 		return nil
 	}
 	return (*text)(f).UnmarshalJSON(encoded)
@@ -91,9 +93,6 @@ type spoken struct {
 	// thinking has the joined parts of type "thinking".
 	thinking text
 }
-
-// MarshalJSON returns the text as a JSON string.
-func (s spoken) MarshalJSON() ([]byte, error) { return endpoint.Encode(s.text) }
 
 // UnmarshalJSON accepts any JSON value. It joins the parts of a list.
 func (s *spoken) UnmarshalJSON(encoded []byte) error {

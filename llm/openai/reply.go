@@ -5,45 +5,32 @@ import (
 	"errors"
 	"strings"
 
-	openai "github.com/sashabaranov/go-openai"
-
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 	"github.com/reagent-dev/reagent/llm/repair"
 )
 
-// readReply makes a reply from a response that go-openai has decoded. It corrects the tool calls of the reply. `req` is the
-// request to which the reply belongs. `read` is the same response with the data of the provider, and `family` is the [endpoint.Family] of
-// the endpoint. If the reply is not valid, the error is an [*llm.Error].
-func readReply(response openai.ChatCompletionResponse, req llm.Request, read completion, family string) (llm.Reply, error) {
-	reply := llm.Reply{Model: response.Model, Usage: readUsage(response.Usage)}
-	reply.Usage.CacheWriteTokens = int(read.Usage.PromptDetails.CacheWriteTokens)
-	reply.Usage = reply.Usage.Bounded()
-	if len(response.Choices) == 0 {
+// reply makes a reply from the completion. It corrects the tool calls of the reply. `req` is the request to which the reply belongs, and
+// `family` is the [endpoint.Family] of the endpoint. If the reply is not valid, the error is an [*llm.Error].
+func (c completion) reply(req llm.Request, family string) (llm.Reply, error) {
+	reply := llm.Reply{Model: string(c.Model), Usage: c.usage()}
+	if len(c.Choices) == 0 {
 		return llm.Reply{}, &llm.Error{Class: llm.EmptyReply, Model: reply.Model, Usage: reply.Usage,
 			Message: "the response has no choices"}
 	}
-	choice, at := firstChoice(response.Choices)
-	reply.FinishReason = string(choice.FinishReason)
-	if choice.FinishReason == openai.FinishReasonNull {
-		reply.FinishReason = ""
+	choice := c.first()
+	m, reason := choice.Message, choice.FinishReason.or(choice.Native)
+	if reason != unfinished {
+		reply.FinishReason = string(reason)
 	}
 	reply.Message = llm.Message{
-		Role:      llm.Assistant,
-		Content:   choice.Message.Content,
-		ToolCalls: readCalls(choice.Message.ToolCalls),
-		Reasoning: choice.Message.ReasoningContent,
-	}
-	whole := read.Choices[at].Message
-	reply.Message.Opaque = whole.opaque(family)
-	for i := range reply.Message.ToolCalls {
-		reply.Message.ToolCalls[i].Opaque = whole.ToolCalls[i].opaque(family)
+		Role: llm.Assistant, Content: string(m.said()), Reasoning: string(m.thought()), ToolCalls: m.calls(family), Opaque: m.opaque(family),
 	}
 	reply = repair.Reply(reply, req)
-	if said := choice.Message.Content; endpoint.Line(family) == "minimax" && reply.Message.Content != said {
+	if said := string(m.said()); endpoint.Line(family) == "minimax" && reply.Message.Content != said {
 		reply.Message.Opaque = withThoughts(family, said)
 	}
-	return reply, checkReply(reply, choice.FinishReason, choice.Message.Refusal)
+	return reply, checkReply(reply, reason, string(m.Refusal))
 }
 
 // recovered tries to make a reply from the error of a request. This is possible if the error is an [*endpoint.UnreadCall], and its text
@@ -73,7 +60,7 @@ func recovered(err error, req llm.Request) (llm.Reply, error) {
 //
 // `reason` is the finish reason. `refusal` is the text with which the model refused to answer; it is usually empty. If an
 // empty reply has such a text, the error is not retryable, because the model would refuse again.
-func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) error {
+func checkReply(reply llm.Reply, reason finish, refusal string) error {
 	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}
 	empty := reply.Validate()
 	told.Class, told.Message = endpoint.Unfinished(string(reason))
@@ -83,7 +70,7 @@ func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) err
 	case told.Class != "":
 	case empty != nil:
 		return empty
-	case reason == openai.FinishReasonNull && len(reply.Message.ToolCalls) == 0:
+	case reason == unfinished && len(reply.Message.ToolCalls) == 0:
 		told.Class, told.Message = llm.BadReply, "the reply is not complete (finish reason null)"
 	default:
 		return nil
@@ -96,36 +83,4 @@ func checkReply(reply llm.Reply, reason openai.FinishReason, refusal string) err
 func withThoughts(family, said string) llm.Opaque {
 	encoded, _ := endpoint.Encode(said) // cannot fail
 	return opaque(family, map[string]json.RawMessage{"content": encoded})
-}
-
-// firstChoice returns the choice with index 0, and its position. Endpoints may send the choices in any order. If no choice has
-// index 0, firstChoice returns the first element.
-func firstChoice(choices []openai.ChatCompletionChoice) (choice openai.ChatCompletionChoice, at int) {
-	for at, choice := range choices {
-		if choice.Index == 0 {
-			return choice, at
-		}
-	}
-	return choices[0], 0
-}
-
-// readCalls converts go-openai's tool calls into the type of package llm.
-func readCalls(wire []openai.ToolCall) []llm.ToolCall {
-	var calls []llm.ToolCall
-	for _, call := range wire {
-		calls = append(calls, llm.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments})
-	}
-	return calls
-}
-
-// readUsage converts go-openai's usage into the type of package llm.
-func readUsage(wire openai.Usage) llm.Usage {
-	usage := llm.Usage{InputTokens: wire.PromptTokens, OutputTokens: wire.CompletionTokens}
-	if wire.PromptTokensDetails != nil {
-		usage.CachedTokens = wire.PromptTokensDetails.CachedTokens
-	}
-	if wire.CompletionTokensDetails != nil {
-		usage.ReasoningTokens = wire.CompletionTokensDetails.ReasoningTokens
-	}
-	return usage
 }

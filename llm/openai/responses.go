@@ -1,9 +1,7 @@
 package openai
 
 import (
-	"bytes"
 	"context"
-	"net/http"
 
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
@@ -26,13 +24,9 @@ func (c *Client) askResponses(ctx context.Context, renew func(), model string, r
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.BaseURL+"/responses", bytes.NewReader(body))
+	r, err := c.post(ctx, "/responses", body)
 	if err != nil {
 		return llm.Reply{}, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if c.APIKey != "" {
-		r.Header.Set("Authorization", "Bearer "+c.APIKey)
 	}
 	c.Sender.Prepare(r, req.Key, !form.has(noStream))
 

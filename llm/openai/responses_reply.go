@@ -3,8 +3,6 @@ package openai
 import (
 	"strings"
 
-	openai "github.com/sashabaranov/go-openai"
-
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 	"github.com/reagent-dev/reagent/llm/repair"
@@ -39,7 +37,7 @@ func (b responseBody) reply(req llm.Request, family string) (llm.Reply, error) {
 			Message: "the reply is not complete (" + reply.FinishReason + ")"}
 	}
 	reply = repair.Reply(reply, req)
-	return reply, checkReply(reply, openai.FinishReason(reply.FinishReason), strings.Join(refusals, betweenTexts))
+	return reply, checkReply(reply, finish(reply.FinishReason), strings.Join(refusals, betweenTexts))
 }
 
 // appendText appends a text that is not empty.

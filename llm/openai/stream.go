@@ -12,11 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// This file converts a stream into one completion, which go-openai then decodes like a response that was not streamed. The
-// stream reader of go-openai has several problems. It does not distinguish a stream that was cut from one that ended. It
-// fails after a few hundred keep-alive comments in a row. It ignores errors in most formats. And it fails for values that
-// the lenient types of this package accept. Code that works around these problems would be longer than this file. It would
-// also be a second way of decoding replies.
+// This file converts a stream into one completion. The stream reader of go-openai is not used: it does not distinguish a stream that was
+// cut from one that ended, fails after a few hundred keep-alive comments in a row, and ignores errors in most formats.
 
 // afterText is how long the client reads a stream after a finish reason that came together with text. Some endpoints send a finish
 // reason with each part of the text, so more text may follow.
