@@ -498,6 +498,8 @@ func (s *State) childFinished(e ChildFinished) bool {
 		child.attach()
 	case known && e.Result.Time != 0 && e.Result.Time == child.LateTime:
 		// The same result, a second time, is for no other call.
+	case failed && child.Waiter == WaitsCancel:
+		// The model was told that the sub-agent is being stopped.
 	case !known || child.Waiter != WaitsACall:
 		if changed = s.repairLater(child, e.Result, func(c Call) bool { return c.Child == e.Key }); changed {
 			child.LateTime = e.Result.Time
