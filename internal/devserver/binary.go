@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reagent-dev/reagent/internal/filelock"
 )
 
 // CLIVersion is the version of the Temporal CLI that [Binary] builds if no usable CLI is on the PATH. It equals the version
@@ -57,7 +59,7 @@ func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	if isFile(path) {
 		return path, nil
 	}
-	unlock, err := lock(ctx, path+".lock", func() {
+	unlock, err := filelock.Lock(ctx, path+".lock", func() {
 		fmt.Fprintln(progress, "Another process is building the Temporal CLI; waiting for it.")
 	})
 	if err != nil {
@@ -120,7 +122,7 @@ func CacheDir() (string, error) {
 }
 
 // build builds the Temporal CLI and stores the program at the given path. Its messages for people quote `reason`, the reason
-// for the build; see [fromPath]. The caller must hold the lock of the file at the path; see [lock].
+// for the build; see [fromPath]. The caller must hold the lock of the file at the path; see [filelock.Lock].
 func build(ctx context.Context, path, reason string, progress io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("%s, and there is no `go` on the PATH to build it: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))

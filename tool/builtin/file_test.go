@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -128,14 +127,6 @@ func TestReadFileTellsWhereToGoOn(t *testing.T) {
 	require.Contains(t, k.fails("read_file", map[string]any{"path": "bin"}), "binary file of 3 bytes")
 	require.Contains(t, k.fails("read_file", map[string]any{"path": "."}), "is a folder")
 	require.Contains(t, k.fails("read_file", map[string]any{"path": "none"}), "does not exist")
-}
-
-func TestReadFileDoesNotBlockOnAPipe(t *testing.T) {
-	root := tree(t, nil)
-	require.NoError(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
-	k := newKit(t, builtin.Options{Root: root})
-	require.Contains(t, k.fails("read_file", map[string]any{"path": "pipe"}), "not a regular file")
-	require.Contains(t, k.ok("list_files", nil), "pipe (special)")
 }
 
 func TestSearchFiles(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,7 +112,7 @@ func TestAttackNothingOutsideTheRootIsWritten(t *testing.T) {
 	require.NoError(t, os.Symlink("../new.txt", filepath.Join(root, "dangling")))
 	require.NoError(t, os.Symlink(base, filepath.Join(root, "up")))
 	require.NoError(t, os.Symlink("in.txt", filepath.Join(root, "inner")))
-	require.NoError(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
+	pipe(t, filepath.Join(root, "pipe"))
 	before := files(t, base)
 	k := newKit(t, builtin.Options{Root: root})
 	for path, want := range map[string]string{

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -49,7 +48,7 @@ func serve(path string) {
 	}
 	if os.Getenv("WITH_DAEMON") != "" { // leaves the process group
 		daemon := exec.Command("sleep", "1000")
-		daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		daemon.SysProcAttr = ownSession()
 		if err := daemon.Start(); err != nil {
 			panic(err)
 		}
@@ -63,6 +62,9 @@ func serve(path string) {
 		select {}
 	}
 }
+
+// secret is a key in the environment of a server.
+const secret = "sk-very-secret"
 
 // newServer returns an MCP server of the SDK. Each call of a tool calls the given function (record) with the tool's name and the
 // call's key. The tool "block" returns when the given channel (release) is closed.

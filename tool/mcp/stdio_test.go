@@ -3,14 +3,12 @@ package mcp_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -45,8 +43,6 @@ func (b *buffer) String() string {
 	defer b.mu.Unlock()
 	return b.b.String()
 }
-
-const secret = "sk-very-secret"
 
 func startLocal(t *testing.T, change func(*mcp.Server)) *local {
 	t.Helper()
@@ -102,8 +98,6 @@ func (l *local) eventually(condition func() bool) {
 	require.Eventually(l.t, condition, patience, 5*time.Millisecond)
 }
 
-func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
-
 func TestCallOverStdio(t *testing.T) {
 	t.Parallel()
 	l := startLocal(t, nil)
@@ -143,7 +137,7 @@ func TestServerKilledDuringACall(t *testing.T) {
 	block, look := find(t, l, "block"), find(t, l, "look")
 	done := start(tool.WithInfo(t.Context(), tool.Info{Key: "k"}), block, "")
 	l.eventually(func() bool { return l.count("block k") == 1 })
-	require.NoError(t, syscall.Kill(l.pids("start")[0], syscall.SIGKILL))
+	require.NoError(t, signal(l.pids("start")[0], kill))
 
 	got := <-done
 	require.ErrorIs(t, got.err, tool.ErrOutcomeUnknown)
@@ -167,7 +161,7 @@ func TestCallToADeadServerRunsOnANewOne(t *testing.T) {
 	t.Parallel()
 	l := startLocal(t, nil)
 	create := find(t, l, "create")
-	require.NoError(t, syscall.Kill(l.pids("start")[0], syscall.SIGKILL))
+	require.NoError(t, signal(l.pids("start")[0], kill))
 	l.eventually(func() bool { return gone(l.pids("start")[0]) })
 	got := <-start(tool.WithInfo(t.Context(), tool.Info{Key: "k"}), create, "")
 	require.NoError(t, got.err)
@@ -187,7 +181,7 @@ func TestServerThatDoesNotStartAgainLeavesACallNotRun(t *testing.T) {
 	})
 	create := find(t, l, "create")
 	require.NoError(t, os.Remove(filepath.Join(dir, "server")))
-	require.NoError(t, syscall.Kill(l.pids("start")[0], syscall.SIGKILL))
+	require.NoError(t, signal(l.pids("start")[0], kill))
 	l.eventually(func() bool { return gone(l.pids("start")[0]) })
 	got := <-start(t.Context(), create, "")
 	require.ErrorContains(t, got.err, "create did not run")
@@ -228,13 +222,13 @@ func TestServerThatDoesNotReadDoesNotHoldACall(t *testing.T) {
 	t.Parallel()
 	l := startLocal(t, nil)
 	pid := l.pids("start")[0]
-	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	require.NoError(t, signal(pid, suspend))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	got := <-start(ctx, find(t, l, "create"), `{"a": "`+strings.Repeat("x", 200<<10)+`"}`)
 	require.ErrorIs(t, got.err, tool.ErrOutcomeUnknown)
 	require.ErrorIs(t, got.err, context.DeadlineExceeded)
-	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
+	require.NoError(t, signal(pid, resume))
 
 	got = <-start(t.Context(), find(t, l, "look"), "")
 	require.NoError(t, got.err)

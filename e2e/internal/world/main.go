@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	sdk "go.temporal.io/sdk/client"
@@ -37,8 +38,14 @@ func Main(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binaries = dir
-	if err := Build(dir, "./cmd/worker", "./cmd/starter"); err != nil {
+	programs, err := shared()
+	if err != nil {
 		return failed(err)
+	}
+	for _, name := range []string{"worker", "starter"} {
+		if err := os.Symlink(filepath.Join(programs, name), Binary(name)); err != nil {
+			return failed(err)
+		}
 	}
 	if os.Getenv(codecForAll) != "" {
 		codec := ServeCodec()

@@ -1,6 +1,7 @@
 //go:build unix
 
-package devserver
+// Package filelock lets one process at a time do something, such as the build of a program that several processes need.
+package filelock
 
 import (
 	"context"
@@ -11,14 +12,13 @@ import (
 	"time"
 )
 
-// lockEvery is the time between two tries to take a lock that another process holds.
-const lockEvery = 100 * time.Millisecond
+// every is the time between two tries to take a lock that another process holds.
+const every = 100 * time.Millisecond
 
-// lock acquires the lock on the file at a path. With this lock, only one process at a time builds the Temporal CLI. lock
-// creates the file if necessary. If another process holds the lock, lock calls `onWait` once, and then waits until the lock
-// is free. It returns an error if the context ends first. The caller releases the lock with the function `unlock`. The kernel
-// also releases the lock when this process ends.
-func lock(ctx context.Context, path string, onWait func()) (unlock func(), err error) {
+// Lock acquires the lock on the file at a path. It creates the file if necessary. If another process holds the lock, Lock calls `onWait`
+// once, and then waits until the lock is free. It returns an error if the context ends first. The caller releases the lock with the
+// function `unlock`. The kernel also releases the lock when this process ends.
+func Lock(ctx context.Context, path string, onWait func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func lock(ctx context.Context, path string, onWait func()) (unlock func(), err e
 		case <-ctx.Done():
 			f.Close()
 			return nil, fmt.Errorf("wait for the lock file %s: %w", path, ctx.Err())
-		case <-time.After(lockEvery):
+		case <-time.After(every):
 		}
 	}
 }
