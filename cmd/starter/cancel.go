@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/usage"
+)
+
+func newCancel(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel ID",
+		Short: "End an agent and its sub-agents now",
+		Long: `cancel ends an agent and the sub-agents below it now. A call that has no result yet stays
+open, and a resume goes on with it. Effects of tools are not undone. If the agent itself has
+ended, cancel ends its running sub-agents.
+
+cancel needs no worker: Temporal keeps the request, and the agent ends when a worker
+runs.`,
+		Example:           "  starter cancel talk",
+		Args:              usage.OneID,
+		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer done()
+			ids, err := c.Cancel(cmd.Context(), args[0])
+			for _, id := range ids {
+				fmt.Fprintf(cmd.ErrOrStderr(), "Cancelling agent %s\n", printable.Name(id))
+			}
+			return withExitCode(err, queue)
+		},
+	}
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/usage"
+)
+
+func newClose(g *globals) *cobra.Command {
+	var limit time.Duration
+	cmd := &cobra.Command{
+		Use:   "close ID",
+		Short: "Let an agent finish when it has answered",
+		Long: `close lets an agent answer the messages that it has, and then end. An agent that waits
+for a message ends at once. close needs a worker; it waits for one as long as --wait
+allows.`,
+		Example:           "  starter close talk",
+		Args:              usage.OneID,
+		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, _ func()) error {
+				err := c.Close(ctx, args[0])
+				if err == nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "Closing agent %s\n", args[0])
+				}
+				return err
+			})
+		},
+	}
+	addWait(cmd, &limit, defaultWait)
+	return cmd
+}

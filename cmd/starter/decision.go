@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+// decision are the flags of `starter approve` and `starter deny`.
+type decision struct {
+	approve           bool
+	arguments, reason string
+	all, yes          bool
+	remember          remember
+	wait              time.Duration
+}
+
+// remember are the flags of `starter approve` that permit later calls, too.
+type remember struct{ tool, call bool }
+
+// kind returns the flags as an [agent.Remember].
+func (r remember) kind() agent.Remember {
+	switch {
+	case r.tool:
+		return agent.RememberTool
+	case r.call:
+		return agent.RememberCall
+	}
+	return ""
+}
+
+// command adds to `cmd` what `starter approve` and `starter deny` have in common.
+func (o *decision) command(g *globals, cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.RangeArgs(1, 2)
+	cmd.ValidArgsFunction = completeIDs(g, 1, client.Running)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return decide(cmd, g, args, *o) }
+	cmd.Flags().BoolVar(&o.all, "all", false, "decide all calls that wait for a decision")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	addWait(cmd, &o.wait, defaultWait)
+	return cmd
+}
+
+// decide carries out `starter approve` and `starter deny`.
+func decide(cmd *cobra.Command, g *globals, args []string, o decision) error {
+	id, name := args[0], ""
+	if len(args) > 1 {
+		name = args[1]
+	}
+	switch {
+	case o.all && name != "":
+		return exitf(exitUsage, "--all and a CALL exclude each other; leave one of them out")
+	case o.all && o.arguments != "":
+		return exitf(exitUsage, "--all and --arguments exclude each other; decide the calls one by one")
+	}
+	if err := o.check(cmd.Flags().Changed("arguments")); err != nil {
+		return err
+	}
+	// Without the name of a call, the command decides on what waits now. That may be another call than the one that the person has read.
+	ask := name == "" && !o.yes && interactive(cmd)
+	stderr := cmd.ErrOrStderr()
+	return change(cmd, g, id, o.wait, func(ctx context.Context, c *client.Client, accepted func()) error {
+		if !o.all && !ask {
+			one, options := c.Deny, client.DecideOptions{Arguments: o.arguments, Remember: o.remember.kind(), Reason: o.reason}
+			if o.approve {
+				one = c.Approve
+			}
+			w, err := one(ctx, id, name, options)
+			if err != nil {
+				return refused(err)
+			}
+			_, err = fmt.Fprint(stderr, o.doneText(w))
+			return err
+		}
+		waiting, err := o.pending(ctx, c, id)
+		if err != nil {
+			return refused(err)
+		}
+		if ask {
+			accepted() // the person may take any time
+			fmt.Fprint(stderr, o.shownText(waiting, time.Now()))
+			yes, err := confirm(ctx, cmd.InOrStdin(), stderr, o.question(len(waiting)), "nothing was decided")
+			if err != nil {
+				return err
+			}
+			if !yes {
+				fmt.Fprintln(stderr, "Nothing was decided.")
+				return nil
+			}
+			var cancel func()
+			ctx, _, cancel = within(ctx, o.wait)
+			defer cancel()
+		}
+		for _, w := range waiting {
+			err := c.Decide(ctx, w, agent.Decision{Approve: o.approve, Arguments: o.arguments, Remember: o.remember.kind(), Reason: o.reason})
+			if err != nil {
+				return refused(err)
+			}
+			fmt.Fprint(stderr, o.doneText(w))
+		}
+		return nil
+	})
+}
+
+// check returns an error if the agent would refuse the flags for any call. The parameter says that the command line has the flag
+// --arguments. Empty arguments would approve those of the model.
+func (o decision) check(arguments bool) error {
+	flag, err := "--reason", agent.Decision{Key: "tool-00000000000000000000000000000000", Approve: o.approve, Arguments: o.arguments, Reason: o.reason}.Check()
+	if o.approve {
+		flag = "--arguments"
+	}
+	if err == nil && arguments && o.arguments == "" {
+		err = errors.New("the arguments must be a JSON object")
+	}
+	if err != nil {
+		return exitf(exitUsage, "%s: %s", flag, strings.TrimPrefix(err.Error(), "decision: "))
+	}
+	return nil
+}
+
+// pending returns the calls on which a command without the name of a call decides. Without the flag --all, it is one call.
+func (o decision) pending(ctx context.Context, c *client.Client, id string) ([]client.Waits, error) {
+	waiting, err := c.Pending(ctx, id)
+	waiting = slices.DeleteFunc(waiting, func(w client.Waits) bool { return w.Call.WaitsFor() != agent.WaitsForApproval })
+	switch {
+	case err != nil:
+		return nil, err
+	case len(waiting) == 0:
+		if snap, err := c.Look(ctx, id); err == nil && snap.Status.Ended() {
+			return nil, &client.ClosedError{Operation: "decide", ID: id, Status: snap.Status}
+		}
+		return nil, &client.NoCallError{ID: id, For: "a decision"}
+	case len(waiting) > 1 && !o.all:
+		return nil, &client.AmbiguousCallError{ID: id, Waiting: waiting}
+	}
+	return waiting, nil
+}
+
+// shownText shows the calls on which the person is to decide, with all of their arguments.
+func (o decision) shownText(waiting []client.Waits, now time.Time) string {
+	var b strings.Builder
+	for _, w := range waiting {
+		arguments, _ := argumentsText(w.Call.Arguments, math.MaxInt)
+		b.WriteString(agentText(w, now) + printable.Name(w.Call.Name) + " " + arguments + "\n")
+	}
+	if o.arguments != "" {
+		arguments, _ := argumentsText(o.arguments, math.MaxInt)
+		b.WriteString("It will run with these arguments instead: " + arguments + "\n")
+	}
+	return b.String()
+}
+
+// question returns the question whether the person decides so on n calls.
+func (o decision) question(n int) string {
+	text, later := "Deny", ""
+	if o.approve {
+		text = "Approve"
+	}
+	if n > 1 {
+		text += fmt.Sprintf(" these %d calls", n)
+	}
+	switch {
+	case o.remember.tool && n > 1:
+		later = ", and let all later calls of their tools by their agents run, too"
+	case o.remember.tool:
+		later = ", and let all later calls of this tool by this agent run, too"
+	case o.remember.call:
+		later = ", and let later calls with the same arguments run, too"
+	}
+	return text + later + "?"
+}
+
+// doneText says what was decided, and about which arguments.
+func (o decision) doneText(w client.Waits) string {
+	verb := "Denied "
+	if o.approve {
+		verb = "Approved "
+	}
+	arguments, _ := argumentsText(w.Call.Arguments, maxShown)
+	if o.arguments != "" {
+		changed, _ := argumentsText(o.arguments, maxShown)
+		arguments = changed + " in place of " + arguments
+	}
+	return verb + namedCall(w) + ": " + arguments + "\n"
+}
+
+// namedCall names a call and its agent.
+func namedCall(w client.Waits) string {
+	return w.Handle() + " " + printable.Name(w.Call.Name) + " of agent " + printable.Name(w.AgentID)
+}
+
+// refused returns the error of a command that settles a call. It has the code [exitWrongState] if no such call waits or the agent has
+// refused the command.
+func refused(err error) error {
+	missing, none := errors.AsType[*client.NoCallError](err)
+	switch {
+	case none && missing.WaitsFor != "":
+		return exitf(exitWrongState, "%w: use %s", err, settledBy[missing.WaitsFor])
+	case none && missing.Call != "":
+		return exitf(exitWrongState, "%w: see `starter inbox`", err)
+	case none, errors.As(err, new(*client.AmbiguousCallError)), errors.Is(err, client.ErrRefused):
+		return exitf(exitWrongState, "%w", err)
+	}
+	return err
+}
+
+// settledBy names the commands that settle a call of each kind.
+var settledBy = map[client.WaitsFor]string{
+	client.WaitsForApproval: "`starter approve` or `starter deny`",
+	client.WaitsForAnswer:   "`starter answer`",
+	client.WaitsForResult:   "`starter complete`",
+}

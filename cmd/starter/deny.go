@@ -1,0 +1,19 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func newDeny(g *globals) *cobra.Command {
+	var o decision
+	cmd := &cobra.Command{
+		Use:   "deny ID [CALL]",
+		Short: "Refuse a call of a tool or sub-agent",
+		Long: `deny refuses a call that waits for a person. The call may be one of the agent or of a
+sub-agent below it. CALL is the name that "starter inbox" shows; it may be left out if
+one call waits. On a terminal, deny without CALL shows the call that waits now, and asks.
+The model is told that a person refused the call, and the reason.`,
+		Example: `  starter deny report 3f2a91c4 --reason 'too expensive'
+  starter deny report --all --yes`,
+	}
+	cmd.Flags().StringVar(&o.reason, "reason", "", "tell the model this `text`")
+	return o.command(g, cmd)
+}

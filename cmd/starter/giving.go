@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+)
+
+// giving are the flags of `starter answer` and `starter complete`.
+type giving struct {
+	// kind is the kind of call that the command settles.
+	kind    client.WaitsFor
+	call    string
+	isError bool
+	wait    time.Duration
+}
+
+// command adds to `cmd` what `starter answer` and `starter complete` have in common.
+func (o *giving) command(g *globals, cmd *cobra.Command, verb string) *cobra.Command {
+	cmd.Args = cobra.MinimumNArgs(2)
+	cmd.ValidArgsFunction = completeIDs(g, 1, client.Running)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		result, err := givenText(cmd, args[1:])
+		if err != nil {
+			return err
+		}
+		return change(cmd, g, args[0], o.wait, func(ctx context.Context, c *client.Client, _ func()) error {
+			w, err := c.Complete(ctx, args[0], o.call, result, client.CompleteOptions{For: o.kind, IsError: o.isError})
+			if err != nil {
+				return refused(err)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s %s\n", verb, namedCall(w))
+			return nil
+		})
+	}
+	cmd.Flags().StringVar(&o.call, "call", "", "`name` of the call, as inbox shows it")
+	addWait(cmd, &o.wait, defaultWait)
+	return cmd
+}
+
+// givenText returns the text of an answer or of a result, as [text] does. The error has the code [exitUsage] if no agent takes the text.
+func givenText(cmd *cobra.Command, args []string) (string, error) {
+	given, err := textUpTo(cmd, args, agent.MaxGivenBytes)
+	switch {
+	case err != nil:
+		return "", err
+	case len(given) > agent.MaxGivenBytes:
+		return "", exitf(exitUsage, "the text is larger than the limit of %d bytes", agent.MaxGivenBytes)
+	case !utf8.ValidString(given): // the history has JSON, which cannot keep other bytes
+		return "", exitf(exitUsage, "the text is not UTF-8")
+	}
+	return given, nil
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/usage"
+)
+
+func newInterrupt(g *globals) *cobra.Command {
+	var limit time.Duration
+	var message string
+	cmd := &cobra.Command{
+		Use:   "interrupt ID",
+		Short: "Stop what an agent does now, and let it wait",
+		Long: `interrupt stops the model call and the tool calls that an agent is making, and cancels the
+sub-agents that it waits for; those in the background go on. The calls get results that
+say so; a tool may have done a part of its work. The agent keeps everything and waits. The next message goes into the interrupted
+turn, and the agent works on: send it with "starter send", or with --message.`,
+		Example: `  starter interrupt talk
+  starter interrupt talk --message 'use the test database instead'`,
+		Args:              usage.OneID,
+		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, _ func()) error {
+				switch err := c.Interrupt(ctx, args[0]); {
+				case errors.Is(err, client.ErrRefused):
+					return exitf(exitWrongState, "%w", err)
+				case err != nil:
+					return err
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "Interrupted agent %s\n", args[0])
+				if message == "" {
+					return nil
+				}
+				_, err := c.Send(ctx, args[0], client.Message{Text: message})
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&message, "message", "", "then send this `text`, with which the turn goes on")
+	addWait(cmd, &limit, defaultWait)
+	return cmd
+}
