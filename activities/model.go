@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -139,7 +140,18 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 	}
 	all := req.Candidates
 	req.Candidates = []llm.Candidate{candidate}
-	reply, err := model.Client.Complete(llm.WithStream(ctx, hear), req)
+	var late atomic.Pointer[error]
+	guarded := llm.WithGuard(llm.WithStream(ctx, hear), func() error {
+		err := e.confirm()
+		if err != nil {
+			late.Store(&err)
+		}
+		return err
+	})
+	reply, err := model.Client.Complete(guarded, req)
+	if err := late.Load(); err != nil {
+		return llm.Reply{}, *err
+	}
 	if err == nil {
 		tell(Chunk{End: Committed})
 		a.used(candidate.Name, req, reply)

@@ -23,7 +23,7 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	agents "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/workflows"
@@ -100,7 +100,7 @@ func (l *lab) actions(ctx context.Context) error {
 
 // bill runs one measurement in the given namespace, and returns the number of actions of each kind.
 func (l *lab) bill(ctx context.Context, namespace string, b billing) (map[string]float64, error) {
-	options, err := config.ClientOptions(l.server.Address(), namespace)
+	options, err := dial.ClientOptions(l.server.Address(), namespace)
 	if err != nil {
 		return nil, err
 	}

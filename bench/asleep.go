@@ -25,8 +25,8 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	agents "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/serve"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -143,7 +143,7 @@ func (s *sleep) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	options, err := config.ClientOptions(s.server.Address(), "")
+	options, err := dial.ClientOptions(s.server.Address(), "")
 	if err != nil {
 		return err
 	}

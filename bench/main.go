@@ -18,8 +18,8 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/dial"
 )
 
 const queue = "bench"
@@ -133,7 +133,7 @@ func newLab(ctx context.Context) (*lab, error) {
 }
 
 func (l *lab) serve() error {
-	options, err := config.ClientOptions(l.server.Address(), "")
+	options, err := dial.ClientOptions(l.server.Address(), "")
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	agents "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/workflows"
@@ -54,7 +54,7 @@ func (l *lab) resets(ctx context.Context, n int) error {
 	var asked atomic.Int64
 	var c client.Client
 	for range resetWorkers {
-		options, err := config.ClientOptions(server.Address(), "")
+		options, err := dial.ClientOptions(server.Address(), "")
 		if err != nil {
 			return err
 		}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/config"
 
 	sdk "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -16,7 +16,7 @@ import (
 
 func Example() { //nolint:testableexamples // it takes a server and a worker
 	ctx := context.Background()
-	options, err := config.ClientOptions("", "") // reads TEMPORAL_ADDRESS and Temporal's other variables
+	options, err := reagent.ClientOptions("", "") // reads TEMPORAL_ADDRESS and Temporal's other variables
 	if err != nil {
 		panic(err)
 	}

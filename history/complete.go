@@ -11,7 +11,8 @@ import (
 )
 
 // complete prepares the events of a run for the SDK's replayer, which makes the agent's state from these events. It returns
-// changed events, and does not modify the given ones. It returns nil if the run has no workflow task that can be replayed.
+// changed events, and does not modify the given ones. It returns nil if the run has no workflow task that can be replayed. If complete adds
+// a workflow task that never ran, `unrecorded` is the number of events up to its start. Otherwise, it is 0.
 //
 // The changes depend on how the run ended:
 //
@@ -20,11 +21,11 @@ import (
 //     run, complete adds one more workflow task at the time of the run's end. In this task the workflow handles these events,
 //     as it would have done if the run had continued.
 //   - For an open run, complete adds no such task. The replay ends with the last completed task.
-func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
+func complete(events []*historypb.HistoryEvent) (all []*historypb.HistoryEvent, unrecorded int) {
 	last := events[len(events)-1]
 	broken := breaksOff(last.GetEventType())
 	if Closes(last.GetEventType()) && !broken {
-		return events
+		return events, 0
 	}
 	done := -1 // the newest workflow task that was completed
 	for i, e := range slices.Backward(events) {
@@ -34,7 +35,7 @@ func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 		}
 	}
 	if done < 0 && !broken {
-		return nil
+		return nil, 0
 	}
 	b := &builder{at: last.GetEventTime(), events: slices.Clone(events[:done+1])}
 	for _, e := range events[done+1:] {
@@ -45,11 +46,13 @@ func complete(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	// The replayer runs a workflow task only if the history also has the start of a later task. So complete adds, at the end, a
 	// task that has started and has not ended. The replayer does not compare the commands of the last task that it runs.
 	b.task()
-	if broken {
-		b.finish(redelivered(events[done+1:]))
-		b.task()
+	if !broken {
+		return b.events, 0
 	}
-	return b.events
+	unrecorded = len(b.events)
+	b.finish(redelivered(events[done+1:]))
+	b.task()
+	return b.events, unrecorded
 }
 
 // untold reports whether the state of a run may never have been told of the reset that began the run: the run has ended, or it has not

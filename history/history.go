@@ -128,11 +128,11 @@ func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.Da
 	if Closes(last.GetEventType()) {
 		run.Closed, run.End = last, closeError(last, dc)
 	}
-	whole := complete(events)
+	whole, unrecorded := complete(events)
 	if whole == nil {
 		return run, nil
 	}
-	state, err := workflows.Replay(&historypb.History{Events: whole}, workflow.Execution{ID: agentID, RunID: runID}, dc, untold(run, events))
+	state, err := workflows.Replay(&historypb.History{Events: whole}, workflow.Execution{ID: agentID, RunID: runID}, dc, untold(run, events), unrecorded)
 	if err != nil {
 		return nil, unreadable(err)
 	}

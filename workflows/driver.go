@@ -36,6 +36,9 @@ type driver struct {
 	// marksLeft is the number of markers that [driver.markWaits] may still record. A negative number means that there is no limit. In a
 	// [Replay], it is the number of markers in the history.
 	marksLeft int
+	// unrecorded is the length of the history at a workflow task that has no record: [Replay] runs it for a run that was terminated. It is 0 if
+	// there is no such task. In this task, the driver does what it would do if the task ran for the first time.
+	unrecorded int
 	// hasStatus and hasWaitingFor say which search attributes the agent has: see [driver.index]. indexed has their values at the last
 	// call of index.
 	hasStatus, hasWaitingFor bool
@@ -252,6 +255,9 @@ func (d *driver) looks(step agent.Step) bool {
 // another run. The method records its answer as a workflow version (workflow.GetVersion), whose name begins with the text
 // `point`. If a run calls own twice, the two texts must differ.
 func (d *driver) own(point string) bool {
+	if d.inUnrecordedTask() {
+		return true
+	}
 	return workflow.GetVersion(d.root, point+" in "+d.runSuffix, workflow.DefaultVersion, 1) >= 1
 }
 
@@ -260,10 +266,18 @@ func (d *driver) own(point string) bool {
 // In a replay, it returns true only if the history has this version. A reset copies tasks from another run. In a copied task,
 // the method returns true only if the other run took the action in that task.
 func (d *driver) since(point string) bool {
+	if d.inUnrecordedTask() {
+		return true
+	}
 	// The length of the history is different in each workflow task. With the same name in all tasks, the result in the first
 	// copied task would also be the result in all later tasks.
 	id := fmt.Sprint(point, ", at ", workflow.GetInfo(d.root).GetCurrentHistoryLength())
 	return workflow.GetVersion(d.root, id, workflow.DefaultVersion, 1) >= 1
+}
+
+// inUnrecordedTask reports whether the current workflow task has no record in the history.
+func (d *driver) inUnrecordedTask() bool {
+	return d.unrecorded > 0 && workflow.GetInfo(d.root).GetCurrentHistoryLength() >= d.unrecorded
 }
 
 // apply applies an event to the state. It reports whether the event changed the state. If so, the loop runs again. For a nil

@@ -25,7 +25,10 @@ import (
 //
 // If untold is true, the state is told of the reset that began the run, even if no workflow task has told it: see [driver.rewind]. If the
 // run goes on, untold must be false: its state learns of the reset when something happens.
-func Replay(h *historypb.History, execution workflow.Execution, dc converter.DataConverter, untold bool) (*agent.State, error) {
+//
+// If the run was terminated, `unrecorded` is the number of events before the result of the last workflow task, which never ran. It is 0 if
+// there is no such task.
+func Replay(h *historypb.History, execution workflow.Execution, dc converter.DataConverter, untold bool, unrecorded int) (*agent.State, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
 	}
@@ -42,7 +45,7 @@ func Replay(h *historypb.History, execution workflow.Execution, dc converter.Dat
 	marks := waitMarkers(h)
 	var d *driver
 	replayer.RegisterWorkflowWithOptions(func(ctx workflow.Context, in agent.Start) (protocol.Result, error) {
-		return New(Options{}).run(ctx, in, func(begun *driver) { d, begun.marksLeft = begun, marks })
+		return New(Options{}).run(ctx, in, func(begun *driver) { d, begun.marksLeft, begun.unrecorded = begun, marks, unrecorded })
 	}, workflow.RegisterOptions{Name: protocol.AgentWorkflow})
 	// The replayer adds upserted search attributes to the start event. It gets a copy of this event, so that another replay
 	// of the same history does not find them.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/usage"
 	"github.com/reagent-dev/reagent/protocol"
 )
@@ -102,7 +102,7 @@ func greeting(server *devserver.Server, dbFilename string) string {
 	}
 	// Name only the variables whose values differ from the defaults of starter and worker.
 	env := ""
-	if server.Address() != config.DefaultAddress {
+	if server.Address() != dial.DefaultAddress {
 		env += "TEMPORAL_ADDRESS=" + server.Address() + " "
 	}
 	if server.Namespace() != "default" {

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/dial"
 )
 
 const (
@@ -45,7 +46,7 @@ func (g *globals) register(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&g.configPath, "config", "", "configuration `file` (default $"+configEnv+", else "+defaultConfig+" if it is there)")
 	flags.StringVar(&g.queue, "task-queue", "", "task `queue` of the agents (default: the configuration's, else "+config.DefaultTaskQueue+")")
-	flags.StringVar(&g.address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+config.DefaultAddress+")")
+	flags.StringVar(&g.address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+dial.DefaultAddress+")")
 	flags.StringVar(&g.namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
 }
 
@@ -106,7 +107,7 @@ func (g *globals) taskQueue() (string, error) {
 // dial connects to Temporal and returns the client. The caller must close the client. dial also sets `g.address`,
 // `g.namespace` and `g.converter` to the values that the client uses.
 func (g *globals) dial(ctx context.Context) (client.Client, error) {
-	opts, err := config.ClientOptions(g.address, g.namespace)
+	opts, err := dial.ClientOptions(g.address, g.namespace)
 	if err != nil {
 		return nil, exitf(exitUsage, "%w", err)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/serve"
 	"github.com/reagent-dev/reagent/internal/usage"
 	"github.com/reagent-dev/reagent/internal/version"
@@ -57,7 +57,7 @@ func newCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.Config, "config", "", "configuration `file` (default $REAGENT_CONFIG, else agents.yaml)")
 	f.StringVar(&o.TaskQueue, "task-queue", "", "task `queue` to serve (default: the configuration's)")
-	f.StringVar(&o.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+config.DefaultAddress+")")
+	f.StringVar(&o.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+dial.DefaultAddress+")")
 	f.StringVar(&o.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
 	f.StringVar(&o.Stateful, "stateful", "all", "which stateful MCP `servers` to run: all, none, or names separated by commas")
 	f.StringVar(&o.Listen, "listen", "", "`host:port` at which to accept the results of external calls, or none (default: callbacks.listen of the configuration)")

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent"
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/protocol"
 )
@@ -73,7 +73,7 @@ func (a adding) ConfigureWorker(_ context.Context, c worker.PluginConfigureWorke
 func TestInterceptorsSeeCallsOfALimitedModelOnce(t *testing.T) {
 	w := world.New(t, world.Script(llmtest.Call(llmtest.ToolCall("1", "ping", `{}`)), llmtest.Say("done")), nil, "")
 	own, added := &counter{calls: map[string]int{}}, &counter{calls: map[string]int{}}
-	options, err := config.ClientOptions(w.Address, "")
+	options, err := dial.ClientOptions(w.Address, "")
 	require.NoError(t, err)
 	options.Plugins = []client.Plugin{adding{counter: added}}
 	temporal, err := client.Dial(options)

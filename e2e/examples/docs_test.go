@@ -15,6 +15,7 @@ import (
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -361,7 +362,7 @@ func TestFirstPageReachesTemporalCloud(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^export (\w+)=(\S+)`).FindAllStringSubmatch(blockOf(t, "docs/start.md", "cloud"), -1) {
 		t.Setenv(m[1], m[2])
 	}
-	o, err := config.ClientOptions("", "")
+	o, err := dial.ClientOptions("", "")
 	require.NoError(t, err)
 	require.Equal(t, "us-east-1.aws.api.temporal.io:7233", o.HostPort)
 	require.Equal(t, "your-namespace.a1b2c", o.Namespace)

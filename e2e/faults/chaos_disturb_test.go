@@ -15,8 +15,8 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	reagent "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/dial"
 )
 
 // blow is one kind of disturbance. [TestChaos] chooses among the kinds at random while the agents work.
@@ -344,7 +344,7 @@ func (c *chaos) deleteEarlier(ctx context.Context, id string) error {
 	}
 	// The newest run must have searched the earlier runs for messages. In practice, this takes much less time than Temporal's
 	// retention period.
-	options, err := config.ClientOptions("", "")
+	options, err := dial.ClientOptions("", "")
 	if err != nil {
 		return err
 	}

@@ -19,9 +19,9 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	reagent "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/statelog"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -348,7 +348,7 @@ func (c *chaos) runsOf(ctx context.Context, id string) []string {
 // readRuns reads every run of the agents with the given IDs, and adds a problem to v for each run that cannot be read. It adds
 // the effects of the runs to the map spans.
 func (c *chaos) readRuns(ctx context.Context, v *verdict, ids []string, spans map[string]span) {
-	options, err := config.ClientOptions("", "")
+	options, err := dial.ClientOptions("", "")
 	require.NoError(c.T, err)
 	for _, id := range ids {
 		for _, run := range c.runsOf(ctx, id) {

@@ -25,7 +25,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/statelog"
 	"github.com/reagent-dev/reagent/workflows"
 )
@@ -178,7 +178,7 @@ type replayer struct {
 }
 
 func newReplayer(t testing.TB) *replayer {
-	options, err := config.ClientOptions("", "")
+	options, err := dial.ClientOptions("", "")
 	require.NoError(t, err)
 	r := &replayer{entries: map[runKey][]statelog.Entry{}}
 	r.WorkflowReplayer, err = worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{

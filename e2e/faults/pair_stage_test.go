@@ -28,8 +28,8 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	reagent "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/statelog"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -69,7 +69,7 @@ const (
 // startDoing starts the workers that all stages share: one for activities and one for sub-agents. The activities LoadAgent,
 // CallModel, CallTool and Notify stay open until the test completes them. All other activities work as usual.
 func startDoing(t *testing.T) {
-	options, err := config.ClientOptions("", "")
+	options, err := dial.ClientOptions("", "")
 	require.NoError(t, err)
 	doing, err := activities.New(activities.Options{Temporal: world.Temporal, Converter: options.DataConverter, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
@@ -102,7 +102,7 @@ func newStage(t testing.TB, id string, budget time.Duration) *stage {
 	t.Cleanup(cancel)
 	s := &stage{t: t, ctx: ctx, id: id, queue: "q-" + id, budget: budget, live: map[runKey][]statelog.Entry{}}
 	dial := func(intercept grpc.UnaryClientInterceptor) sdk.Client {
-		options, err := config.ClientOptions(world.Server.Address(), "")
+		options, err := dial.ClientOptions(world.Server.Address(), "")
 		require.NoError(t, err)
 		options.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 		options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(intercept))

@@ -12,8 +12,8 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -21,7 +21,7 @@ import (
 // dialed returns a client of the shared Temporal server. The client has the options that the environment variables
 // name, such as a codec server.
 func dialed(t *testing.T) sdk.Client {
-	options, err := config.ClientOptions(world.Server.Address(), "")
+	options, err := dial.ClientOptions(world.Server.Address(), "")
 	require.NoError(t, err)
 	c, err := sdk.Dial(options)
 	require.NoError(t, err)

@@ -21,9 +21,9 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	reagent "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/protocol"
@@ -380,7 +380,7 @@ func TestSlowResumeTakesNothingBack(t *testing.T) {
 // delayed returns a client. Before this client first calls the given gRPC method, it calls the function in the
 // parameter first.
 func delayed(w *world.World, method string, first func()) *reagent.Client {
-	options, err := config.ClientOptions(w.Address, "")
+	options, err := dial.ClientOptions(w.Address, "")
 	require.NoError(w.T, err)
 	var once sync.Once
 	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(

@@ -13,7 +13,6 @@ import (
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/config"
 )
 
 func main() {
@@ -23,7 +22,7 @@ func main() {
 }
 
 func settle(ctx context.Context) error {
-	options, err := config.ClientOptions("", "")
+	options, err := reagent.ClientOptions("", "")
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent"
-	"github.com/reagent-dev/reagent/config"
 )
 
 // Price is the type of the agent's answer. The model gets the JSON schema of this type.
@@ -24,7 +23,7 @@ func main() {
 }
 
 func ask(ctx context.Context) error {
-	options, err := config.ClientOptions("", "")
+	options, err := reagent.ClientOptions("", "")
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent"
-	"github.com/reagent-dev/reagent/config"
 )
 
 const taskQueue = "childworkflow"
@@ -30,7 +29,7 @@ func main() {
 }
 
 func run(ctx context.Context, topics []string) error {
-	options, err := config.WorkerOptions("", "")
+	options, err := reagent.WorkerOptions("", "")
 	if err != nil {
 		return err
 	}

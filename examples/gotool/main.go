@@ -14,7 +14,6 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent"
-	"github.com/reagent-dev/reagent/config"
 )
 
 const taskQueue = "gotool"
@@ -27,7 +26,7 @@ func main() {
 
 func serve(ctx context.Context) error {
 	// WorkerOptions reads TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and Temporal's other variables.
-	options, err := config.WorkerOptions("", "")
+	options, err := reagent.WorkerOptions("", "")
 	if err != nil {
 		return err
 	}

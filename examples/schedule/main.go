@@ -15,7 +15,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent"
-	"github.com/reagent-dev/reagent/config"
 )
 
 func main() {
@@ -30,7 +29,7 @@ func main() {
 }
 
 func run(ctx context.Context, queue, name, task string, now bool) error {
-	options, err := config.ClientOptions("", "")
+	options, err := reagent.ClientOptions("", "")
 	if err != nil {
 		return err
 	}

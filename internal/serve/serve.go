@@ -25,9 +25,9 @@ type Options struct {
 	Config string
 	// TaskQueue is the name of the task queue. Defaults to the task queue in the configuration.
 	TaskQueue string
-	// Address is the address of Temporal. See [config.WorkerOptions] for the default.
+	// Address is the address of Temporal. See [dial.WorkerOptions] for the default.
 	Address string
-	// Namespace is the Temporal namespace. See [config.WorkerOptions] for the default.
+	// Namespace is the Temporal namespace. See [dial.WorkerOptions] for the default.
 	Namespace string
 	// Stateful says which stateful MCP servers run here: "all", "none", or their names with commas between. Required, even
 	// without a stateful server.

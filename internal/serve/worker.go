@@ -20,6 +20,7 @@ import (
 
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/fault"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/workflows"
@@ -110,7 +111,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 // connect connects to Temporal and reads the namespace's retention for the greeting. It returns an error if the namespace
 // does not exist.
 func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) error {
-	opts, err := config.WorkerOptions(o.Address, o.Namespace)
+	opts, err := dial.WorkerOptions(o.Address, o.Namespace)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, fault.DialOptions(opts.DataConverter)...)
 	w.address, w.namespace, w.converter = opts.HostPort, opts.Namespace, opts.DataConverter
 	w.recovery = workflows.DefaultRecovery
-	if config.OnTemporalCloud(opts) && !o.Lease {
+	if dial.OnTemporalCloud(opts) && !o.Lease {
 		w.recovery = cloudRecovery
 	}
 	w.recovery, w.lease = cmp.Or(o.Recovery, w.recovery), o.Lease

@@ -16,8 +16,8 @@ import (
 
 	sdk "go.temporal.io/sdk/client"
 
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/dial"
 )
 
 var (
@@ -57,7 +57,7 @@ func Main(m *testing.M) int {
 		return failed(err)
 	}
 	defer Server.Stop()
-	options, err := config.ClientOptions(Server.Address(), "")
+	options, err := dial.ClientOptions(Server.Address(), "")
 	if err != nil {
 		return failed(err)
 	}

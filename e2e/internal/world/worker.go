@@ -12,7 +12,7 @@ import (
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm/openai"
 	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
@@ -39,7 +39,7 @@ func (w *World) Worker(args ...string) *Process {
 func (w *World) WorkerHere(o worker.Options, change func(*agent.Definition), agents ...activities.Agent) (stop func()) {
 	main, err := openai.New(openai.Options{Name: "main", BaseURL: w.Model.URL, APIKey: "none"})
 	require.NoError(w.T, err)
-	options, err := config.ClientOptions("", "")
+	options, err := dial.ClientOptions("", "")
 	require.NoError(w.T, err)
 	doing, err := activities.New(activities.Options{
 		Temporal: w.Temporal, Agents: agents, Converter: options.DataConverter, Tools: w.Registry,

@@ -12,8 +12,8 @@ import (
 	sdk "go.temporal.io/sdk/client"
 
 	reagent "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/tool"
@@ -76,7 +76,7 @@ models:
 // MoveTo makes w use the Temporal server in the parameter own instead of [Server]. It replaces the clients of w. Workers and
 // commands use the new server if they are started later.
 func (w *World) MoveTo(own *devserver.Server) {
-	options, err := config.ClientOptions(own.Address(), "")
+	options, err := dial.ClientOptions(own.Address(), "")
 	require.NoError(w.T, err)
 	c, err := sdk.Dial(options)
 	require.NoError(w.T, err)
@@ -93,7 +93,7 @@ func (w *World) WriteConfig(yaml string) {
 // AgentsOf returns a client for the agents on the given task queue. If the environment names a codec server, as after
 // [UseCodec], the client uses it.
 func AgentsOf(c sdk.Client, queue string) *reagent.Client {
-	options, err := config.ClientOptions("", "")
+	options, err := dial.ClientOptions("", "")
 	if err != nil {
 		panic(err)
 	}

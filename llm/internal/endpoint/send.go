@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // Sender sends the requests of a client. Its fields are the client's options with the same names. It is safe for concurrent use.
@@ -60,7 +62,7 @@ type Reader func(a Response, body *bufio.Reader, quiet *Silence) error
 func (s Sender) Send(r *http.Request, read Reader) error {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	response, err := s.HTTPClient.Do(r.WithContext(ctx)) //nolint:gosec // the URL is configuration
+	response, err := s.HTTPClient.Do(guard(r.WithContext(ctx))) //nolint:gosec // the URL is configuration
 	if err != nil {
 		return s.lost(ctx, LostError{Err: err})
 	}
@@ -69,6 +71,38 @@ func (s Sender) Send(r *http.Request, read Reader) error {
 	a := Response{Status: response.StatusCode, Header: response.Header, At: time.Now()}
 	quiet := NewSilence(response.Body, cancel)
 	return s.lost(ctx, read(a, Unpack(quiet), quiet))
+}
+
+// guard returns a copy of the request with a [guarded] body. The transport may write the body again, on another connection, if it has written
+// nothing yet.
+func guard(r *http.Request) *http.Request {
+	r = r.Clone(r.Context())
+	check, again := llm.Guard(r.Context()), r.GetBody
+	r.Body = &guarded{ReadCloser: r.Body, guard: check}
+	if again != nil {
+		r.GetBody = func() (io.ReadCloser, error) {
+			body, err := again()
+			return &guarded{ReadCloser: body, guard: check}, err
+		}
+	}
+	return r
+}
+
+// guarded is the body of a request. It calls the guard when the connection is there and the request is written: see [llm.WithGuard]. If the
+// guard returns an error, the endpoint gets the headers at most, and closes the connection.
+type guarded struct {
+	io.ReadCloser
+	guard func() error
+}
+
+func (g *guarded) Read(p []byte) (int, error) {
+	if g.guard != nil {
+		if err := g.guard(); err != nil {
+			return 0, err
+		}
+		g.guard = nil
+	}
+	return g.ReadCloser.Read(p)
 }
 
 // lost returns a [LostError] that wraps [ErrSilent] or [ErrTimeout] if `err` is a LostError and `ctx` has ended with this cause.

@@ -1,4 +1,4 @@
-package config
+package dial
 
 import (
 	"crypto/tls"

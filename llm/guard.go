@@ -1,0 +1,24 @@
+package llm
+
+import "context"
+
+// guardKey is the type of the key under which a context stores the function of [WithGuard].
+type guardKey struct{}
+
+// WithGuard lets the caller of [Client.Complete] stop a request at the last moment. It returns a copy of `ctx` that contains the function
+// `f`. A client calls `f` directly before a request leaves the process. If `f` returns an error, the request is not sent, and Complete
+// fails. Between a check of the caller and this moment, the process may have been suspended for any time.
+//
+// Complete may call `f` in another goroutine, but not after it has returned. A client that sends no requests never calls `f`.
+func WithGuard(ctx context.Context, f func() error) context.Context {
+	return context.WithValue(ctx, guardKey{}, f)
+}
+
+// Guard returns the function that [WithGuard] has added to `ctx`. If there is none, it returns a function that returns nil.
+// Implementations of [Client] call Guard.
+func Guard(ctx context.Context) func() error {
+	if f, ok := ctx.Value(guardKey{}).(func() error); ok && f != nil {
+		return f
+	}
+	return func() error { return nil }
+}
