@@ -118,6 +118,10 @@ bench: ## measure what a turn costs, against a workflow written by hand; BENCH=t
 gates: ## run all large gates and write docs/gates.md, or go on where the last call was stopped; GATES=mutants,chaos runs some, GATES=--help
 	@$(GO) run ./internal/gates $(GATES)
 
+.PHONY: release
+release: ## make the archives, checksums, SBOM and notes of a release in dist: VERSION=v0.1.0
+	@$(GO) run ./internal/release -version "$(VERSION)"
+
 .PHONY: lint
 lint: ## run the linters pinned in internal/lint
 	$(GO) build -C internal/lint -mod=readonly -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -124,8 +124,7 @@ func storedForm(t *testing.T) string {
 			continue
 		}
 		b.WriteString("\n| field | type | | |\n|---|---|---|---|\n")
-		for i := range typ.NumField() {
-			f := typ.Field(i)
+		for f := range typ.Fields() {
 			if f.Anonymous && f.Tag.Get("json") == "" {
 				fmt.Fprintf(&b, "| *%s* | %s | | |\n", f.Name, typeText(f.Type))
 				continue
@@ -167,8 +166,8 @@ func storedTypes(t *testing.T) []reflect.Type {
 		}
 		marshals := typ.Implements(reflect.TypeFor[json.Marshaler]()) || typ.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 		require.True(t, !marshals || typ == reflect.TypeFor[agent.Start](), "%s writes its JSON itself", typ)
-		for i := range typ.NumField() {
-			if f := typ.Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
+		for f := range typ.Fields() {
+			if f.IsExported() && f.Tag.Get("json") != "-" {
 				walk(f.Type)
 			}
 		}

@@ -1,3 +1,4 @@
+// Package dial makes the options of Temporal clients from Temporal's own settings, with the codec server that they name.
 package dial
 
 import (

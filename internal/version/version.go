@@ -6,13 +6,21 @@ import (
 	"strings"
 )
 
-// String returns the version of the main module, the commit if Go has recorded it, and the version of Go. An example is
+// release and commit are set in the programs of a release: see internal/release. These programs are built without the information that Go
+// records of the repository, so that they are the same wherever they are built.
+var release, commit string
+
+// String returns the version of the main module, the commit if it is known, and the version of Go. An example is
 // "v0.2.0, go1.26". The version is "devel" if Go has recorded none. String returns "unknown" for a program without build
 // information.
 func String() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
+	}
+	if release != "" {
+		info.Main.Version = release
+		info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: commit}}
 	}
 	return text(info)
 }
