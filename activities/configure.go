@@ -1,0 +1,83 @@
+package activities
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/reagent-dev/reagent/protocol"
+)
+
+// The methods in this file take over the configuration of a worker. They return everything that is wrong with it.
+
+func (a *Activities) addCallbacks(o *Callbacks) []error {
+	var err error
+	if a.callbacks, err = newCallbacks(o); err != nil {
+		return []error{err}
+	}
+	return nil
+}
+
+func (a *Activities) addAgents(agents []Agent) (problems []error) {
+	for _, def := range agents {
+		if _, twice := a.agents[def.Name]; twice {
+			problems = append(problems, fmt.Errorf("agent %s is defined twice", def.Name))
+		}
+		a.agents[def.Name] = def
+	}
+	return problems
+}
+
+func (a *Activities) addHooks(hooks []Hook) (problems []error) {
+	for _, h := range hooks {
+		made, err := newHook(h)
+		if _, twice := a.hooks[h.Name]; twice && err == nil {
+			err = errors.New("is defined twice")
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("hook %s: %w", h.Name, err))
+			continue
+		}
+		a.hooks[h.Name] = made
+	}
+	return problems
+}
+
+func (a *Activities) checkModels() (problems []error) {
+	for _, name := range slices.Sorted(maps.Keys(a.models)) {
+		if err := a.models[name].checkPrice(); err != nil {
+			problems = append(problems, fmt.Errorf("model %s: %w", name, err))
+		}
+	}
+	return problems
+}
+
+// problemsOf returns what is wrong with an agent. The tools of the agent are not checked: see [Activities.Check].
+func (a *Activities) problemsOf(def Agent) (problems []error) {
+	for _, err := range []error{def.Limits.Check(), a.checkCost(def), protocol.CheckPriority(def.Priority), def.Approval.check()} {
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if def.ApprovalTimeout < 0 || def.ApprovalTimeout > 0 && def.ApprovalTimeout < time.Millisecond {
+		problems = append(problems, fmt.Errorf("ApprovalTimeout is %v: set at least 1ms, or leave it out for no limit", def.ApprovalTimeout))
+	}
+	for _, name := range def.models() {
+		if _, ok := a.models[name]; !ok {
+			problems = append(problems, fmt.Errorf("there is no model %q: use only these names in Model and Fallback: %v", name, slices.Sorted(maps.Keys(a.models))))
+		}
+	}
+	for _, sub := range def.Background {
+		if !slices.Contains(def.Agents, sub) {
+			problems = append(problems, fmt.Errorf("%q in Background is not one of its Agents: %v", sub, def.Agents))
+		}
+	}
+	for _, sub := range def.Agents {
+		if _, ok := a.agents[sub]; !ok {
+			problems = append(problems, fmt.Errorf("there is no agent %q: use only these names in Agents: %v", sub, slices.Sorted(maps.Keys(a.agents))))
+		}
+	}
+	return problems
+}

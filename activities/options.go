@@ -1,0 +1,158 @@
+package activities
+
+import (
+	"cmp"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// Agent is the configuration of one agent. [Activities.LoadAgent] turns this configuration into the agent's definition.
+type Agent struct {
+	// Name is the name by which clients and other agents start the agent. Required.
+	Name string
+	// Description says what the agent can do. It is sent to the models of the agents that may call this agent.
+	Description string
+	// Model is the name of the agent's model, as in `Options.Models`. If there is only one model, the name may be empty.
+	Model string
+	// Fallback names further models in `Options.Models`. They are called in this order if a call of the agent's model fails.
+	Fallback []string
+	// Instructions are sent unchanged as the system message. Empty means no system message.
+	Instructions string
+	// Tools names the tools that the agent may use: "price" is a tool of the worker, "files.read" is a tool of the MCP server
+	// "files", and "files.*" means all tools of that MCP server.
+	Tools []string
+	// Agents names the agents that this agent may call as sub-agents.
+	Agents []string
+	// Background names those of Agents that work in the background: a call returns at once, and the answer comes later as a message.
+	// The agent then also has the tool "agents", which lists and stops them.
+	Background []string
+	// KeepAgents says that sub-agents that are still running continue when the agent completes. A sub-agent may still be
+	// running because the agent stopped waiting for it. If KeepAgents is false, these sub-agents are cancelled. An agent
+	// that fails or is cancelled always cancels its running sub-agents.
+	KeepAgents bool
+	// Priority is the Temporal priority of the agent's model calls and tool calls: 1 (highest) to 5 (lowest). For an agent that
+	// runs as a sub-agent, it is the priority of the whole sub-agent, but never higher than that of its parent. If it is
+	// zero, the calls have the priority with which the agent was started.
+	Priority int
+	// Approval says which calls of tools and sub-agents need a person's approval. Nil means that only calls of tools with
+	// [tool.Spec.AskFirst] need one.
+	Approval ApprovalPolicy
+	// ApprovalTimeout is how long a call waits for a person's decision. After this time, the call is denied. Zero means no limit.
+	ApprovalTimeout time.Duration
+	// OutputSchema is the JSON schema that the agent's answers must match. Empty means that an answer is text.
+	OutputSchema json.RawMessage
+	// Limits holds the agent's limits. A field that is zero gets its default: see [agent.Limits.WithDefaults].
+	Limits agent.Limits
+}
+
+// models returns the names of the agent's models in the order in which they are called: first `Agent.Model`, then the names
+// in `Agent.Fallback`.
+func (a Agent) models() []string { return append([]string{a.Model}, a.Fallback...) }
+
+// Model is one model that a worker can call.
+type Model struct {
+	// Client sends the requests to the model's provider.
+	Client llm.Client
+	// Model is the provider's name of the model.
+	Model string
+	// Params are the parameters of each request to the model.
+	Params llm.Params
+	// Price is the price of the model for one token. The zero Price means that the price is unknown or that there is none.
+	Price agent.Price
+	// SendReasoning says that later requests include the reasoning of earlier replies, for the clients that send it. It applies to
+	// agents that name this model in `Agent.Model` or `Agent.Fallback`.
+	SendReasoning bool
+	// Queue is the task queue for the model calls of agents that name this model in `Agent.Model`. Empty means the agent's
+	// own task queue. Temporal can limit the rate of a task queue for all its workers together. To use this, set
+	// `TaskQueueActivitiesPerSecond` in the `worker.Options` of these workers.
+	Queue string
+	// TokensPerMinute limits the input and output tokens of this worker's calls of the model. Each worker counts only its own
+	// calls, because Temporal can limit tasks but not tokens. Zero means no limit.
+	TokensPerMinute int
+}
+
+// Options configure a worker: its agents, models and tools, and its settings. The options must not be modified after the call
+// of [New].
+type Options struct {
+	// Temporal is the client with which activities query their own workflow, send heartbeats and read histories. Required.
+	Temporal client.Client
+	// Agents holds the agents that the worker serves.
+	Agents []Agent
+	// Models holds the models that the worker can call. Agents use the keys of the map as names of the models.
+	Models map[string]Model
+	// Tools holds the tools. It may be nil if no agent has tools. [New] copies the registry. Tools that are added later are
+	// not available.
+	Tools *tool.Registry
+	// Notify holds the hooks to which the agents of this worker send notifications.
+	Notify []Hook
+	// Callbacks adds the URLs for the results of external calls to the notifications. Nil means that there are no such URLs.
+	Callbacks *Callbacks
+	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
+	ToolTimeout time.Duration
+	// RolloutTimeout limits how long [Activities.LoadAgent] is retried for an agent that this worker does not serve, and
+	// [Activities.CallTool] for a tool that this worker does not have and that was not run. During the rollout of a new
+	// configuration, another worker may have it. Defaults to 5 minutes.
+	RolloutTimeout time.Duration
+	// CacheBytes limits the memory for transcripts, earlier runs and results, in bytes. Defaults to 256 MiB.
+	CacheBytes int
+	// KeepDir is a folder for replies of models and results of tools. The worker writes each reply and each result to this
+	// folder when it arrives. A worker that crashes before Temporal has a result can report the stored result after the
+	// restart. Empty means that results are kept in memory only.
+	//
+	// The total size and the age of the files are limited. Only their owner can read the files. The files are plain text,
+	// even if the Temporal client has a payload codec.
+	KeepDir string
+	// Lease lets all calls of the worker share one heartbeat. Nil means that each call has only its own heartbeats.
+	Lease *LeaseOptions
+	// Streamer receives each chunk of a reply when it arrives. Nil means that chunks are not passed on.
+	Streamer Streamer
+	// Converter decodes memos and histories. It must be the data converter of the Temporal client, with the client's codecs.
+	// Defaults to the SDK's data converter.
+	Converter converter.DataConverter
+	// Redact returns a text without its secrets. The worker applies it to the texts and errors of models and tools before
+	// these enter a payload. Redact must be safe for concurrent use. Nil means that texts are not changed.
+	Redact func(string) string
+	// Log receives the log entries of the activities. Defaults to [slog.Default].
+	Log *slog.Logger
+}
+
+// LeaseOptions describe the lease of a worker: see [protocol.LeaseWorkflow]. If a worker has a lease, its workflows must give
+// calls a longer heartbeat timeout: [workflows.LeaseBackstop].
+type LeaseOptions struct {
+	// TaskQueue is the task queue of the agents. Required.
+	TaskQueue string
+	// Recovery is the time without a heartbeat after which another worker takes over the calls of this worker. Required.
+	Recovery time.Duration
+}
+
+// withDefaults returns the options with the defaults for those that are not set.
+func (o Options) withDefaults() Options {
+	o.ToolTimeout = cmp.Or(o.ToolTimeout, 10*time.Minute)
+	o.RolloutTimeout = cmp.Or(o.RolloutTimeout, 5*time.Minute)
+	o.CacheBytes = cmp.Or(o.CacheBytes, 256<<20)
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.Tools = cmp.Or(o.Tools, new(tool.Registry))
+	if o.Converter == nil {
+		o.Converter = converter.GetDefaultDataConverter()
+	}
+	if o.Redact == nil {
+		o.Redact = func(text string) string { return text }
+	}
+	o.Agents = slices.Clone(o.Agents)
+	for i := range o.Agents {
+		if len(o.Models) == 1 {
+			o.Agents[i].Model = cmp.Or(o.Agents[i].Model, slices.Collect(maps.Keys(o.Models))[0])
+		}
+	}
+	return o
+}
