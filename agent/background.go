@@ -35,7 +35,7 @@ func (s *State) background(c *Call, now int64) {
 
 // inBackground returns the sub-agents that work in the background and whose result is still to come.
 func (s *State) inBackground() []Child {
-	return slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return c.Phase.Ended() || s.waiter(c) != WaitsBackground })
+	return slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return c.Phase.Ended() || s.attachment(c) != ChildInBackground })
 }
 
 // agentsArguments are the arguments of a call of the tool [Agents]: see [AgentsSchema].
@@ -63,13 +63,13 @@ func (s *State) manageAgents(c *Call, now int64) {
 		return
 	}
 	i := slices.IndexFunc(s.Children, func(child Child) bool {
-		return s.waiter(child) == WaitsBackground && child.handle() == handle
+		return s.attachment(child) == ChildInBackground && child.handle() == handle
 	})
 	// A sub-agent that has ended is stopped, too. A run that a reset began may know of the end before a run that does not, and in both, a
 	// later call with the same task must get the same sub-agent.
 	ended := i < 0 || s.Children[i].Phase.Ended()
 	if i >= 0 && in.Stop != "" {
-		s.Children[i].Waiter = WaitsCancel
+		s.Children[i].Attachment = ChildCancelling
 	}
 	switch {
 	case ended:

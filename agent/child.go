@@ -22,8 +22,8 @@ type Child struct {
 	Instance string `json:"instance,omitempty"`
 	// Phase says how far the sub-agent has come.
 	Phase ChildPhase `json:"phase,omitempty"`
-	// Waiter says who waits for the sub-agent.
-	Waiter ChildWaiter `json:"waiter,omitempty"`
+	// Attachment says whether a call waits for the sub-agent.
+	Attachment ChildAttachment `json:"attachment,omitempty"`
 	// LateTime is the time of the last result of the sub-agent that came as a late result (see [LateResult]), in Unix
 	// milliseconds. It is 0 if there was none.
 	LateTime int64 `json:"late_time,omitempty"`
@@ -69,20 +69,20 @@ func ended(failed bool) ChildPhase {
 	return ChildHasAnswered
 }
 
-// ChildWaiter says who waits for a sub-agent.
-type ChildWaiter string
+// ChildAttachment says whether a call waits for a sub-agent, and if not, why.
+type ChildAttachment string
 
 const (
-	// WaitsACall means that a call waits for the sub-agent, or has its result.
-	WaitsACall ChildWaiter = ""
-	// WaitsNoCall means that a call for the sub-agent was answered as interrupted (see [ResultKind.StandsIn]) while the sub-agent goes on. If the
+	// ChildAttached means that a call waits for the sub-agent, or has its result.
+	ChildAttached ChildAttachment = ""
+	// ChildDetached means that a call for the sub-agent was answered as interrupted (see [ResultKind.StandsIn]) while the sub-agent goes on. If the
 	// model asks for the same work again, the new call waits for the same sub-agent.
-	WaitsNoCall ChildWaiter = "nobody"
-	// WaitsBackground means that the sub-agent works in the background: see [Tool].Background.
-	WaitsBackground ChildWaiter = "background"
-	// WaitsCancel means that the driver cancels the sub-agent, because a person has interrupted the turn, or because the model has stopped the
+	ChildDetached ChildAttachment = "detached"
+	// ChildInBackground means that the sub-agent works in the background: see [Tool].Background.
+	ChildInBackground ChildAttachment = "background"
+	// ChildCancelling means that the driver cancels the sub-agent, because a person has interrupted the turn, or because the model has stopped the
 	// sub-agent. A later call for the same work gets a new sub-agent.
-	WaitsCancel ChildWaiter = "cancel"
+	ChildCancelling ChildAttachment = "cancelling"
 )
 
 // ChildIdleMS is how long, in milliseconds, a call waits for a sub-agent in which nothing happens. If neither the
@@ -176,7 +176,7 @@ func (s *State) cannotStart(tool Tool, part share) string {
 // openChild decides which sub-agent the call c waits for. The first rule that fits decides:
 //
 //   - If the arguments contain the handle (see [Key.Handle]) of a known sub-agent, the call waits for this sub-agent.
-//   - If an earlier call asked for the same work (see [childInput]) and was interrupted (see [WaitsNoCall]), the
+//   - If an earlier call asked for the same work (see [childInput]) and was interrupted (see [ChildDetached]), the
 //     call waits for the same sub-agent.
 //   - Otherwise, the call waits for a new sub-agent, which gets the given share of the budget.
 //
@@ -360,52 +360,54 @@ func (s *State) dropChildren() {
 // state count, too.
 func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 
-// interruptedChild returns a sub-agent with the given input for which no call waits: see [State.waiter]. If there are several such sub-agents, interruptedChild returns the oldest one. If there is
+// interruptedChild returns a sub-agent with the given input for which no call waits: see [State.attachment]. If there are several such sub-agents, interruptedChild returns the oldest one. If there is
 // none, it returns nil.
 func (s *State) interruptedChild(input childInput) *Child {
 	for i := range s.Children {
 		c := &s.Children[i]
-		if w := s.waiter(*c); (w == WaitsNoCall || w == WaitsBackground) && (childInput{c.Agent, c.Task, c.Instance}) == input {
+		if w := s.attachment(*c); (w == ChildDetached || w == ChildInBackground) && (childInput{c.Agent, c.Task, c.Instance}) == input {
 			return c
 		}
 	}
 	return nil
 }
 
-// waiter returns who waits for the sub-agent. A call that was interrupted no longer waits, also while other runs are asked about it. So the
+// attachment returns the attachment of the sub-agent. A call that was interrupted no longer waits, also while other runs are asked about it. So the
 // next calls of its reply become the same as in a run that asks nobody.
-func (s *State) waiter(child Child) ChildWaiter {
+func (s *State) attachment(child Child) ChildAttachment {
 	for i := range s.Calls {
-		if c := &s.Calls[i]; child.Waiter == WaitsACall && c.Child == child.Key && c.Stopped != nil && c.Stopped.Kind.StandsIn() {
+		if c := &s.Calls[i]; child.Attachment == ChildAttached && c.Child == child.Key && c.Stopped != nil && c.Stopped.Kind.StandsIn() {
 			s.detach(&child, c)
 		}
 	}
-	return child.Waiter
+	return child.Attachment
 }
 
 // detach records that the call c no longer waits for the sub-agent.
 func (s *State) detach(child *Child, c *Call) {
-	if child.Waiter != WaitsACall {
+	if child.Attachment != ChildAttached {
 		return
 	}
-	child.Waiter = WaitsNoCall
+	child.Attachment = ChildDetached
 	if tool, _ := s.Definition.Tool(c.Name); tool.Background || c.Background {
-		child.Waiter = WaitsBackground
+		child.Attachment = ChildInBackground
 	}
 }
 
 // attach records that a call waits for the sub-agent, or has its result, unless the sub-agent is cancelled.
 func (c *Child) attach() {
 	if c.detached() {
-		c.Waiter = WaitsACall
+		c.Attachment = ChildAttached
 	}
 }
 
 // detached reports whether no call waits for the sub-agent, which goes on.
-func (c *Child) detached() bool { return c.Waiter == WaitsNoCall || c.Waiter == WaitsBackground }
+func (c *Child) detached() bool {
+	return c.Attachment == ChildDetached || c.Attachment == ChildInBackground
+}
 
 // Unwatched reports whether a sub-agent that has not ended has no call that waits for it. The driver then waits for its end all the same.
-func (c *Child) Unwatched() bool { return c.Waiter != WaitsACall && !c.Phase.Ended() }
+func (c *Child) Unwatched() bool { return c.Attachment != ChildAttached && !c.Phase.Ended() }
 
 // handle returns the short name by which the model can ask for the sub-agent again. The name is the first 8 digits of
 // the sub-agent's key.
@@ -498,9 +500,9 @@ func (s *State) childFinished(e ChildFinished) bool {
 		child.attach()
 	case known && e.Result.Time != 0 && e.Result.Time == child.LateTime:
 		// The same result, a second time, is for no other call.
-	case failed && child.Waiter == WaitsCancel:
+	case failed && child.Attachment == ChildCancelling:
 		// The model was told that the sub-agent is being stopped.
-	case !known || child.Waiter != WaitsACall:
+	case !known || child.Attachment != ChildAttached:
 		if changed = s.repairLater(child, e.Result, func(c Call) bool { return c.Child == e.Key }); changed {
 			child.LateTime = e.Result.Time
 		}

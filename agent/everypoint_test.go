@@ -82,7 +82,7 @@ func TestBackgroundResultAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	atEveryPoint(t, func(l *life) bool {
 		for _, c := range l.s.Children {
-			if c.Waiter != agent.WaitsBackground || c.Phase.Ended() || l.s.Outcome != nil || l.s.Definition == nil {
+			if c.Attachment != agent.ChildInBackground || c.Phase.Ended() || l.s.Outcome != nil || l.s.Definition == nil {
 				continue
 			}
 			delete(l.flights, c.Key)

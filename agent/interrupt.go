@@ -49,7 +49,7 @@ func (s *State) AcceptsInterrupt() error {
 }
 
 // stopChildren ends the waits for all sub-agents of open calls, and marks these sub-agents for the driver to cancel them: see
-// [WaitsCancel]. The parameter `why` is the reason, as a text for the model.
+// [ChildCancelling]. The parameter `why` is the reason, as a text for the model.
 func (s *State) stopChildren(why string, now int64) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
@@ -59,7 +59,7 @@ func (s *State) stopChildren(why string, now int64) {
 		}
 		s.stop(c, ChildFailed(child.Agent, why, now))
 		if !child.Phase.Ended() {
-			child.Waiter = WaitsCancel
+			child.Attachment = ChildCancelling
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 			w.remembers(s)
 		}
 	case agent.ChildFinished:
-		if child, _ := s.Child(e.Key); child.Waiter == agent.WaitsCancel && e.Result.Kind.IsError() {
+		if child, _ := s.Child(e.Key); child.Attachment == agent.ChildCancelling && e.Result.Kind.IsError() {
 			break // the model knows that an interrupt has stopped the sub-agent
 		}
 		if changed {

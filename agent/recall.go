@@ -311,12 +311,6 @@ func (s *State) recalledWait(e CallRecalled) bool {
 	return true
 }
 
-// goesOn reports whether the sub-agent of the call goes on without it.
-func (k ResultKind) goesOn() bool { return k == WorksOn || k == InBackground }
-
-// stops reports whether the result says that the agent has stopped waiting for the call.
-func (k ResultKind) stops() bool { return k == OutcomeUnknown || k == NotRun }
-
 // isNotRun reports whether [Call].Stopped says that the call was not run, and returns the reason.
 func (c *Call) isNotRun() (why string, notRun bool) {
 	if c.Stopped == nil || c.Child != "" || c.Stopped.Kind != NotRun {

@@ -327,7 +327,7 @@ func (w *smallWorld) forget() []act {
 
 // cancelled reports whether a run has asked Temporal to cancel the sub-agent.
 func (w *smallWorld) cancelled(key agent.Key) bool {
-	return slices.ContainsFunc(w.runs, func(r *smallRun) bool { c, _ := r.state.Child(key); return c.Waiter == agent.WaitsCancel })
+	return slices.ContainsFunc(w.runs, func(r *smallRun) bool { c, _ := r.state.Child(key); return c.Attachment == agent.ChildCancelling })
 }
 
 // childEnd returns the event that tells the parent how a sub-agent has ended.

@@ -222,11 +222,11 @@ func (d *driver) cancelChildren() {
 	}
 }
 
-// stopChildren sends Temporal a request to cancel each sub-agent that somebody has stopped: see [agent.WaitsCancel]. It does not
+// stopChildren sends Temporal a request to cancel each sub-agent that somebody has stopped: see [agent.ChildCancelling]. It does not
 // wait for the answer of Temporal. [driver.watchChild] waits for the end of the sub-agent.
 func (d *driver) stopChildren() {
 	for _, child := range d.state.Children {
-		if child.Waiter == agent.WaitsCancel && !child.Phase.Ended() && !d.stopped[child.Key] {
+		if child.Attachment == agent.ChildCancelling && !child.Phase.Ended() && !d.stopped[child.Key] {
 			d.stopped[child.Key] = true
 			workflow.RequestCancelExternalWorkflow(d.root, child.ID, "")
 		}

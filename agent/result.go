@@ -1,0 +1,55 @@
+package agent
+
+// Result is the result of a call, as the model gets it. An error counts as a result. Therefore every call has exactly
+// one result in the transcript.
+type Result struct {
+	// Content is the text of the result.
+	Content string `json:"content"`
+	// Kind says what the result is. The model does not see it, and no key depends on it.
+	Kind ResultKind `json:"kind,omitempty"`
+	// Time is the time of the result, in Unix milliseconds.
+	Time int64 `json:"time"`
+}
+
+// ResultKind says what a [Result] is. The zero ResultKind means that the tool has done its work, or that the sub-agent has answered.
+type ResultKind string
+
+const (
+	// Errored means that the tool has failed, or that the call could not be run.
+	Errored ResultKind = "error"
+	// NotRun means that the agent has stopped, for example at a limit, before the call was run.
+	NotRun ResultKind = "not_run"
+	// OutcomeUnknown means that the agent no longer waits for the call, which may have done its work.
+	OutcomeUnknown ResultKind = "outcome_unknown"
+	// WorksOn means that the agent no longer waits for the sub-agent of the call, which works on.
+	WorksOn ResultKind = "works_on"
+	// InBackground means that the sub-agent of the call works in the background: see [Tool].Background.
+	InBackground ResultKind = "in_background"
+	// NoAnswer means that the sub-agent of the call has ended without an answer. If it is resumed, it may still answer.
+	NoAnswer ResultKind = "no_answer"
+)
+
+// KindOf returns the kind of a result from outside the agent, which is an error or not.
+func KindOf(isError bool) ResultKind {
+	if isError {
+		return Errored
+	}
+	return ""
+}
+
+// IsError reports whether the result is an error. A sub-agent that works in the background is none.
+func (k ResultKind) IsError() bool { return k != "" && k != InBackground }
+
+// StandsIn reports whether the result takes the place of the real one, which did not come in time or is unknown. The documentation says that
+// such a call was answered as interrupted. The real result may still come. If this result is already in the transcript, the real result becomes
+// a late result: see [LateResult]. Otherwise, the real result replaces this result.
+func (k ResultKind) StandsIn() bool { return k == OutcomeUnknown || k == WorksOn || k == InBackground }
+
+// unanswered reports whether a better result may still come.
+func (k ResultKind) unanswered() bool { return k.StandsIn() || k == NoAnswer }
+
+// goesOn reports whether the sub-agent of the call goes on without it.
+func (k ResultKind) goesOn() bool { return k == WorksOn || k == InBackground }
+
+// stops reports whether the result says that the agent has stopped waiting for the call.
+func (k ResultKind) stops() bool { return k == OutcomeUnknown || k == NotRun }
