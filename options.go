@@ -26,7 +26,7 @@ func (o Options) models() (map[string]activities.Model, error) {
 			SendReasoning: m.Reasoning.Send != "" && m.Reasoning.Send != openai.Never,
 		}
 		if m.RequestsPerMinute > 0 {
-			made.Queue = o.modelQueue(name)
+			made.TaskQueue = o.modelQueue(name)
 		}
 		var err error
 		switch {

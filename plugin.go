@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/internal/hint"
 	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/workflows"
@@ -25,8 +26,8 @@ const (
 	// stickyTimeout is the time for which Temporal keeps a workflow task for the worker that has the workflow in memory. If that
 	// worker has not fetched the task then, any worker may get it. The SDK's default is 5 seconds.
 	stickyTimeout = time.Second
-	// minRecovery is the smallest value of [Options.Recovery]. Temporal notices a missing heartbeat only about once a second.
-	minRecovery = time.Second
+	// minHeartbeatTimeout is the smallest value of [Options.HeartbeatTimeout]. Temporal notices a missing heartbeat only about once a second.
+	minHeartbeatTimeout = time.Second
 	// stopTimeout is the time that running activities have to end when a worker stops.
 	stopTimeout = 2 * time.Minute
 )
@@ -92,8 +93,11 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 	o.TaskQueue = cmp.Or(o.TaskQueue, DefaultTaskQueue)
 	hide := redact.New(o.secrets()...)
 	o.Logger = slog.New(hide.Handler(cmp.Or(o.Logger, slog.Default()).Handler()))
-	if o.Recovery != 0 && o.Recovery < minRecovery {
-		return nil, fmt.Errorf("reagent: Options.Recovery is %v: set it to %v or more, or to 0 for the default", o.Recovery, minRecovery)
+	if o.HeartbeatTimeout != 0 && o.HeartbeatTimeout < minHeartbeatTimeout {
+		return nil, fmt.Errorf("reagent: Options.HeartbeatTimeout is %v: set it to %v or more, or to 0 for the default", o.HeartbeatTimeout, minHeartbeatTimeout)
+	}
+	if o.Commands == nil {
+		o.Commands = hint.Starter{}
 	}
 	if len(o.Agents) == 0 {
 		return nil, errors.New("reagent: Options.Agents is empty: define an agent")
@@ -123,11 +127,11 @@ func (p *Plugin) build(ctx context.Context) error {
 	}
 	var lease *activities.LeaseOptions
 	if o.Lease {
-		lease = &activities.LeaseOptions{TaskQueue: o.TaskQueue, Recovery: cmp.Or(o.Recovery, workflows.DefaultRecovery)}
+		lease = &activities.LeaseOptions{TaskQueue: o.TaskQueue, HeartbeatTimeout: cmp.Or(o.HeartbeatTimeout, workflows.DefaultHeartbeatTimeout)}
 	}
 	p.activities, err = activities.New(activities.Options{
-		Lease: lease, Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry, Notify: o.Notify, Callbacks: o.Callbacks,
-		ToolTimeout: o.ToolTimeout, KeepDir: o.KeepDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
+		Lease: lease, Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry, Notify: o.Notify, Callbacks: o.Callbacks, Commands: o.Commands,
+		ToolTimeout: o.ToolTimeout, ResultsDir: o.ResultsDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
 		Redact: p.hide.Text,
 	})
 	if err != nil {
@@ -214,11 +218,11 @@ func (p *Plugin) startInTest(
 
 // register registers the workflow and the activities of agents.
 func (p *Plugin) register(o worker.PluginStartWorkerOptions) {
-	recovery := p.options.Recovery
+	timeout := p.options.HeartbeatTimeout
 	if p.options.Lease {
-		recovery = workflows.LeaseBackstop
+		timeout = workflows.LeaseBackstop
 	}
-	workflows.New(workflows.Options{Recovery: recovery}).Register(o.WorkerRegistry)
+	workflows.New(workflows.Options{HeartbeatTimeout: timeout, Commands: p.options.Commands}).Register(o.WorkerRegistry)
 	p.activities.Register(o.WorkerRegistry)
 }
 
@@ -277,7 +281,7 @@ func (p *Plugin) startOthers() error {
 	for _, name := range slices.Sorted(maps.Keys(p.models)) {
 		options := p.others
 		options.TaskQueueActivitiesPerSecond = float64(p.options.Models[name].RequestsPerMinute) / 60
-		if p.models[name].Queue == "" {
+		if p.models[name].TaskQueue == "" {
 			options.ActivityTaskPollerBehavior, options.MaxConcurrentActivityTaskPollers = nil, 1 // few agents have this queue, or none
 		}
 		w := newActivityWorker(p.temporal, p.options.modelQueue(name), options)

@@ -19,6 +19,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/openai"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
@@ -45,6 +46,9 @@ type Options struct {
 	// Callbacks adds to the notifications the URLs to which the far side sends the results of external calls. Package
 	// [github.com/reagent-dev/reagent/callback] has the handler for the requests. Nil means that there are no such URLs.
 	Callbacks *Callbacks
+	// Commands makes the commands that the Web UI and the notifications show to a person: see [protocol.Commands]. Nil means those of the
+	// program starter.
+	Commands protocol.Commands
 
 	// Secrets are texts that must not enter a payload, the log or the error of [New]. An example is the API key of a tool.
 	// Texts of fewer than 4 bytes are ignored. Some values need no entry here: the keys and headers of [Options.Models], the
@@ -52,19 +56,19 @@ type Options struct {
 	// [Options.Notify], and the secrets of [Options.Callbacks]. The plugin hides such a value itself if it has at
 	// least 16 bytes with letters and digits.
 	Secrets []string
-	// KeepDir is a folder for model replies and tool results that Temporal does not have yet. After a restart, the worker
+	// ResultsDir is a folder for model replies and tool results that Temporal does not have yet. After a restart, the worker
 	// reports them to Temporal and does not repeat the calls. Empty means that the worker keeps them in memory only. The
 	// files are plain text, and only their owner can read them.
-	KeepDir string
+	ResultsDir string
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// Recovery is the heartbeat timeout of model calls and tool calls. If Temporal gets no heartbeat of a call for this time, it gives
+	// HeartbeatTimeout is the heartbeat timeout of model calls and tool calls. If Temporal gets no heartbeat of a call for this time, it gives
 	// the call to another worker. A call sends two heartbeats in this time. Temporal Cloud bills each heartbeat. Therefore use
 	// 30 seconds or Lease on Temporal Cloud. Defaults to 3 seconds; the minimum is 1 second.
-	Recovery time.Duration
+	HeartbeatTimeout time.Duration
 	// Lease lets all calls of the worker share one heartbeat, about one a second. Therefore, the price of a short
-	// Recovery does not depend on the number of calls. While calls are in flight, the worker has a workflow of the type "ReagentLease" on its task queue,
-	// and Recovery is the heartbeat timeout of this workflow's activity. If many calls begin each second, the heartbeats
+	// HeartbeatTimeout does not depend on the number of calls. While calls are in flight, the worker has a workflow of the type "ReagentLease"
+	// on its task queue, and HeartbeatTimeout is the heartbeat timeout of this workflow's activity. If many calls begin each second, the heartbeats
 	// name a call only within a second. If the worker is lost before, the call is given to another worker after 30 seconds.
 	Lease bool
 	// Streamer receives the replies of models chunk by chunk. Nil means no streaming. [activities.Hub] is an implementation.

@@ -73,7 +73,7 @@ func (t *toolbox) addTools(tools []Tool) error {
 // server, addServer only lists the tools and then closes the connection.
 func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) error {
 	if server.Stateful {
-		server.Queue = o.TaskQueue + ".mcp." + server.Name
+		server.TaskQueue = o.TaskQueue + ".mcp." + server.Name
 	}
 	server.Logger = cmp.Or(server.Logger, o.Logger)
 	server.Timeout = cmp.Or(server.Timeout, time.Minute)
@@ -94,7 +94,7 @@ func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) e
 		closeServer(ctx, connected, server.Name, o.Logger)
 	}
 	if here && server.Stateful {
-		t.queues = append(t.queues, server.Queue)
+		t.queues = append(t.queues, server.TaskQueue)
 	}
 	found := ToolSource{Server: server.Name, Stateful: server.Stateful, RunsHere: here}
 	for _, each := range tools {

@@ -47,7 +47,7 @@ type Result = protocol.Result
 // Package [github.com/reagent-dev/reagent/reagenttest] helps to test the calling workflow without a Temporal server.
 func Run(ctx workflow.Context, t Task) (Result, error) {
 	start := agent.Start{Agent: t.Agent, OutputSchema: t.OutputSchema}
-	start.Message = &agent.InboxMessage{ID: "task", Text: t.Message, Images: t.Images}
+	start.Message = &agent.QueuedMessage{ID: "task", Text: t.Message, Images: t.Images}
 	id := t.ID
 	if id == "" {
 		made := workflow.SideEffect(ctx, func(ctx workflow.Context) any {

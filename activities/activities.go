@@ -33,6 +33,7 @@ type Activities struct {
 	agents      map[string]Agent
 	hooks       map[string]hook
 	callbacks   *callbacks // nil if there are none
+	commands    protocol.Commands
 	models      map[string]Model
 	tools       *tool.Registry
 	toolTimeout time.Duration
@@ -71,7 +72,7 @@ func New(o Options) (*Activities, error) {
 	limited := limitedLists{o.Temporal, rate.NewLimiter(listsPerSecond, 1)}
 	a := &Activities{
 		temporal: limited, lister: newLister(limited), agents: map[string]Agent{}, hooks: map[string]hook{}, models: o.Models, tools: o.Tools.Clone(),
-		toolTimeout: o.ToolTimeout, caches: made,
+		toolTimeout: o.ToolTimeout, caches: made, commands: o.Commands,
 		rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
 	}
 	if o.Lease != nil {
@@ -110,8 +111,8 @@ func (a *Activities) Register(r Registry) {
 	r.RegisterActivityWithOptions(a.AwaitAgent, activity.RegisterOptions{Name: protocol.AwaitAgent})
 	r.RegisterActivityWithOptions(a.ReadAgent, activity.RegisterOptions{Name: protocol.ReadAgent})
 	r.RegisterActivityWithOptions(a.FindMessages, activity.RegisterOptions{Name: protocol.FindMessages})
-	r.RegisterActivityWithOptions(a.LookAgent, activity.RegisterOptions{Name: protocol.LookAgent})
-	r.RegisterActivityWithOptions(a.RecallCall, activity.RegisterOptions{Name: protocol.RecallCall})
+	r.RegisterActivityWithOptions(a.ReadProgress, activity.RegisterOptions{Name: protocol.ReadProgress})
+	r.RegisterActivityWithOptions(a.FindCall, activity.RegisterOptions{Name: protocol.FindCall})
 	r.RegisterActivityWithOptions(a.Notify, activity.RegisterOptions{Name: protocol.Notify})
 	r.RegisterActivityWithOptions(a.ReturnCalls, activity.RegisterOptions{Name: protocol.ReturnCalls})
 }

@@ -511,8 +511,8 @@ func TestToolCallsEndInOneWay(t *testing.T) {
 	}{
 		"result":                          {result: tool.Result{Content: "42"}, want: protocol.ToolResult{Content: "42"}},
 		"error result":                    {result: tool.Result{Content: "no", IsError: true}, want: protocol.ToolResult{Content: "no", Kind: agent.Errored}},
-		"outcome unknown, at most once":   {err: lost, want: protocol.ToolResult{Content: "interrupted: connection reset; outcome unknown — check before you retry", Kind: agent.OutcomeUnknown}},
-		"slow server, at most once":       {err: slow, want: protocol.ToolResult{Content: "interrupted: mcp server x: pay: no answer within 1m0s; outcome unknown — check before you retry", Kind: agent.OutcomeUnknown}},
+		"outcome unknown, at most once":   {err: lost, want: protocol.ToolResult{Content: "no result: connection reset; outcome unknown — check before you retry", Kind: agent.OutcomeUnknown}},
+		"slow server, at most once":       {err: slow, want: protocol.ToolResult{Content: "no result: mcp server x: pay: no answer within 1m0s; outcome unknown — check before you retry", Kind: agent.OutcomeUnknown}},
 		"outcome unknown, read-only":      {effect: tool.ReadOnly, err: lost, fails: protocol.Unavailable},
 		"outcome unknown, idempotent":     {effect: tool.Idempotent, err: lost, fails: protocol.Unavailable},
 		"did not run":                     {err: errors.New("refused"), fails: protocol.Unavailable},

@@ -15,7 +15,7 @@ import (
 //   - "default", which means all other tools and sub-agents
 //
 // The most specific key decides: the name before "files.*", and "files.*" before "default". If no key matches, the rule is
-// [ApprovalAlways] for a tool with [tool.Spec.AskFirst], and [ApprovalNever] for any other tool and for a sub-agent. This also
+// [ApprovalAlways] for a tool with [tool.Spec.NeedsApproval], and [ApprovalNever] for any other tool and for a sub-agent. This also
 // holds if the policy is nil.
 //
 // A key that matches no tool and no sub-agent of the agent is an error of the agent's definition: see [Activities.Check].

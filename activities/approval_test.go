@@ -43,7 +43,7 @@ func approver(t *testing.T, conf Agent) (*Activities, error) {
 	var r tool.Registry
 	require.NoError(t, r.Add(tool.MustFunc("clock", "", tool.ReadOnly, nothing)))
 	require.NoError(t, r.Add(tool.MustFunc("price", "", "", nothing)))
-	shell, err := tool.New(tool.Spec{Name: "shell", AskFirst: true}, func(context.Context, json.RawMessage) (tool.Result, error) {
+	shell, err := tool.New(tool.Spec{Name: "shell", NeedsApproval: true}, func(context.Context, json.RawMessage) (tool.Result, error) {
 		return tool.Result{}, nil
 	})
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func approver(t *testing.T, conf Agent) (*Activities, error) {
 		remote{"put", tool.Spec{Effect: tool.Idempotent}},
 		remote{"a.b", tool.Spec{}},
 	}))
-	require.NoError(t, r.AddSource("desk", source{remote{"ask", tool.Spec{AskFirst: true, NotDestructive: true}}}))
+	require.NoError(t, r.AddSource("desk", source{remote{"ask", tool.Spec{NeedsApproval: true, NotDestructive: true}}}))
 	require.NoError(t, r.AddSource("empty", source{}))
 	conf.Name = "x"
 	return New(Options{

@@ -48,6 +48,6 @@ func newCaches(o Options) (c caches, err error) {
 	if err != nil {
 		return caches{}, err
 	}
-	c.kept, err = newKept(o.CacheBytes/8, o.KeepDir, o.Log)
+	c.kept, err = newKept(o.CacheBytes/8, o.ResultsDir, o.Log)
 	return c, err
 }

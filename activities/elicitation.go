@@ -33,7 +33,7 @@ func (a *Activities) elicitation(q tool.Question) protocol.ToolResult {
 	case a.redact(e.State) != e.State || text(e.State) != e.State:
 		return protocol.ToolResult{Content: "error: the tool asks a person, but its state is not valid UTF-8 or contains a secret of the worker, which must not enter the history", Kind: agent.Errored}
 	}
-	return protocol.ToolResult{Asks: &e}
+	return protocol.ToolResult{Elicitation: &e}
 }
 
 // text returns the text without bytes that are not valid UTF-8.

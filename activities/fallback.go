@@ -46,7 +46,7 @@ func (h *heartbeat) candidate() int {
 //   - The context is too long. The agent then makes a summary of the conversation, and other models are not tried.
 func (h *heartbeat) fallBack(turn, n int, failed error) error {
 	app, ok := errors.AsType[*temporal.ApplicationError](failed)
-	if !ok || app.Type() == string(llm.ContextTooLong) || app.Type() == protocol.Interrupted {
+	if !ok || app.Type() == string(llm.ContextTooLong) || app.Type() == protocol.AttemptEnded {
 		return failed
 	}
 	h.mu.Lock()

@@ -54,7 +54,7 @@ func TestFallbackGoesRound(t *testing.T) {
 // A candidate that was called when the worker stopped has not failed: the next attempt calls it again.
 func TestStoppedWorkerDoesNotRefuseACandidate(t *testing.T) {
 	h := &heartbeat{}
-	stopped := interrupted(t.Context(), "the worker stops")
+	stopped := attemptEnded(t.Context(), "the worker stops")
 	require.Equal(t, stopped, h.fallBack(0, 2, stopped))
 	require.Zero(t, h.candidate())
 	require.Empty(t, h.tried.Refused)

@@ -94,10 +94,10 @@ const maxProgressBytes = 2000
 // a heartbeat each second in which the model call or the tool has reported new text. When the attempt ends, the caller must call
 // [heartbeat.stop].
 //
-// `effect` is the effect in the input of the activity; nil if the activity has none.
-func (a *Activities) startHeartbeat(ctx context.Context, tells bool, effect *protocol.Recall) *heartbeat {
+// `operation` is the operation in the input of the activity; nil if the activity has none.
+func (a *Activities) startHeartbeat(ctx context.Context, tells bool, operation *protocol.Recall) *heartbeat {
 	info := activity.GetInfo(ctx)
-	copied := effect != nil && effect.Run != "" && effect.Run != protocol.RunSuffix(info.WorkflowExecution.RunID)
+	copied := operation != nil && operation.Run != "" && operation.Run != protocol.RunSuffix(info.WorkflowExecution.RunID)
 	h := &heartbeat{copied: copied, ctx: ctx, client: a.temporal, redact: a.redact, lease: a.lease, calls: &a.calls, tells: tells, info: info, over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
 		// Details that cannot be decoded come from another version of the worker. The counts then start from zero.

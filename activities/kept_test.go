@@ -85,7 +85,7 @@ func TestResultIsKeptInAFolder(t *testing.T) {
 	worker := func() *stage {
 		s := newStage(t, llmtest.Script(llmtest.Say("once")), far)
 		var err error
-		s.doing, err = activities.New(activities.Options{Temporal: s.workflow, Tools: newRegistry(t, far), KeepDir: dir})
+		s.doing, err = activities.New(activities.Options{Temporal: s.workflow, Tools: newRegistry(t, far), ResultsDir: dir})
 		require.NoError(t, err)
 		s.open()
 		return s

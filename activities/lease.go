@@ -24,7 +24,7 @@ type lease struct {
 	client client.Client
 	// taskQueue is the task queue of the agents. queue is the task queue that only this worker serves.
 	taskQueue, queue string
-	recovery         time.Duration
+	heartbeatTimeout time.Duration
 	log              *slog.Logger
 	// began gets a value each time a call begins.
 	began chan struct{}
@@ -50,7 +50,7 @@ type lease struct {
 
 func newLease(temporal client.Client, o LeaseOptions, log *slog.Logger) *lease {
 	return &lease{
-		client: temporal, taskQueue: o.TaskQueue, queue: o.TaskQueue + ".lease." + uuid.NewString(), recovery: o.Recovery, log: log,
+		client: temporal, taskQueue: o.TaskQueue, queue: o.TaskQueue + ".lease." + uuid.NewString(), heartbeatTimeout: o.HeartbeatTimeout, log: log,
 		began: make(chan struct{}, 1), ended: make(chan struct{}, 1), quit: make(chan struct{}), calls: map[*heartbeat]bool{},
 	}
 }
@@ -127,7 +127,7 @@ func (l *lease) take(ctx context.Context) error {
 	defer l.expect("")
 	_, err := l.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: l.taskQueue, StaticSummary: "calls of the worker with the task queue " + l.queue,
-	}, protocol.LeaseWorkflow, protocol.LeaseInput{Queue: l.queue, RecoveryMS: l.recovery.Milliseconds()})
+	}, protocol.LeaseWorkflow, protocol.LeaseInput{TaskQueue: l.queue, HeartbeatTimeoutMS: l.heartbeatTimeout.Milliseconds()})
 	if err != nil && !l.held() { // the answer may be lost although the lease has begun
 		return fmt.Errorf("start a lease: %w", err)
 	}
@@ -183,11 +183,11 @@ func (l *lease) hold(info activity.Info) bool {
 	return true
 }
 
-// beatBurst is the number of heartbeats that a lease may send at once. On average it sends one a second, plus those that a recovery
+// beatBurst is the number of heartbeats that a lease may send at once. On average it sends one a second, plus those that a heartbeat timeout
 // of less than 2 seconds needs.
 const beatBurst = 10
 
-// HoldLease holds the lease of this worker. It sends a heartbeat when a call has begun, and two in the recovery time. If many
+// HoldLease holds the lease of this worker. It sends a heartbeat when a call has begun, and two in the heartbeat timeout. If many
 // calls begin, a heartbeat names all that have begun within a second. HoldLease returns when no call is in flight at the time of
 // a heartbeat, or when Temporal has ended the lease.
 func (a *Activities) HoldLease(ctx context.Context) error {
@@ -199,12 +199,12 @@ func (a *Activities) HoldLease(ctx context.Context) error {
 	pace := rate.NewLimiter(1, beatBurst)
 	for reserved := false; ; {
 		if !reserved {
-			pace.Reserve() // a heartbeat that the recovery time needs does not wait
+			pace.Reserve() // a heartbeat that the heartbeat timeout needs does not wait
 		}
 		reserved = false
-		next := time.Now().Add(l.recovery / 2)
+		next := time.Now().Add(l.heartbeatTimeout / 2)
 		if l.beat(ctx) != nil {
-			next = time.Now().Add(l.recovery / 8)
+			next = time.Now().Add(l.heartbeatTimeout / 8)
 		}
 		for wait := true; wait; {
 			select {
@@ -258,7 +258,7 @@ func (l *lease) beat(ctx context.Context) error {
 	if token == nil {
 		return errors.New("the worker has no lease")
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(l.recovery/4, minBeatWait))
+	ctx, cancel := context.WithTimeout(ctx, max(l.heartbeatTimeout/4, minBeatWait))
 	defer cancel()
 	sent := time.Now()
 	err := l.client.RecordActivityHeartbeat(ctx, token, held)
@@ -334,7 +334,7 @@ func (l *lease) confirm(ctx context.Context, h *heartbeat) error {
 		return nil
 	}
 	l.mu.Lock()
-	safe := !l.calls[h] || age(l.contact) < l.recovery/2
+	safe := !l.calls[h] || age(l.contact) < l.heartbeatTimeout/2
 	l.mu.Unlock()
 	switch {
 	case !safe:

@@ -29,7 +29,7 @@ func (c *leases) RecordActivityHeartbeat(_ context.Context, _ []byte, details ..
 
 // heldLease returns a lease that Temporal considered held when it began, and an attempt at a call that no heartbeat has named.
 func heldLease(c *leases) (*lease, *heartbeat) {
-	l := newLease(c, LeaseOptions{TaskQueue: "q", Recovery: 3 * time.Second}, slog.New(slog.DiscardHandler))
+	l := newLease(c, LeaseOptions{TaskQueue: "q", HeartbeatTimeout: 3 * time.Second}, slog.New(slog.DiscardHandler))
 	l.id = "lease"
 	l.hold(activity.Info{WorkflowExecution: workflow.Execution{ID: "lease"}, TaskToken: []byte("token")})
 	return l, leasedCall(l, "tool-1")

@@ -120,7 +120,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
 		Limits:       conf.Limits.WithDefaults(), KeepAgents: conf.KeepAgents, Priority: conf.Priority,
 	}
-	d.Params.OutputSchema, d.Queue = conf.OutputSchema, a.models[conf.Model].Queue
+	d.Params.OutputSchema, d.TaskQueue = conf.OutputSchema, a.models[conf.Model].TaskQueue
 	if err := tool.CheckSchema(conf.OutputSchema); err != nil {
 		return d, fmt.Errorf("agent %s: output_schema: %w", name, err)
 	}
@@ -152,8 +152,8 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		approvalKeys = append(approvalKeys, keys...)
 		d.Tools = append(d.Tools, agent.Tool{
 			Name: spec.Name, Description: strings.ToValidUTF8(a.redact(spec.Description), "\uFFFD"), Schema: []byte(a.redact(string(spec.Schema))),
-			Ref: b.Ref, Effect: string(spec.Effect), Queue: spec.Queue,
-			Approval: conf.Approval.needs(spec.Destructive(), spec.AskFirst, keys...), ResultMS: spec.ResultTimeout.Milliseconds(),
+			Ref: b.Ref, Effect: string(spec.Effect), TaskQueue: spec.TaskQueue,
+			Approval: conf.Approval.needs(spec.Destructive(), spec.NeedsApproval, keys...), ResultMS: spec.ResultTimeout.Milliseconds(),
 		})
 	}
 	for _, sub := range conf.Agents {

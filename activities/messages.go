@@ -69,7 +69,7 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 		return protocol.FoundMessages{}, err
 	}
 	var ofBases, ofOthers received
-	var all []agent.InboxMessage
+	var all []agent.QueuedMessage
 	var foreign []string // the runs whose transcripts the searching run does not continue, oldest first
 	for _, run := range slices.Backward(others) {
 		t, err := r.messagesOf(ctx, run)
@@ -146,19 +146,19 @@ func needed(places map[string]agent.Place, messages []string, count int) map[str
 }
 
 // inOrder sorts the given messages by the time at which a run first took them, oldest first. It returns their IDs in this
-// order, and these times in Unix milliseconds. The agent uses the order to sort found messages into its inbox.
+// order, and these times in Unix milliseconds. The agent uses the order to sort found messages into its queue.
 //
 // Each ID occurs once. If the IDs and times together have more than [maxOrderBytes] bytes, the newest messages are left out
 // of the results. A message has the time 0 and comes first if its time is unknown, for example because the run that took it
 // is deleted.
-func inOrder(messages []agent.InboxMessage) (ids []string, times []int64) {
+func inOrder(messages []agent.QueuedMessage) (ids []string, times []int64) {
 	first := map[string]int64{}
 	for _, m := range messages {
 		if known := first[m.ID]; known == 0 || m.Time != 0 && m.Time < known {
 			first[m.ID] = m.Time
 		}
 	}
-	slices.SortStableFunc(messages, func(a, b agent.InboxMessage) int { return cmp.Compare(first[a.ID], first[b.ID]) })
+	slices.SortStableFunc(messages, func(a, b agent.QueuedMessage) int { return cmp.Compare(first[a.ID], first[b.ID]) })
 	size := 0
 	for _, m := range messages {
 		at, listed := first[m.ID]
@@ -209,7 +209,7 @@ func page(all received, skip int) protocol.FoundMessages {
 
 // received holds what a run received by updates.
 type received struct {
-	messages  []agent.InboxMessage
+	messages  []agent.QueuedMessage
 	decisions []agent.Decision
 	// revoked holds the keys of revoked permissions.
 	revoked []agent.Key
@@ -343,14 +343,14 @@ type runMessages struct {
 	// Each message has the time at which a run first took it, in Unix milliseconds. The time is 0 in admitted, because
 	// another run had taken the message before.
 	sent, found received
-	admitted    []agent.InboxMessage
+	admitted    []agent.QueuedMessage
 	// deciding holds the decisions that the run has accepted without telling their senders yet, by the ID of the
 	// WorkflowExecutionUpdateAccepted event. The run may still refuse such a decision.
 	deciding map[int64]agent.Decision
 	// unsearched says that a reset began the run, and that it has not ended a search since. Decisions that it accepts are early.
 	unsearched bool
 	// listed holds the messages in the lists that searches returned. These messages have only an ID and a time.
-	listed []agent.InboxMessage
+	listed []agent.QueuedMessage
 	// searches and reads hold the IDs of ActivityTaskScheduled events: searches those of the searches, and reads those of
 	// [Activities.ReadAgent].
 	searches, reads map[int64]bool
@@ -358,7 +358,7 @@ type runMessages struct {
 
 // all returns all messages that the history of the run mentions. A message may occur several times. The messages of the field
 // `listed` have only an ID and a time.
-func (t *runMessages) all() []agent.InboxMessage {
+func (t *runMessages) all() []agent.QueuedMessage {
 	return slices.Concat(t.listed, t.found.messages, t.admitted, t.sent.messages)
 }
 
@@ -425,7 +425,7 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		t.unsearched = t.unsearched && page.More
 		for i, id := range page.Order {
 			if i < len(page.Times) {
-				t.listed = append(t.listed, agent.InboxMessage{ID: id, Time: page.Times[i]})
+				t.listed = append(t.listed, agent.QueuedMessage{ID: id, Time: page.Times[i]})
 			}
 		}
 	}
@@ -434,7 +434,7 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		t.unsearched = true
 	}
 	if update := event.GetWorkflowExecutionUpdateAdmittedEventAttributes().GetRequest().GetInput(); update.GetName() == protocol.MessageUpdate {
-		var m agent.InboxMessage
+		var m agent.QueuedMessage
 		if err := dc.FromPayloads(update.GetArgs(), &m); err != nil {
 			return err
 		}
@@ -456,7 +456,7 @@ func (t *runMessages) addAccepted(event *historypb.HistoryEvent, dc converter.Da
 	now := event.GetEventTime().AsTime().UnixMilli()
 	switch update.GetName() {
 	case protocol.MessageUpdate:
-		var m agent.InboxMessage
+		var m agent.QueuedMessage
 		if err := dc.FromPayloads(update.GetArgs(), &m); err != nil {
 			return err
 		}

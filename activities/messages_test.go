@@ -21,9 +21,9 @@ import (
 // The list of IDs and times is small enough for one payload together with a page of messages. It has each ID once, and lacks only
 // the newest IDs.
 func TestOrderOfMessagesIsBounded(t *testing.T) {
-	var messages []agent.InboxMessage
+	var messages []agent.QueuedMessage
 	for i := range 20_000 {
-		m := agent.InboxMessage{ID: fmt.Sprintf("%036d", i), Time: 1_700_000_000_000 + int64(i)}
+		m := agent.QueuedMessage{ID: fmt.Sprintf("%036d", i), Time: 1_700_000_000_000 + int64(i)}
 		messages = append(messages, m, m)
 	}
 	order, times := inOrder(messages)
@@ -93,7 +93,7 @@ func TestPagesHaveEachMessageAndDecisionOnce(t *testing.T) {
 	want := map[string]bool{}
 	for i := range 40 {
 		key := agent.Key(fmt.Sprintf("tool-%d", i))
-		all.messages = append(all.messages, agent.InboxMessage{ID: fmt.Sprint("m", i), Text: strings.Repeat("x", i*5000)}, agent.InboxMessage{ID: "m0"})
+		all.messages = append(all.messages, agent.QueuedMessage{ID: fmt.Sprint("m", i), Text: strings.Repeat("x", i*5000)}, agent.QueuedMessage{ID: "m0"})
 		given := &agent.GivenResult{Content: strings.Repeat("x", i*5000)}
 		all.decisions = append(all.decisions, agent.Decision{Key: key, Approve: true}, agent.Decision{Key: key}, agent.Decision{Key: key, Result: given})
 		want[fmt.Sprint("m", i)], want[string(key)+" true"], want[string(key)+" given"] = true, true, true
@@ -122,7 +122,7 @@ func TestPagesHaveEachMessageAndDecisionOnce(t *testing.T) {
 
 // Messages are ordered by the time at which a run first took them. Messages of deleted runs, with unknown times, come first.
 func TestMessagesStandInTheOrderOfTheirTimes(t *testing.T) {
-	order, times := inOrder([]agent.InboxMessage{
+	order, times := inOrder([]agent.QueuedMessage{
 		{ID: "late", Time: 3}, {ID: "redelivered"}, {ID: "gone"}, {ID: "early", Time: 1}, {ID: "late", Time: 4}, {ID: "redelivered", Time: 2},
 	})
 	require.Equal(t, []string{"gone", "early", "redelivered", "late"}, order)

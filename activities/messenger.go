@@ -30,7 +30,7 @@ func (m messenger) Spec() tool.Spec {
 // sub-agent, the error is retried. The message never answers a question that the sub-agent asks a person.
 func (m messenger) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
 	call := agent.Call{Arguments: string(args)}
-	err := m.agents.Tell(ctx, m.to, client.Message{ID: tool.InfoFrom(ctx).Key, Text: call.ForChild(), Steer: true})
+	_, err := m.agents.Send(ctx, m.to, client.Message{ID: tool.InfoFrom(ctx).Key, Text: call.ForChild(), Steer: true, Automatic: true})
 	switch {
 	case err == nil:
 		return tool.Result{Content: "sent: the agent reads the message before its next step"}, nil

@@ -56,7 +56,7 @@ func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol
 		return earlier, err
 	}
 	keep := func(protocol.ModelResult) bool { return true }
-	result, err := once(a, beat, keep, func(e *effect) (protocol.ModelResult, error) { return a.reply(e, in) })
+	result, err := once(a, beat, keep, func(e *operation) (protocol.ModelResult, error) { return a.reply(e, in) })
 	result.NewIn = "" // a stored result may come from another run
 	if m.searched {
 		result.NewIn = protocol.RunSuffix(beat.info.WorkflowExecution.RunID)
@@ -66,7 +66,7 @@ func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol
 
 // reply makes the model call of an activity. It assembles the request, calls the model, and returns the activity's result.
 // The key of the request, a hash of its content, is the activity's ID.
-func (a *Activities) reply(e *effect, in protocol.CallModelInput) (protocol.ModelResult, error) {
+func (a *Activities) reply(e *operation, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
 	req, sent, err := a.assemble(ctx, in)
@@ -108,7 +108,7 @@ func checkRequest(req llm.Request) error {
 // ask sends the request to one of its candidates, which are the models that can answer the request. `summary` says that the
 // request asks for a summary of the conversation. If the model fails and there are other candidates, the returned error makes
 // the next attempt call another candidate: see [heartbeat.fallBack].
-func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, error) {
+func (a *Activities) ask(e *operation, req llm.Request, summary bool) (llm.Reply, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
 	turn := beat.candidate()
@@ -119,7 +119,7 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 	}
 	beat.describe(fmt.Sprintf("%s (%s)", candidate.Name, candidate.Model))
 	if err := a.wait(ctx, candidate.Name, req); err != nil {
-		return llm.Reply{}, interrupted(ctx, err.Error())
+		return llm.Reply{}, attemptEnded(ctx, err.Error())
 	}
 	if err := e.confirm(); err != nil {
 		return llm.Reply{}, err
@@ -179,10 +179,10 @@ func (a *Activities) ask(e *effect, req llm.Request, summary bool) (llm.Reply, e
 //
 // The retry delay is the delay that the provider set. If the provider set none, the delay grows from one second to one minute
 // with the number of calls. If there were empty replies, their counts become the details of the error. If the context has
-// ended, modelError returns the error of [interrupted] instead.
+// ended, modelError returns the error of [attemptEnded] instead.
 func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, redact func(string) string, err error) error {
 	if ctx.Err() != nil {
-		return interrupted(ctx, redact(err.Error()))
+		return attemptEnded(ctx, redact(err.Error()))
 	}
 	class, wait := llm.Connection, time.Duration(0)
 	if known, ok := errors.AsType[*llm.Error](err); ok {
@@ -213,12 +213,12 @@ func missing(kind, name string) error {
 		temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
 }
 
-// interrupted returns the error for an activity that must stop because its context has ended. If the workflow cancelled the
+// attemptEnded returns the error for an activity that must stop because its context has ended. If the workflow cancelled the
 // activity, the error is a cancellation. Otherwise the worker is stopping. The error is then retryable and contains the given
 // text.
-func interrupted(ctx context.Context, text string) error {
+func attemptEnded(ctx context.Context, text string) error {
 	if temporal.IsCanceledError(context.Cause(ctx)) {
 		return temporal.NewCanceledError()
 	}
-	return temporal.NewApplicationErrorWithCause("interrupted: "+cut(text, maxErrorBytes), protocol.Interrupted, nil)
+	return temporal.NewApplicationErrorWithCause("the attempt has ended: "+cut(text, maxErrorBytes), protocol.AttemptEnded, nil)
 }

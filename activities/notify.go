@@ -12,7 +12,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/protocol"
 )
 
@@ -75,7 +74,7 @@ type hookCall struct {
 	Until     *time.Time     `json:"until,omitempty"`
 	// Callback is the URL to which the result of an external call can be sent: see [Callbacks]. It is a secret.
 	Callback string   `json:"callback,omitempty"`
-	Commands []string `json:"commands"`
+	Commands []string `json:"commands,omitempty"`
 }
 
 // newHookMessage returns the message about a notification of the agent with the given ID.
@@ -86,23 +85,16 @@ func (a *Activities) newHookMessage(id string, in protocol.NotifyInput) hookMess
 	}
 	switch {
 	case in.On == agent.OnHeld:
-		data.Commands = []string{shellword.Starter("send", id).Then(`"…"`).String()}
+		data.Commands = a.commands.Message(id)
 	case in.Status == agent.Failed || in.Status == agent.Cancelled:
-		data.Commands = []string{shellword.Starter("resume", id).String()}
+		data.Commands = a.commands.Resume(id)
 	}
 	for _, c := range in.Calls {
-		handle := c.Key.Handle()
-		give := func(verb string) []string {
-			return []string{shellword.Starter(verb, id).With("--call " + handle).Then(`"…"`).String()}
+		call := hookCall{
+			Key: c.Key, Handle: c.Key.Handle(), Tool: c.Tool, Arguments: c.Arguments, Question: c.Question, WaitsFor: c.WaitsFor,
+			Commands: a.commands.Settle(id, c.Key, c.WaitsFor),
 		}
-		call := hookCall{Key: c.Key, Handle: handle, Tool: c.Tool, Arguments: c.Arguments, Question: c.Question, WaitsFor: c.WaitsFor}
-		switch c.WaitsFor {
-		case agent.WaitsForApproval:
-			call.Commands = []string{shellword.Starter("approve", id, handle).String(), shellword.Starter("deny", id, handle).String()}
-		case agent.WaitsForAnswer:
-			call.Commands = give("answer")
-		default:
-			call.Commands = give("complete")
+		if c.WaitsFor == agent.WaitsForResult {
 			call.Callback = a.callbacks.url(id, c.Key)
 		}
 		if c.Until != 0 {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/hint"
 	"github.com/reagent-dev/reagent/internal/token"
 	"github.com/reagent-dev/reagent/internal/webhook"
 	"github.com/reagent-dev/reagent/llm"
@@ -38,7 +39,7 @@ func callbackStage(t *testing.T, callbacks *activities.Callbacks, secrets []stri
 	s := &stage{model: llmtest.Script(), named: as, workflow: &workflow{contact: &contact{named: as}, head: llm.Request{}, page: 2}}
 	var err error
 	s.doing, err = activities.New(activities.Options{
-		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: s.model, Model: "m"}}, Notify: hooks, Callbacks: callbacks,
+		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: s.model, Model: "m"}}, Notify: hooks, Callbacks: callbacks, Commands: hint.Starter{},
 		Agents: []activities.Agent{{Name: "x"}},
 		Redact: func(text string) string {
 			for _, secret := range secrets {

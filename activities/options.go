@@ -13,6 +13,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -45,7 +46,7 @@ type Agent struct {
 	// zero, the calls have the priority with which the agent was started.
 	Priority int
 	// Approval says which calls of tools and sub-agents need a person's approval. Nil means that only calls of tools with
-	// [tool.Spec.AskFirst] need one.
+	// [tool.Spec.NeedsApproval] need one.
 	Approval ApprovalPolicy
 	// ApprovalTimeout is how long a call waits for a person's decision. After this time, the call is denied. Zero means no limit.
 	ApprovalTimeout time.Duration
@@ -72,10 +73,10 @@ type Model struct {
 	// SendReasoning says that later requests include the reasoning of earlier replies, for the clients that send it. It applies to
 	// agents that name this model in `Agent.Model` or `Agent.Fallback`.
 	SendReasoning bool
-	// Queue is the task queue for the model calls of agents that name this model in `Agent.Model`. Empty means the agent's
+	// TaskQueue is the task queue for the model calls of agents that name this model in `Agent.Model`. Empty means the agent's
 	// own task queue. Temporal can limit the rate of a task queue for all its workers together. To use this, set
 	// `TaskQueueActivitiesPerSecond` in the `worker.Options` of these workers.
-	Queue string
+	TaskQueue string
 	// TokensPerMinute limits the input and output tokens of this worker's calls of the model. Each worker counts only its own
 	// calls, because Temporal can limit tasks but not tokens. Zero means no limit.
 	TokensPerMinute int
@@ -97,6 +98,8 @@ type Options struct {
 	Notify []Hook
 	// Callbacks adds the URLs for the results of external calls to the notifications. Nil means that there are no such URLs.
 	Callbacks *Callbacks
+	// Commands makes the commands in the notifications. Nil means [protocol.NoCommands].
+	Commands protocol.Commands
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
 	// RolloutTimeout limits how long [Activities.LoadAgent] is retried for an agent that this worker does not serve, and
@@ -105,13 +108,13 @@ type Options struct {
 	RolloutTimeout time.Duration
 	// CacheBytes limits the memory for transcripts, earlier runs and results, in bytes. Defaults to 256 MiB.
 	CacheBytes int
-	// KeepDir is a folder for replies of models and results of tools. The worker writes each reply and each result to this
+	// ResultsDir is a folder for replies of models and results of tools. The worker writes each reply and each result to this
 	// folder when it arrives. A worker that crashes before Temporal has a result can report the stored result after the
 	// restart. Empty means that results are kept in memory only.
 	//
 	// The total size and the age of the files are limited. Only their owner can read the files. The files are plain text,
 	// even if the Temporal client has a payload codec.
-	KeepDir string
+	ResultsDir string
 	// Lease lets all calls of the worker share one heartbeat. Nil means that each call has only its own heartbeats.
 	Lease *LeaseOptions
 	// Streamer receives each chunk of a reply when it arrives. Nil means that chunks are not passed on.
@@ -131,8 +134,8 @@ type Options struct {
 type LeaseOptions struct {
 	// TaskQueue is the task queue of the agents. Required.
 	TaskQueue string
-	// Recovery is the time without a heartbeat after which another worker takes over the calls of this worker. Required.
-	Recovery time.Duration
+	// HeartbeatTimeout is the time without a heartbeat after which another worker takes over the calls of this worker. Required.
+	HeartbeatTimeout time.Duration
 }
 
 // withDefaults returns the options with the defaults for those that are not set.
@@ -144,6 +147,9 @@ func (o Options) withDefaults() Options {
 	o.Tools = cmp.Or(o.Tools, new(tool.Registry))
 	if o.Converter == nil {
 		o.Converter = converter.GetDefaultDataConverter()
+	}
+	if o.Commands == nil {
+		o.Commands = protocol.NoCommands{}
 	}
 	if o.Redact == nil {
 		o.Redact = func(text string) string { return text }

@@ -85,7 +85,7 @@ func (r *record) takes(message string) *record {
 	return r.add(&historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_WorkflowExecutionUpdateAcceptedEventAttributes{
 		WorkflowExecutionUpdateAcceptedEventAttributes: &historypb.WorkflowExecutionUpdateAcceptedEventAttributes{
 			AcceptedRequest: &updatepb.Request{Input: &updatepb.Input{
-				Name: protocol.MessageUpdate, Args: r.payloads(agent.InboxMessage{ID: message, Text: message}),
+				Name: protocol.MessageUpdate, Args: r.payloads(agent.QueuedMessage{ID: message, Text: message}),
 			}},
 		},
 	}})

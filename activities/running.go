@@ -13,48 +13,48 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// running holds the model calls and tool calls that this worker is making now, by key. They are called effects. The zero
+// running holds the model calls and tool calls that this worker is making now, by key. They are called operations. The zero
 // value is ready for use. A running is safe for concurrent use.
 type running struct {
-	mu      sync.Mutex
-	effects map[agent.Key]*effect
+	mu         sync.Mutex
+	operations map[agent.Key]*operation
 }
 
-// effect is a model call or a tool call that this worker is making now. An effect may outlive the attempt that started it. If
-// Temporal ends this attempt, the effect continues, and a later attempt waits for the result.
-type effect struct {
-	// ctx is the context of the effect. It does not end with the attempt that started the effect. It ends only when `cancel`
-	// is called. The timeouts of tools and models limit the duration of the effect.
+// operation is a model call or a tool call that this worker is making now. An operation may outlive the attempt that started it. If
+// Temporal ends this attempt, the operation continues, and a later attempt waits for the result.
+type operation struct {
+	// ctx is the context of the operation. It does not end with the attempt that started the operation. It ends only when `cancel`
+	// is called. The timeouts of tools and models limit the duration of the operation.
 	ctx context.Context
-	// cancel ends the context of the effect.
+	// cancel ends the context of the operation.
 	cancel context.CancelCauseFunc
-	// first is the attempt that started the effect and runs it.
+	// first is the attempt that started the operation and runs it.
 	first *heartbeat
-	// done is closed when the effect has ended and its result is set.
+	// done is closed when the operation has ended and its result is set.
 	done chan struct{}
 	// result is valid when `done` is closed.
 	result any
-	// err is the error of the effect. It is valid when `done` is closed.
+	// err is the error of the operation. It is valid when `done` is closed.
 	err error
 
 	mu sync.Mutex
-	// waiting holds the attempts that wait for the effect and that Temporal has not ended. They are in the order in which
+	// waiting holds the attempts that wait for the operation and that Temporal has not ended. They are in the order in which
 	// they joined.
 	waiting []*heartbeat
-	// unwanted and cancelled describe how the effect is cancelled. unwanted says that an attempt ended because the workflow
-	// cancelled the attempt or because the worker is stopping. An unwanted effect is cancelled as soon as no attempt waits for
-	// the effect. cancelled says that the effect was cancelled.
+	// unwanted and cancelled describe how the operation is cancelled. unwanted says that an attempt ended because the workflow
+	// cancelled the attempt or because the worker is stopping. An unwanted operation is cancelled as soon as no attempt waits for
+	// the operation. cancelled says that the operation was cancelled.
 	unwanted, cancelled bool
 }
 
-// once returns the result of an activity's effect, which is a model call or a tool call. This worker never runs the effect
-// twice at the same time. If the effect is already running on this worker, the function waits for its result. If this worker
-// has stored the result, the function returns the stored result. Otherwise `run` is called to run the effect. The new result
+// once returns the result of an activity's operation, which is a model call or a tool call. This worker never runs the operation
+// twice at the same time. If the operation is already running on this worker, the function waits for its result. If this worker
+// has stored the result, the function returns the stored result. Otherwise `run` is called to run the operation. The new result
 // is then stored if `keep` returns true for it.
 //
-// This attempt may end while it waits for an effect that another attempt runs. In this case the function returns an error,
-// and [effect.leave] decides whether the effect continues.
-func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*effect) (T, error)) (T, error) {
+// This attempt may end while it waits for an operation that another attempt runs. In this case the function returns an error,
+// and [operation.leave] decides whether the operation continues.
+func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*operation) (T, error)) (T, error) {
 	_, key := names(beat.ctx)
 	for {
 		e, began := a.running.join(key, beat)
@@ -64,11 +64,11 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*ef
 		select {
 		case <-e.done:
 			if e.wasCancelled() {
-				continue // the effect was cancelled before this attempt joined it, so start it again
+				continue // the operation was cancelled before this attempt joined it, so start it again
 			}
 			result, ok := e.result.(T)
 			if e.err == nil && !ok {
-				return result, fmt.Errorf("the effect %s has a result of the wrong type %T", key, e.result)
+				return result, fmt.Errorf("the operation %s has a result of the wrong type %T", key, e.result)
 			}
 			return result, e.err
 		case <-beat.over:
@@ -77,16 +77,16 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*ef
 			if beat.ended() == attemptCancelled {
 				return none, temporal.NewCanceledError()
 			}
-			return none, temporal.NewApplicationError("interrupted: this attempt ended while it waited for the effect, which another attempt runs", protocol.Interrupted)
+			return none, temporal.NewApplicationError("this attempt ended while it waited for the call, which another attempt runs", protocol.AttemptEnded)
 		}
 	}
 }
 
-// begin runs an effect, that is, a model call or a tool call. If this worker has stored the result of the effect, begin
-// returns the stored result instead. The functions `keep` and `run` are those of [once]. The effect runs in the goroutine of
-// the attempt that started it. begin returns when the effect has ended, even if Temporal has ended the attempt earlier.
-// Therefore a worker that is stopping waits for the effect.
-func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, run func(*effect) (T, error)) (result T, err error) {
+// begin runs an operation, that is, a model call or a tool call. If this worker has stored the result of the operation, begin
+// returns the stored result instead. The functions `keep` and `run` are those of [once]. The operation runs in the goroutine of
+// the attempt that started it. begin returns when the operation has ended, even if Temporal has ended the attempt earlier.
+// Therefore a worker that is stopping waits for the operation.
+func begin[T any](a *Activities, key agent.Key, e *operation, keep func(T) bool, run func(*operation) (T, error)) (result T, err error) {
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		select {
@@ -95,7 +95,7 @@ func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, ru
 		case <-e.done:
 		}
 	})
-	err = errors.New("the effect panicked") // replaced when run returns
+	err = errors.New("the operation panicked") // replaced when run returns
 	defer func() {
 		e.result, e.err = result, err
 		a.running.end(key, e)
@@ -111,13 +111,13 @@ func begin[T any](a *Activities, key agent.Key, e *effect, keep func(T) bool, ru
 	return result, err
 }
 
-// join makes the attempt with the given heartbeat wait for the running effect with the given key. An effect is a model call
-// or a tool call. If no such effect is running, a new effect is added, and `began` is true. The caller must then run the
-// effect.
-func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
+// join makes the attempt with the given heartbeat wait for the running operation with the given key. An operation is a model call
+// or a tool call. If no such operation is running, a new operation is added, and `began` is true. The caller must then run the
+// operation.
+func (r *running) join(key agent.Key, beat *heartbeat) (e *operation, began bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.effects[key]; e != nil {
+	if e := r.operations[key]; e != nil {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.waiting = append(e.waiting, beat)
@@ -125,12 +125,12 @@ func (r *running) join(key agent.Key, beat *heartbeat) (e *effect, began bool) {
 		return e, false
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(beat.ctx))
-	e = &effect{ctx: ctx, cancel: cancel, first: beat, done: make(chan struct{}), waiting: []*heartbeat{beat}}
+	e = &operation{ctx: ctx, cancel: cancel, first: beat, done: make(chan struct{}), waiting: []*heartbeat{beat}}
 	beat.follow(nil)
-	if r.effects == nil {
-		r.effects = map[agent.Key]*effect{}
+	if r.operations == nil {
+		r.operations = map[agent.Key]*operation{}
 	}
-	r.effects[key] = e
+	r.operations[key] = e
 	return e, true
 }
 
@@ -140,22 +140,22 @@ func (a *Activities) runsHere(ctx context.Context) bool {
 	_, key := names(ctx)
 	a.running.mu.Lock()
 	defer a.running.mu.Unlock()
-	return a.running.effects[key] != nil || a.kept.has(key)
+	return a.running.operations[key] != nil || a.kept.has(key)
 }
 
-// end removes an effect that has ended, and wakes the attempts that wait for the effect.
-func (r *running) end(key agent.Key, e *effect) {
+// end removes an operation that has ended, and wakes the attempts that wait for the operation.
+func (r *running) end(key agent.Key, e *operation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.effects, key)
+	delete(r.operations, key)
 	close(e.done)
 }
 
-// leave removes an attempt from those that wait for the effect, which is a model call or a tool call. It is called when the
-// attempt has ended before the effect. If other attempts still wait, the effect continues. If none waits any more, what
-// happens depends on why the attempts ended. If the workflow cancelled one of them, or the worker is stopping, the effect is
-// cancelled. If all were lost, the effect continues, because a later attempt may need the result.
-func (e *effect) leave(beat *heartbeat) {
+// leave removes an attempt from those that wait for the operation, which is a model call or a tool call. It is called when the
+// attempt has ended before the operation. If other attempts still wait, the operation continues. If none waits any more, what
+// happens depends on why the attempts ended. If the workflow cancelled one of them, or the worker is stopping, the operation is
+// cancelled. If all were lost, the operation continues, because a later attempt may need the result.
+func (e *operation) leave(beat *heartbeat) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.waiting = slices.DeleteFunc(e.waiting, func(h *heartbeat) bool { return h == beat })
@@ -171,8 +171,8 @@ func (e *effect) leave(beat *heartbeat) {
 	}
 }
 
-// wasCancelled reports whether [effect.leave] has cancelled the effect.
-func (e *effect) wasCancelled() bool {
+// wasCancelled reports whether [operation.leave] has cancelled the operation.
+func (e *operation) wasCancelled() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.cancelled
@@ -182,15 +182,15 @@ func (e *effect) wasCancelled() bool {
 // checks the attempt that makes the call, and later attempts on this worker that wait for the result. At least one of them
 // must be alive: see [heartbeat.own]. Otherwise confirm returns a retryable error. Another worker may then have made the
 // call already, for example while this process was suspended.
-func (e *effect) confirm() error {
+func (e *operation) confirm() error {
 	e.mu.Lock()
 	waiting := slices.Clone(e.waiting)
 	e.mu.Unlock()
-	err := errors.New("each attempt of the activity on this worker was cancelled or lost, or the worker is stopping; if the effect is still needed, the next attempt starts it")
+	err := errors.New("each attempt of the activity on this worker was cancelled or lost, or the worker is stopping; if the operation is still needed, the next attempt starts it")
 	for _, beat := range slices.Backward(waiting) {
 		if err = beat.own(e.ctx); err == nil {
 			return nil
 		}
 	}
-	return temporal.NewApplicationErrorWithCause("the effect was not started: "+err.Error(), protocol.Unavailable, err)
+	return temporal.NewApplicationErrorWithCause("the operation was not started: "+err.Error(), protocol.Unavailable, err)
 }

@@ -36,7 +36,7 @@ func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (p
 		return result, err
 	}
 	id, key := names(ctx)
-	if result.Asks != nil {
+	if result.Elicitation != nil {
 		return result, nil
 	}
 	if e, ok := protocol.ToolEvent(key, in.Ref, result, nil, cmp.Or(in.ShownBytes, in.ResultBytes), 0).(agent.ToolFinished); ok {
@@ -73,13 +73,13 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 		return earlier.Shown(key, cmp.Or(in.ShownBytes, in.ResultBytes)), err
 	}
 	keep := func(r protocol.ToolResult) bool { return !r.Lost() }
-	return once(a, beat, keep, func(e *effect) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
+	return once(a, beat, keep, func(e *operation) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
 }
 
 // runTool runs the tool and returns its result. But a tool that must not run twice (see [tool.AtMostOnce]) is not run if it
 // may have run before. In this case runTool ends the attempt: see [returnAttempt]. The tool may have run before if an
 // earlier attempt was lost. `doubt` says that an earlier run of the agent may have run the tool, too.
-func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
+func (a *Activities) runTool(e *operation, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
 	ctx, beat := e.ctx, e.first
 	id, key := names(ctx)
 	repeatable := tool.Effect(in.ToolEffect).Repeatable()
@@ -112,8 +112,8 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 	}
 	runCtx = tool.WithInfo(runCtx, info)
 	result, err := tool.Run(runCtx, t, in.Arguments)
-	if err == nil && result.Asks != nil {
-		return a.elicitation(*result.Asks), nil
+	if err == nil && result.Question != nil {
+		return a.elicitation(*result.Question), nil
 	}
 	if err == nil {
 		return protocol.ToolResult{Content: protocol.Stored(a.redact(result.Content), in.ResultBytes, cmp.Or(in.ShownBytes, in.ResultBytes), in.Batch), Kind: agent.KindOf(result.IsError)}, nil
@@ -129,7 +129,7 @@ func (a *Activities) runTool(e *effect, in protocol.CallToolInput, doubt bool) (
 		}
 		return protocol.ToolResult{Content: agent.TextOutcomeUnknown(a.lostWhy(err, ended)), Kind: agent.OutcomeUnknown}, nil
 	case ctx.Err() != nil:
-		return protocol.ToolResult{}, interrupted(ctx, a.redact(err.Error()))
+		return protocol.ToolResult{}, attemptEnded(ctx, a.redact(err.Error()))
 	case ended:
 		return protocol.ToolResult{Content: "error: the tool took longer than " + a.toolTimeout.String(), Kind: agent.Errored}, nil
 	default:
@@ -181,10 +181,10 @@ func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 
 // notRun ends an attempt at a tool call if the tool did not run, or if it failed and may run again. The error is retryable
 // and contains the given text, which says what happened. After [protocol.MaxToolAttempts] attempts, notRun returns an error
-// result for the model instead. If the context has ended, notRun returns the error of [interrupted].
+// result for the model instead. If the context has ended, notRun returns the error of [attemptEnded].
 func notRun(ctx context.Context, beat *heartbeat, problem string) (protocol.ToolResult, error) {
 	if ctx.Err() != nil {
-		return protocol.ToolResult{}, interrupted(ctx, problem)
+		return protocol.ToolResult{}, attemptEnded(ctx, problem)
 	}
 	attempt := beat.attempts()
 	if attempt >= protocol.MaxToolAttempts {

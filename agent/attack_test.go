@@ -13,7 +13,7 @@ import (
 
 // guarded returns a chat that calls the model. It has the tool pay, which needs an approval, and the tool note, which needs none.
 func guarded(id, incarnation string) *agent.State {
-	s := agent.New(id, agent.Start{Agent: "x", Incarnation: incarnation, Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
+	s := agent.New(id, agent.Start{Agent: "x", Incarnation: incarnation, Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m1", Text: "go"}}, 0)
 	s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
 		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Tools: []agent.Tool{{Name: "pay", Approval: true}, {Name: "note"}},
 	}})
@@ -180,7 +180,7 @@ func TestAttackSubAgentWithTwoTasks(t *testing.T) {
 		`{"task":"a","instance":"b"}`:        "a",
 		`{"task":"a","Continue":"00000000"}`: "",
 	} {
-		s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
+		s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m1", Text: "go"}}, 0)
 		s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
 			Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Tools: []agent.Tool{{Name: "clerk", Agent: "clerk", Approval: true}},
 			Limits: agent.Limits{Depth: 1},
@@ -220,7 +220,7 @@ func TestAttackArgumentsOfTheCoreAreReadExactly(t *testing.T) {
 		{"clerk", `{"tas\u212a":"look"}`, false},
 		{"clerk", `{"task":"look","TASK":"delete"}`, false},
 	} {
-		s := agent.New("a", agent.Start{KeyVersion: agent.KeyVersion, Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
+		s := agent.New("a", agent.Start{KeyVersion: agent.KeyVersion, Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m1", Text: "go"}}, 0)
 		s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
 			Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Limits: agent.Limits{Depth: 1},
 			Tools: []agent.Tool{

@@ -23,7 +23,7 @@ func TestMoneyIsExactAndReadable(t *testing.T) {
 // tree returns an agent with prices, the given limits, and clerks as sub-agents.
 func tree(limits agent.Limits) *agent.State {
 	limits.Depth = 2
-	s := agent.New("a", agent.Start{Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m", Text: "go"}}, 0)
+	s := agent.New("a", agent.Start{Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m", Text: "go"}}, 0)
 	load := s.Next().(agent.Load)
 	s.Apply(agent.DefinitionLoaded{Key: load.Key, Definition: agent.Definition{
 		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}, {Name: "spare", Model: "s"}},
@@ -120,9 +120,9 @@ func TestAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
 	require.Equal(t, llm.User, s.Messages[2].Role)
 	require.True(t, s.Messages[2].Notice)
 	wrong()
-	require.Equal(t, agent.HeldUp, s.Status())
-	require.Equal(t, agent.InvalidOutput, s.Held.Class)
-	s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "m2", Text: "again"}})
+	require.Equal(t, agent.Held, s.Status())
+	require.Equal(t, agent.InvalidOutput, s.Hold.Class)
+	s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: "m2", Text: "again"}})
 	s.Advance(0)
 	say(s, llm.Reply{Message: llm.Message{Content: "3"}})
 	require.Equal(t, agent.Waiting, s.Status())
@@ -132,7 +132,7 @@ func TestAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
 // The output schema of the start takes precedence over the definition's schema.
 func TestSchemaOfARunIsAskedFor(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object"}`)
-	s := agent.New("a", agent.Start{Incarnation: "l", Agent: "x", OutputSchema: schema, Message: &agent.InboxMessage{ID: "m", Text: "go"}}, 0)
+	s := agent.New("a", agent.Start{Incarnation: "l", Agent: "x", OutputSchema: schema, Message: &agent.QueuedMessage{ID: "m", Text: "go"}}, 0)
 	s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{Name: "x"}})
 	require.JSONEq(t, string(schema), string(s.Definition.RequestPrefix().Params.OutputSchema))
 	require.Error(t, agent.Start{Agent: "x", Mode: agent.Chat, OutputSchema: []byte("[]")}.Check())
@@ -142,7 +142,7 @@ func TestImagesAreParts(t *testing.T) {
 	s := tree(agent.Limits{})
 	say(s, llm.Reply{Message: llm.Message{Content: "hi"}})
 	picture := "data:image/png;base64,iVBORw0KGgo="
-	m := agent.InboxMessage{ID: "m2", Text: "what is it?", Images: []string{"https://example.com/a.png", picture}}
+	m := agent.QueuedMessage{ID: "m2", Text: "what is it?", Images: []string{"https://example.com/a.png", picture}}
 	require.NoError(t, s.Accepts(m))
 	s.Apply(agent.MessageReceived{Message: m})
 	s.Advance(0)
@@ -156,9 +156,9 @@ func TestImagesAreParts(t *testing.T) {
 		"the limit is 1 MiB":                    {"data:image/png;base64," + strings.Repeat("A", 3<<19)},
 		"has 3000 bytes":                        {"https://example.com/" + strings.Repeat("a", 2980)},
 	} {
-		require.ErrorContains(t, agent.CheckMessage(agent.InboxMessage{ID: "i", Images: images}), problem)
+		require.ErrorContains(t, agent.CheckMessage(agent.QueuedMessage{ID: "i", Images: images}), problem)
 	}
-	require.NoError(t, agent.CheckMessage(agent.InboxMessage{ID: "i", Images: []string{"data:image/png;base64," + strings.Repeat("A", 1<<20)}}))
+	require.NoError(t, agent.CheckMessage(agent.QueuedMessage{ID: "i", Images: []string{"data:image/png;base64," + strings.Repeat("A", 1<<20)}}))
 }
 
 // An answer that reached the output limit is an answer, but it says so: in the transcript and in the outcome. Usual finish reasons are
@@ -169,7 +169,7 @@ func TestAnswerThatWasCutSaysSo(t *testing.T) {
 		say(s, llm.Reply{Message: llm.Message{Content: "The three steps are"}, FinishReason: finish})
 		require.Equal(t, want, s.Messages[1].FinishReason)
 		require.Equal(t, want, s.FinishReason())
-		s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "m2", Text: "Go on."}})
+		s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: "m2", Text: "Go on."}})
 		s.Advance(0)
 		say(s, llm.Reply{Message: llm.Message{Content: "one, two, three"}})
 		require.Empty(t, s.FinishReason(), "the next answer is whole")
@@ -192,7 +192,7 @@ func TestReloadThatSendsTheReasoningKeepsTheKeyTrue(t *testing.T) {
 	changed.SendReasoning = true
 	s.Apply(agent.ReloadAsked{ID: "r"})
 	s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: changed})
-	s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "m2", Text: "and?"}})
+	s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: "m2", Text: "and?"}})
 	s.Advance(0)
 
 	chain := ""
@@ -205,7 +205,7 @@ func TestReloadThatSendsTheReasoningKeepsTheKeyTrue(t *testing.T) {
 
 // A person interrupts a turn, and gives the agent a lower budget, which is used up. If the agent is then resumed, it asks the model no more.
 func TestResumedTurnKeepsItsBudget(t *testing.T) {
-	s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
+	s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m1", Text: "go"}}, 0)
 	load := func(tokens int) {
 		t.Helper()
 		require.True(t, s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{

@@ -40,9 +40,9 @@ type Call struct {
 	Decider *Decider `json:"decider,omitempty"`
 	// Edited reports whether a person has changed the arguments. The result then tells the model so.
 	Edited bool `json:"edited,omitempty"`
-	// Look reports whether other runs have to be asked about the call before anything else becomes of it: see [CallRecalled].
+	// Search reports whether other runs have to be asked about the call before anything else becomes of it: see [CallFound].
 	// After a reset, another run may have told the model the result of the call, or have begun the call.
-	Look bool `json:"look,omitempty"`
+	Search bool `json:"search,omitempty"`
 	// Stopped is a result that the call does not have yet, because other runs are asked about the call first. The call gets it if no
 	// other run has told the model a result. The agent has stopped waiting for the call, or the result came during the search. It is nil
 	// outside a search. If it is set, Look is true.
@@ -51,13 +51,13 @@ type Call struct {
 	// it becomes a late result: see [LateResult].
 	Told bool `json:"told,omitempty"`
 	// Result is the result of the call; nil if there is none yet. It is also nil for the calls in
-	// [State].Interrupted.
+	// [State].Unanswered.
 	Result *Result `json:"result,omitempty"`
 }
 
-// maxInterrupted is the largest number of calls in [State].Interrupted. These calls may still get a late result: see
+// maxUnanswered is the largest number of calls in [State].Unanswered. These calls may still get a late result: see
 // [LateResult]. If there are more, the oldest calls are removed. A removed call can no longer get a late result.
-const maxInterrupted = 100
+const maxUnanswered = 100
 
 // openCalls returns the calls in `s.Calls` that have no result yet, in a new slice.
 func (s *State) openCalls() []Call {
@@ -155,7 +155,7 @@ func uniqueIDs(model Key, calls []llm.ToolCall) []llm.ToolCall {
 
 func (s *State) toolFinished(e ToolFinished) bool {
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child == "" })
-	if i < 0 && e.Asks != nil {
+	if i < 0 && e.Elicitation != nil {
 		return false // the agent has stopped waiting for the call, so nobody is to answer
 	}
 	if i < 0 {
@@ -164,9 +164,9 @@ func (s *State) toolFinished(e ToolFinished) bool {
 	switch {
 	case s.Calls[i].elicits():
 		return false // the call goes on under another key
-	case e.Asks != nil && s.Calls[i].Result == nil:
-		s.elicit(&s.Calls[i], *e.Asks, e.Result.Time)
-	case e.Asks != nil:
+	case e.Elicitation != nil && s.Calls[i].Result == nil:
+		s.elicit(&s.Calls[i], *e.Elicitation, e.Result.Time)
+	case e.Elicitation != nil:
 		return false
 	case s.Calls[i].Told:
 		return s.repairLater(nil, e.Result, func(c Call) bool { return c.Key == e.Key })
@@ -211,10 +211,10 @@ func (s *State) answer(c *Call, r Result) bool {
 }
 
 // repairLater handles r, the real result of a call that already has another result: see [LateResult]. It puts a
-// message with r into the inbox. The message belongs to the newest call for which `fits` returns true, among those in
-// `s.Interrupted` and those in `s.Calls` with [Call].Told. A call that has got the failure of its sub-agent may get
+// message with r into the queue. The message belongs to the newest call for which `fits` returns true, among those in
+// `s.Unanswered` and those in `s.Calls` with [Call].Told. A call that has got the failure of its sub-agent may get
 // only the sub-agent's answer. repairLater returns false if no call may get r, if r itself stands in for the real result, or
-// if a message in the inbox brings the answer already. The parameter `child` is the sub-agent that has ended. It is nil
+// if a message in the queue brings the answer already. The parameter `child` is the sub-agent that has ended. It is nil
 // if r is the result of a tool.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Kind.StandsIn() {
@@ -223,8 +223,8 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if child != nil && !r.Kind.IsError() && s.bringsAnswer(child.Key) {
 		return false
 	}
-	for i, c := range slices.Backward(slices.Concat(s.Interrupted, s.Calls)) {
-		if !fits(c) || c.Failed && r.Kind.unanswered() || i >= len(s.Interrupted) && !c.awaitsLate() {
+	for i, c := range slices.Backward(slices.Concat(s.Unanswered, s.Calls)) {
+		if !fits(c) || c.Failed && r.Kind.unanswered() || i >= len(s.Unanswered) && !c.awaitsLate() {
 			continue
 		}
 		after := 0
@@ -235,15 +235,15 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 		if !c.Background {
 			s.Usage.Repaired++
 		}
-		s.Inbox = append(s.Inbox, late(c, r, after))
+		s.Queue = append(s.Queue, late(c, r, after))
 		failed := r.Kind.unanswered()
-		switch open := i - len(s.Interrupted); {
+		switch open := i - len(s.Unanswered); {
 		case open >= 0:
 			s.Calls[open].Failed = failed
 		case failed:
-			s.Interrupted[i].Failed = true
+			s.Unanswered[i].Failed = true
 		default:
-			s.Interrupted = slices.Delete(s.Interrupted, i, i+1)
+			s.Unanswered = slices.Delete(s.Unanswered, i, i+1)
 		}
 		return true
 	}
@@ -254,7 +254,7 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 // [Call].Stopped. If one of them has told that the outcome is unknown, and [Call].Stopped is the real result, it becomes a late result.
 func (s *State) settleStopped(c *Call) {
 	waits := c.Stopped
-	c.Look, c.Stopped = false, nil
+	c.Search, c.Stopped = false, nil
 	child := s.child(c.Child)
 	switch {
 	case waits == nil:
@@ -275,12 +275,12 @@ func (m Message) BringsLateResult() bool { return m.Role == llm.User && m.Key.Ki
 
 // late returns the message with r, a late result of the call c: see [LateResult]. The message may enter the running
 // turn only when the transcript has at least `after` messages. 0 means that there is no such condition.
-func late(c Call, r Result, after int) InboxMessage {
+func late(c Call, r Result, after int) QueuedMessage {
 	lead := textLate
 	if c.Background {
 		lead = textBackgroundResult
 	}
-	m := InboxMessage{
+	m := QueuedMessage{
 		ID: string(lateKey(c.Key, c.Failed)), Text: lead(c.Name, c.CallID), Steer: true, After: after,
 		Late: &LateResult{Call: c.Key, Child: c.Child, Result: r}, Time: r.Time,
 	}
@@ -289,10 +289,10 @@ func late(c Call, r Result, after int) InboxMessage {
 	return m
 }
 
-// repaired reports whether the inbox has a late result (see [LateResult]) of the call with the given key. A late
+// repaired reports whether the queue has a late result (see [LateResult]) of the call with the given key. A late
 // result that is an error does not count.
 func (s *State) repaired(call Key) bool {
-	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool {
+	return slices.ContainsFunc(s.Queue, func(m QueuedMessage) bool {
 		return m.Late != nil && m.Late.Call == call && !m.Late.Result.Kind.IsError()
 	})
 }
@@ -321,7 +321,7 @@ func (s *State) interrupt(c *Call, why string, now int64) {
 // when no run has one: see [Call].Stopped.
 func (s *State) stop(c *Call, r Result) {
 	if s.MayRecall(c.Key) {
-		c.Stopped, c.Look = &r, true
+		c.Stopped, c.Search = &r, true
 		return
 	}
 	c.Result = &r
@@ -348,17 +348,17 @@ func (s *State) answerCalls() {
 		})
 		s.Usage.ToolCalls++
 		if c.Result.Kind.StandsIn() && !c.Background {
-			s.Usage.Interrupted++
+			s.Usage.Unanswered++
 		}
 		if c.Result.Kind.unanswered() && !s.repaired(c.Key) {
 			c.Failed = c.Failed || c.Result.Kind == NoAnswer
-			c.Result, c.Stopped, c.Look, c.Told = nil, nil, false, false
-			s.Interrupted = append(s.Interrupted, c)
+			c.Result, c.Stopped, c.Search, c.Told = nil, nil, false, false
+			s.Unanswered = append(s.Unanswered, c)
 		}
 	}
-	for len(s.Interrupted) > maxInterrupted {
-		oldest := slices.IndexFunc(s.Interrupted, func(c Call) bool { return !c.Background })
-		s.Interrupted = slices.Delete(s.Interrupted, max(oldest, 0), max(oldest, 0)+1)
+	for len(s.Unanswered) > maxUnanswered {
+		oldest := slices.IndexFunc(s.Unanswered, func(c Call) bool { return !c.Background })
+		s.Unanswered = slices.Delete(s.Unanswered, max(oldest, 0), max(oldest, 0)+1)
 	}
 	s.Calls = nil
 }

@@ -88,7 +88,7 @@ func TestSubAgentWithALongID(t *testing.T) {
 		bytes   int
 		refused bool
 	}{{977, false}, {978, true}, {985, true}} {
-		s := agent.New(strings.Repeat("a", c.bytes), agent.Start{Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m", Text: "go"}}, 0)
+		s := agent.New(strings.Repeat("a", c.bytes), agent.Start{Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m", Text: "go"}}, 0)
 		s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
 			Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Tools: []agent.Tool{{Name: "clerk", Agent: "clerk"}}, Limits: agent.Limits{Depth: 1},
 		}})

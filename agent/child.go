@@ -75,7 +75,7 @@ type ChildAttachment string
 const (
 	// ChildAttached means that a call waits for the sub-agent, or has its result.
 	ChildAttached ChildAttachment = ""
-	// ChildDetached means that a call for the sub-agent was answered as interrupted (see [ResultKind.StandsIn]) while the sub-agent goes on. If the
+	// ChildDetached means that a call for the sub-agent was left unanswered (see [ResultKind.StandsIn]) while the sub-agent goes on. If the
 	// model asks for the same work again, the new call waits for the same sub-agent.
 	ChildDetached ChildAttachment = "detached"
 	// ChildInBackground means that the sub-agent works in the background: see [Tool].Background.
@@ -86,7 +86,7 @@ const (
 )
 
 // ChildIdleMS is how long, in milliseconds, a call waits for a sub-agent in which nothing happens. If neither the
-// sub-agent nor an agent below it has an event for this time, the call is answered as interrupted: see [Result]. A
+// sub-agent nor an agent below it has an event for this time, the call is left unanswered: see [ResultKind.StandsIn]. A
 // call with a time limit of its own waits until that limit instead: see [Tool].BudgetMS.
 const ChildIdleMS = 15 * 60_000
 
@@ -106,7 +106,7 @@ type childArguments struct {
 const ChildSchema = `{"type":"object","properties":{` +
 	`"task":{"type":"string","description":"What the agent is to do. It knows nothing of this conversation, so say all it needs."},` +
 	`"instance":{"type":"string","description":"A name of your choice, to have a second agent for a task that is worded the same."},` +
-	`"continue":{"type":"string","description":"The handle from an interrupted result, to wait for that agent again."}},` +
+	`"continue":{"type":"string","description":"The handle of an agent that works on, to wait for it again."}},` +
 	`"required":["task"],"additionalProperties":false}`
 
 func (s *State) child(key Key) *Child {
@@ -133,7 +133,7 @@ func (s *State) Child(key Key) (Child, bool) {
 // without a result, and the calls that may still get a late result: see [LateResult].
 func (s *State) Waiting(child Key) []Call {
 	var waiting []Call
-	for _, c := range slices.Concat(s.Calls, s.Interrupted) {
+	for _, c := range slices.Concat(s.Calls, s.Unanswered) {
 		if c.Child == child && (c.Result == nil || c.awaitsLate()) {
 			waiting = append(waiting, c)
 		}
@@ -176,11 +176,11 @@ func (s *State) cannotStart(tool Tool, part share) string {
 // openChild decides which sub-agent the call c waits for. The first rule that fits decides:
 //
 //   - If the arguments contain the handle (see [Key.Handle]) of a known sub-agent, the call waits for this sub-agent.
-//   - If an earlier call asked for the same work (see [childInput]) and was interrupted (see [ChildDetached]), the
+//   - If an earlier call asked for the same work (see [childInput]) and was left unanswered (see [ChildDetached]), the
 //     call waits for the same sub-agent.
 //   - Otherwise, the call waits for a new sub-agent, which gets the given share of the budget.
 //
-// If a late result of a known sub-agent waits in the inbox, the call gets this result at once. A call that cannot have
+// If a late result of a known sub-agent waits in the queue, the call gets this result at once. A call that cannot have
 // a sub-agent gets an error result.
 func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, Kind: Errored, Time: now} }
@@ -205,7 +205,7 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 		refuse(textBadTask(tool.Name, "\"task\" is empty"))
 		return
 	default:
-		known = s.interruptedChild(input)
+		known = s.unansweredChild(input)
 	}
 	if known == nil {
 		if why := s.cannotStart(tool, part); why != "" {
@@ -221,7 +221,7 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	}
 	c.Child = known.Key
 	known.attach()
-	s.Inbox = slices.DeleteFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.For == c.Key })
+	s.Queue = slices.DeleteFunc(s.Queue, func(m QueuedMessage) bool { return m.Late != nil && m.Late.For == c.Key })
 	if late := s.lateOf(known.Key); late != nil {
 		result := late.Late.Result
 		result.Time = now
@@ -291,7 +291,7 @@ func (s *State) assign(c *Call, child Key, grant Grant, now int64) {
 			return
 		}
 	}
-	c.Child, c.Background, c.Stopped, c.Look = child, false, nil, false
+	c.Child, c.Background, c.Stopped, c.Search = child, false, nil, false
 	if child != "" && tool.Background && in.Continue == "" {
 		s.background(c, now)
 	}
@@ -300,7 +300,7 @@ func (s *State) assign(c *Call, child Key, grant Grant, now int64) {
 // removeChild undoes [State.addChild], unless the sub-agent was started or a call waits for it.
 func (s *State) removeChild(key Key) {
 	i := slices.IndexFunc(s.Children, func(c Child) bool { return c.Key == key && c.Phase == ChildAsked })
-	if i < 0 || slices.ContainsFunc(slices.Concat(s.Calls, s.Interrupted), func(c Call) bool { return c.Child == key }) {
+	if i < 0 || slices.ContainsFunc(slices.Concat(s.Calls, s.Unanswered), func(c Call) bool { return c.Child == key }) {
 		return
 	}
 	input := childInput{s.Children[i].Agent, s.Children[i].Task, s.Children[i].Instance}
@@ -332,10 +332,10 @@ const maxDoneChildren = 20
 // grant (see [Grant]) and its margin count as spent.
 func (s *State) dropChildren() {
 	kept := map[Key]bool{}
-	for _, c := range slices.Concat(s.Calls, s.Interrupted) {
+	for _, c := range slices.Concat(s.Calls, s.Unanswered) {
 		kept[c.Child], kept[c.To] = true, true
 	}
-	for _, m := range s.Inbox {
+	for _, m := range s.Queue {
 		if m.Late != nil {
 			kept[m.Late.Child] = true
 		}
@@ -360,9 +360,9 @@ func (s *State) dropChildren() {
 // state count, too.
 func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 
-// interruptedChild returns a sub-agent with the given input for which no call waits: see [State.attachment]. If there are several such sub-agents, interruptedChild returns the oldest one. If there is
+// unansweredChild returns a sub-agent with the given input for which no call waits: see [State.attachment]. If there are several such sub-agents, unansweredChild returns the oldest one. If there is
 // none, it returns nil.
-func (s *State) interruptedChild(input childInput) *Child {
+func (s *State) unansweredChild(input childInput) *Child {
 	for i := range s.Children {
 		c := &s.Children[i]
 		if w := s.attachment(*c); (w == ChildDetached || w == ChildInBackground) && (childInput{c.Agent, c.Task, c.Instance}) == input {
@@ -372,7 +372,7 @@ func (s *State) interruptedChild(input childInput) *Child {
 	return nil
 }
 
-// attachment returns the attachment of the sub-agent. A call that was interrupted no longer waits, also while other runs are asked about it. So the
+// attachment returns the attachment of the sub-agent. An unanswered call no longer waits, also while other runs are asked about it. So the
 // next calls of its reply become the same as in a run that asks nobody.
 func (s *State) attachment(child Child) ChildAttachment {
 	for i := range s.Calls {
@@ -422,24 +422,24 @@ func (s *State) childByHandle(agent, handle string) *Child {
 	return nil
 }
 
-// lateOf returns the message in the inbox with a late result (see [LateResult]) of the given sub-agent. A new call for the sub-agent may get
+// lateOf returns the message in the queue with a late result (see [LateResult]) of the given sub-agent. A new call for the sub-agent may get
 // this result. lateOf ignores a late result that is reserved for another call: see [LateResult].For. It returns nil if it finds none.
-func (s *State) lateOf(child Key) *InboxMessage {
-	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool {
+func (s *State) lateOf(child Key) *QueuedMessage {
+	i := slices.IndexFunc(s.Queue, func(m QueuedMessage) bool {
 		return child != "" && m.Late != nil && m.Late.Child == child && m.Late.For == ""
 	})
 	if i < 0 {
 		return nil
 	}
-	return &s.Inbox[i]
+	return &s.Queue[i]
 }
 
-// took records that the call c has got the answer of its sub-agent. The message in the inbox that brings the same answer is removed.
+// took records that the call c has got the answer of its sub-agent. The message in the queue that brings the same answer is removed.
 func (s *State) took(c *Call) {
 	s.child(c.Child).Answered = c.Key
 	if m := s.lateOf(c.Child); m != nil {
 		id := m.ID
-		s.Inbox = slices.DeleteFunc(s.Inbox, func(m InboxMessage) bool { return m.ID == id })
+		s.Queue = slices.DeleteFunc(s.Queue, func(m QueuedMessage) bool { return m.ID == id })
 	}
 }
 
@@ -476,7 +476,7 @@ func (s *State) Knows(e ChildFinished) bool {
 }
 
 // childFinished gives the result of a sub-agent to the waiting calls in `s.Calls`. If none of them takes the result,
-// the newest waiting call in `s.Interrupted` gets it as a late result: see [LateResult]. A failed sub-agent may be
+// the newest waiting call in `s.Unanswered` gets it as a late result: see [LateResult]. A failed sub-agent may be
 // resumed and then answer. The answer replaces the failure. If the failure is already in the transcript, the answer
 // becomes a late result. childFinished reports whether the state has changed.
 func (s *State) childFinished(e ChildFinished) bool {
@@ -508,8 +508,8 @@ func (s *State) childFinished(e ChildFinished) bool {
 		}
 	}
 	if !failed {
-		// Only one of several interrupted calls gets the late result. The other calls no longer wait for one.
-		s.Interrupted = slices.DeleteFunc(s.Interrupted, func(c Call) bool { return c.Child == e.Key })
+		// Only one of several unanswered calls gets the late result. The other calls no longer wait for one.
+		s.Unanswered = slices.DeleteFunc(s.Unanswered, func(c Call) bool { return c.Child == e.Key })
 	}
 	changed = changed || !known
 	if !known {
@@ -520,7 +520,7 @@ func (s *State) childFinished(e ChildFinished) bool {
 	return changed
 }
 
-func (s *State) childInterrupted(e ChildInterrupted) bool {
+func (s *State) childGivenUp(e ChildGivenUp) bool {
 	child := s.child(e.Key)
 	if child == nil || child.Phase.Ended() {
 		return false
@@ -529,7 +529,7 @@ func (s *State) childInterrupted(e ChildInterrupted) bool {
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		if c.Child == e.Key && c.Result == nil && c.Stopped == nil {
-			s.stop(c, Result{Content: textChildInterrupted(e.Why, child.handle()), Kind: WorksOn, Time: e.Time})
+			s.stop(c, Result{Content: textChildWorksOn(e.Why, child.handle()), Kind: WorksOn, Time: e.Time})
 			changed = true
 		}
 	}

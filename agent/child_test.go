@@ -16,7 +16,7 @@ import (
 // ask makes the agent ask for sub-agents with the given tasks, and returns their keys.
 func ask(t *testing.T, s *agent.State, tasks ...string) []agent.Key {
 	t.Helper()
-	s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: fmt.Sprint("m", s.Count()), Text: "go on"}})
+	s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: fmt.Sprint("m", s.Count()), Text: "go on"}})
 	s.Advance(0)
 	say(s, wanting(tasks...))
 	var keys []agent.Key
@@ -130,13 +130,13 @@ func TestStoppedTurnIsNoAnswerToRecall(t *testing.T) {
 	say(s, wanting("one"))
 	call := s.Pending()[0]
 	s.Apply(agent.TimeReached{Turn: 1, Time: 1000})
-	require.True(t, strings.HasPrefix(s.Messages[2].Content, "interrupted: this turn reached its time limit"))
-	r := s.RecallCall(call)
+	require.True(t, strings.HasPrefix(s.Messages[2].Content, "no result: this turn reached its time limit"))
+	r := s.CallRecord(call)
 	require.Nil(t, r.Result)
 	require.NotEqual(t, agent.ChildAsked, r.Phase)
 	s.Apply(agent.ChildFinished{Key: call.Child, Result: agent.ChildAnswered("late", 0)})
 	s.Advance(1000)
-	r = s.RecallCall(call)
+	r = s.CallRecord(call)
 	require.Equal(t, "late", r.Result.Content)
 	require.Empty(t, r.Late)
 }

@@ -164,12 +164,12 @@ func messageBytes(m llm.Message) int {
 }
 
 // summarised stores the model's summary, which later requests send. The parameter `step` is the step that asked for
-// the summary. If the reply has no text, summarised holds the turn instead: see [Held].
+// the summary. If the reply has no text, summarised holds the turn instead: see [Hold].
 func (s *State) summarised(step Compact, e ModelReplied) {
 	s.Usage.ModelCalls++
 	s.count(e)
 	if strings.TrimSpace(e.Reply.Message.Content) == "" {
-		s.Held = &Held{Key: e.Key, Class: string(llm.BadReply), Message: "the model was asked for a summary of the conversation, but called a tool instead", Time: e.Time}
+		s.Hold = &Hold{Key: e.Key, Class: string(llm.BadReply), Message: "the model was asked for a summary of the conversation, but called a tool instead", Time: e.Time}
 		return
 	}
 	s.Usage.Compactions++

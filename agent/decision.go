@@ -38,7 +38,7 @@ type Decision struct {
 	// Used reports whether the decision has been applied to its call.
 	Used bool `json:"used,omitempty"`
 	// Early reports whether the decision came before the search of other runs, and the search has not found it in another run. So
-	// somebody has made it after the reset, and other runs are asked about the call first: see [Call].Look. A decision that a
+	// somebody has made it after the reset, and other runs are asked about the call first: see [Call].Search. A decision that a
 	// search has found is early if the other run got it before its own search had ended.
 	Early bool `json:"early,omitempty"`
 }
@@ -193,7 +193,7 @@ func (s *State) applyEarlier(c *Call, result bool, now int64) {
 // result for the call, even if the agent has not applied it yet. Otherwise, it returns an error:
 //   - [ErrDecided] if the call has another result. The other result may be from outside, or say that a time limit or a person has ended
 //     the wait.
-//   - [ErrWaits] if the call waits for its result, or was interrupted while it waited.
+//   - [ErrWaits] if the call waits for its result, or was left unanswered while it waited.
 //   - [ErrNotExternal] if the call is open and does not wait for a result from outside, for example because it waits for an approval first.
 //   - [ErrNoCall] if the state has no call with this key.
 func (s *State) ResultGiven(d Decision) error {
@@ -250,7 +250,7 @@ func (s *State) decided(e Decided) bool {
 		return true // the new definition may change the call's tool, and another run may have a decision: see settle
 	}
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Decision.Key && c.waitsFor(e.Decision) })
-	if i >= 0 && s.Calls[i].Look {
+	if i >= 0 && s.Calls[i].Search {
 		return true // callRecalled applies the decision, unless another run knows the result of the call
 	}
 	if i < 0 {
@@ -266,7 +266,7 @@ func (s *State) decided(e Decided) bool {
 // restartTurn lets the time limit of the turn begin again, because the time in which the agent waited for somebody outside does not
 // count.
 func (s *State) restartTurn(now int64) {
-	if !s.waitsOutside() && s.Held == nil {
+	if !s.waitsOutside() && s.Hold == nil {
 		s.Turn.Began = now
 	}
 }
@@ -286,7 +286,7 @@ func (s *State) makeRoom() {
 // Unsettled reports whether it is still unknown if the decision d holds, because other runs are being asked about its call. An earlier
 // decision or a result that another run has replaces d.
 func (s *State) Unsettled(d Decision) bool {
-	return s.unsearched() || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Key == d.Key && c.Look && c.Result == nil })
+	return s.unsearched() || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Key == d.Key && c.Search && c.Result == nil })
 }
 
 // Keeps reports whether the agent has kept the decision. If not, an earlier decision of another run, or what became of the call there, has
@@ -303,12 +303,12 @@ func (s *State) Keeps(d Decision) bool {
 	})
 }
 
-// awaitsLate reports whether an external call in the transcript was interrupted, so that its real result from outside may still come.
+// awaitsLate reports whether an external call in the transcript is unanswered, so that its real result from outside may still come.
 func (s *State) awaitsLate(key Key) bool {
-	return slices.ContainsFunc(s.Interrupted, func(c Call) bool { return c.Key == key && c.handed() })
+	return slices.ContainsFunc(s.Unanswered, func(c Call) bool { return c.Key == key && c.handed() })
 }
 
-// giveLate applies the decision with the given index if it is the result of an external call that was interrupted: see [LateResult].
+// giveLate applies the decision with the given index if it is the result of an external call that is unanswered: see [LateResult].
 func (s *State) giveLate(i int, now int64) {
 	d := s.Decisions[i]
 	if d.Result == nil || d.Used || !s.awaitsLate(d.Key) {

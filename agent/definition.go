@@ -25,9 +25,9 @@ type Definition struct {
 	Params llm.Params `json:"params,omitzero"`
 	// Instructions are the text of the system message.
 	Instructions string `json:"instructions,omitempty"`
-	// Queue is the task queue of the model calls. Empty means the agent's own task queue. A model has a task queue of
+	// TaskQueue is the task queue of the model calls. Empty means the agent's own task queue. A model has a task queue of
 	// its own if the rate of its calls is limited.
-	Queue string `json:"queue,omitempty"`
+	TaskQueue string `json:"task_queue,omitempty"`
 
 	// Tools are the tools and sub-agents that the model may call, sorted by name.
 	Tools []Tool `json:"tools,omitempty"`
@@ -66,8 +66,8 @@ type Tool struct {
 	Effect string `json:"effect,omitempty"`
 	// ResultMS is how long, in milliseconds, an external call waits for its result. 0 means no limit.
 	ResultMS int64 `json:"result_ms,omitempty"`
-	// Queue is the task queue of the only worker that can run the tool. Empty means the agent's own task queue.
-	Queue string `json:"queue,omitempty"`
+	// TaskQueue is the task queue of the only worker that can run the tool. Empty means the agent's own task queue.
+	TaskQueue string `json:"task_queue,omitempty"`
 	// Approval reports whether a person must approve each call.
 	Approval bool `json:"approval,omitempty"`
 	// ApprovalMS is how long, in milliseconds, a call waits for a decision. After this time, the call is denied. 0 means no limit.
@@ -78,8 +78,8 @@ type Tool struct {
 	// Background reports whether the sub-agent works in the background: a call returns at once, and the answer of the sub-agent comes
 	// later, as a message: see [LateResult].
 	Background bool `json:"background,omitempty"`
-	// BudgetMS is how long, in milliseconds, a call waits for the sub-agent. After this time, the call is answered as
-	// interrupted: see [Result]. 0 means that the call waits as long as events happen in the sub-agent: see
+	// BudgetMS is how long, in milliseconds, a call waits for the sub-agent. After this time, the call is left
+	// unanswered: see [ResultKind.StandsIn]. 0 means that the call waits as long as events happen in the sub-agent: see
 	// [ChildIdleMS].
 	BudgetMS int64 `json:"budget_ms,omitempty"`
 	// Priority is the Temporal priority of the sub-agent: 1 (highest) to 5 (lowest). 0 means 4, the default of

@@ -22,20 +22,20 @@ type (
 		Message string
 	}
 
-	// MessageReceived puts a message into the inbox. A turn that is held goes on: see [Held].
+	// MessageReceived puts a message into the queue. A turn that is held goes on: see [Hold].
 	MessageReceived struct {
-		Message InboxMessage
+		Message QueuedMessage
 		Time    int64
 	}
 
-	// MessageTaken moves a message from the inbox into the transcript.
+	// MessageTaken moves a message from the queue into the transcript.
 	MessageTaken struct {
 		ID   string
 		Time int64
 	}
 
 	// ModelAsked says that a model call is in flight. Until the reply comes, a steering message (see
-	// [InboxMessage].Steer) has to wait.
+	// [QueuedMessage].Steer) has to wait.
 	ModelAsked struct{ Key Key }
 
 	// ModelReplied adds the model's reply to the transcript, and the calls in the reply to [State].Calls. If the
@@ -57,7 +57,7 @@ type (
 		Time          int64
 	}
 
-	// ModelFailed says that a model call failed. The event holds the turn: see [Held]. If the request was too long,
+	// ModelFailed says that a model call failed. The event holds the turn: see [Hold]. If the request was too long,
 	// the agent asks for a summary of the conversation instead.
 	ModelFailed struct {
 		Key     Key
@@ -72,8 +72,8 @@ type (
 	ToolFinished struct {
 		Key    Key
 		Result Result
-		// Asks is the question of the tool to a person; nil if the call has its result.
-		Asks *Elicitation
+		// Elicitation is the question of the tool to a person; nil if the call has its result.
+		Elicitation *Elicitation
 		// Recalled reports whether the result comes from the history of an earlier run.
 		Recalled bool
 	}
@@ -88,12 +88,12 @@ type (
 	// ChildStarted says that a sub-agent's workflow exists.
 	ChildStarted struct{ Key Key }
 
-	// CallRecalled adds to the state what an earlier run of the agent knew about a call for a sub-agent.
-	CallRecalled struct {
+	// CallFound adds to the state what an earlier run of the agent knew about a call for a sub-agent.
+	CallFound struct {
 		// Key is the key of the call.
-		Key      Key
-		Recalled Recalled
-		Time     int64
+		Key    Key
+		Record CallRecord
+		Time   int64
 	}
 
 	// ChildFinished gives a sub-agent's result to the calls that wait for it.
@@ -107,9 +107,9 @@ type (
 		Reattached bool
 	}
 
-	// ChildInterrupted ends the wait for a sub-agent. The calls that wait for the sub-agent are answered as
-	// interrupted: see [Result]. The sub-agent itself goes on.
-	ChildInterrupted struct {
+	// ChildGivenUp ends the wait for a sub-agent. The calls that wait for it are left unanswered: see
+	// [ResultKind.StandsIn]. The sub-agent itself goes on.
+	ChildGivenUp struct {
 		Key Key
 		// Why is the reason, as a text for the model.
 		Why  string
@@ -129,8 +129,8 @@ type (
 	// this effect also after the agent has ended, because an agent that is resumed keeps its permissions.
 	PermissionRevoked struct{ Key Key }
 
-	// Stopped holds the turn: see [Held]. Either a person has interrupted the turn, or a step cannot be carried out.
-	// The open calls are answered as interrupted: see [Result]. If the class is [Interrupted], their sub-agents are cancelled.
+	// Stopped holds the turn: see [Hold]. Either a person has interrupted the turn, or a step cannot be carried out.
+	// The open calls are left unanswered: see [ResultKind.StandsIn]. If the class is [Interrupted], their sub-agents are cancelled.
 	Stopped struct {
 		Key     Key
 		Class   string
@@ -168,18 +168,18 @@ type (
 	// characters of the ID of this run.
 	Rewound struct{ Run string }
 
-	// MessagesFound brings what other runs of the agent received: messages, which enter the inbox, decisions and revoked
+	// MessagesFound brings what other runs of the agent received: messages, which enter the queue, decisions and revoked
 	// permissions.
 	MessagesFound struct {
 		// Run contains the last characters of the ID of the run that made the search. It becomes [State].Searched.
 		Run      string
-		Messages []InboxMessage
+		Messages []QueuedMessage
 		// Decisions are the decisions that other runs applied, oldest first. If the state has a decision on the same call,
 		// the found one changes nothing.
 		Decisions []Decision
 		// Revoked are the keys of the permissions that people revoked in other runs: see [PermissionRevoked].
 		Revoked []Key
-		// Order lists the IDs of these messages and of the messages in the inbox, in the order in which they were
+		// Order lists the IDs of these messages and of the messages in the queue, in the order in which they were
 		// sent. A message that is not in the list was sent after all messages in the list.
 		Order []string
 		// Places has the places of messages that other runs have taken, by message ID. It may have further messages.
@@ -191,10 +191,10 @@ type (
 	// field ID is the ID of the resume without effect.
 	ResumeLost struct{ ID string }
 
-	// Closed makes the agent finish after its running turn and after the messages in its inbox.
+	// Closed makes the agent finish after its running turn and after the messages in its queue.
 	Closed struct{}
 
-	// CancelRequested ends the agent at once. Its open calls are answered as interrupted: see [Result].
+	// CancelRequested ends the agent at once. Its open calls are left unanswered: see [ResultKind.StandsIn].
 	CancelRequested struct{ Time int64 }
 
 	// PartialTextAsked says that somebody wants to see the partial text of calls until the time Until. If Until is more than one
@@ -233,9 +233,9 @@ func (ModelFailed) event()       {}
 func (ToolFinished) event()      {}
 func (CallBegan) event()         {}
 func (ChildStarted) event()      {}
-func (CallRecalled) event()      {}
+func (CallFound) event()         {}
 func (ChildFinished) event()     {}
-func (ChildInterrupted) event()  {}
+func (ChildGivenUp) event()      {}
 func (Decided) event()           {}
 func (WaitEnded) event()         {}
 func (PermissionRevoked) event() {}
@@ -303,12 +303,12 @@ func (s *State) apply(e Event) bool {
 		return s.callBegan(e)
 	case ChildStarted:
 		return s.childStarted(e)
-	case CallRecalled:
-		return s.callRecalled(e)
+	case CallFound:
+		return s.callFound(e)
 	case ChildFinished:
 		return s.childFinished(e)
-	case ChildInterrupted:
-		return s.childInterrupted(e)
+	case ChildGivenUp:
+		return s.childGivenUp(e)
 	case Decided:
 		return s.decided(e)
 	case WaitEnded:

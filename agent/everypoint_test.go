@@ -65,13 +65,13 @@ func TestInterruptAtEveryPoint(t *testing.T) {
 		case agent.CallModel, agent.Compact:
 			l.law.brokenf("after the interrupt, the next step is %#v", step)
 		}
-		if l.s.AcceptsInterrupt() == nil && l.s.Held == nil {
+		if l.s.AcceptsInterrupt() == nil && l.s.Hold == nil {
 			l.law.brokenf("the turn goes on")
 		}
-		l.apply(agent.MessageReceived{Time: l.now, Message: agent.InboxMessage{ID: "after", Text: "rather this"}})
+		l.apply(agent.MessageReceived{Time: l.now, Message: agent.QueuedMessage{ID: "after", Text: "rather this"}})
 		return true
 	}, func(l *life) {
-		if l.s.Outcome == nil && l.s.Held == nil && !slices.ContainsFunc(l.s.Messages, func(m agent.Message) bool { return m.Key == "after" }) {
+		if l.s.Outcome == nil && l.s.Hold == nil && !slices.ContainsFunc(l.s.Messages, func(m agent.Message) bool { return m.Key == "after" }) {
 			l.law.brokenf("the message after the interrupt was not taken")
 		}
 	})
@@ -101,7 +101,7 @@ func TestBackgroundResultAtEveryPoint(t *testing.T) {
 				}
 			}
 			// The model may ask for the result again by the handle of the sub-agent.
-			if strings.Contains(result.Content, "<") && (told == 0 || asMessage > 1) && l.s.Outcome == nil && l.s.Held == nil {
+			if strings.Contains(result.Content, "<") && (told == 0 || asMessage > 1) && l.s.Outcome == nil && l.s.Hold == nil {
 				l.law.brokenf("the result of %s was told %d times, %d times as a message", key, told, asMessage)
 			}
 		}

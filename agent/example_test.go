@@ -11,7 +11,7 @@ import (
 // answers. The driver in package workflows uses Temporal.
 func Example() {
 	s := agent.New("sum-1", agent.Start{
-		Agent: "counter", Incarnation: "l", Message: &agent.InboxMessage{ID: "first", Text: "What is 6 * 7?"},
+		Agent: "counter", Incarnation: "l", Message: &agent.QueuedMessage{ID: "first", Text: "What is 6 * 7?"},
 	}, 0)
 	for {
 		switch step := s.Next().(type) {
@@ -55,7 +55,7 @@ func Example() {
 // has delivered the event.
 func ExampleState_Apply() {
 	s := agent.New("talk", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat}, 0)
-	hello := agent.MessageReceived{Message: agent.InboxMessage{ID: "m1", Text: "Hello"}}
-	fmt.Println(s.Apply(hello), s.Apply(hello), len(s.Inbox))
+	hello := agent.MessageReceived{Message: agent.QueuedMessage{ID: "m1", Text: "Hello"}}
+	fmt.Println(s.Apply(hello), s.Apply(hello), len(s.Queue))
 	// Output: true false 1
 }

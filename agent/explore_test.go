@@ -245,7 +245,7 @@ func (w *smallWorld) people() []act {
 		acts = append(acts, act{"the wait ends", func(w *smallWorld) {
 			w.left.Timeout--
 			for _, c := range s.Pending() {
-				if c.Waits() && !c.Look {
+				if c.Waits() && !c.Search {
 					w.facts.Expired = append(w.facts.Expired, c.Key)
 				}
 			}
@@ -257,7 +257,7 @@ func (w *smallWorld) people() []act {
 		acts = append(acts, act{"interrupt", func(w *smallWorld) {
 			w.left.Interrupt--
 			w.task(smallTask{event: agent.Interrupt{By: "ann"}.Stopped(smallTime), line: "interrupt ann"})
-			m := agent.MessageReceived{Time: smallTime, Message: agent.InboxMessage{ID: "m2", Text: "go on", Steer: true, After: w.now.state.Entry()}}
+			m := agent.MessageReceived{Time: smallTime, Message: agent.QueuedMessage{ID: "m2", Text: "go on", Steer: true, After: w.now.state.Entry()}}
 			w.now.sent = append(w.now.sent, m)
 			w.task(smallTask{event: m, update: true, line: "message m2 (steer) go on"})
 		}})
@@ -266,7 +266,7 @@ func (w *smallWorld) people() []act {
 		acts = append(acts, act{"steer", func(w *smallWorld) {
 			id := fmt.Sprint("s", w.left.Steer)
 			w.left.Steer--
-			m := agent.MessageReceived{Time: smallTime, Message: agent.InboxMessage{ID: id, Text: "mind this", Steer: true, After: w.now.state.Entry()}}
+			m := agent.MessageReceived{Time: smallTime, Message: agent.QueuedMessage{ID: id, Text: "mind this", Steer: true, After: w.now.state.Entry()}}
 			w.now.sent = append(w.now.sent, m)
 			w.task(smallTask{event: m, update: true, line: "message " + id + " (steer) mind this"})
 		}})

@@ -12,7 +12,7 @@ import (
 // The state knows what has become of a result, so its sender may send it again. It knows this before and after the call has taken the
 // result, from a stored state, and when the transcript has the result.
 func TestStateKnowsWhatHasBecomeOfAResult(t *testing.T) {
-	s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "deploy"}}, 0)
+	s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m1", Text: "deploy"}}, 0)
 	require.True(t, s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
 		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Limits: agent.Limits{ToolResultBytes: 10},
 		Tools: []agent.Tool{

@@ -7,7 +7,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/clip"
 )
 
-// Interrupted is the class of a turn that a person has interrupted: see [Held] and [Stopped]. The agent waits for a message, which
+// Interrupted is the class of a turn that a person has interrupted: see [Hold] and [Stopped]. The agent waits for a message, which
 // enters the interrupted turn.
 const Interrupted = "Interrupted"
 

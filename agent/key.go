@@ -20,9 +20,9 @@ import (
 // writes into transcripts, and of the driver. An agent keeps its key version until its end. CONTRIBUTING.md says how to add a version.
 const KeyVersion = 1
 
-// Key identifies an effect by a hash of its content. An effect is work that the agent asks for and whose result it
-// needs: a model call, a tool call or a sub-agent. Every run of the agent computes the same key for the same effect.
-// Therefore a later run finds the result of an earlier run under the key, and does not run the effect again. A key
+// Key identifies an operation by a hash of its content. An operation is work that the agent asks for and whose result it
+// needs: a model call, a tool call or a sub-agent. Every run of the agent computes the same key for the same operation.
+// Therefore a later run finds the result of an earlier run under the key, and does not run the operation again. A key
 // consists of a kind, a hyphen and 32 hexadecimal digits, such as "model-2a5f…". A second late result has "-again" behind.
 type Key string
 
@@ -33,9 +33,9 @@ const (
 	KindTool       = "tool"        // a tool call
 	KindChild      = "agent"       // a sub-agent
 	KindState      = "state"       // reading the state of an earlier run
-	KindLook       = "look"        // reading the progress of a sub-agent
+	KindProgress   = "progress"    // reading the progress of a sub-agent
 	KindMessages   = "messages"    // searching other runs for messages
-	KindRecall     = "recall"      // searching earlier runs for a sub-agent's result
+	KindFind       = "find"        // searching earlier runs for a sub-agent's result
 	KindNotify     = "notify"      // a notification to a hook: see Notification
 	KindLate       = "late_result" // a message with a late result: see LateResult
 )
@@ -45,7 +45,7 @@ const (
 func (k Key) Kind() string {
 	kind, _, _ := strings.Cut(string(k), "-")
 	switch kind {
-	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindLook, KindMessages, KindRecall, KindNotify, KindLate:
+	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindProgress, KindMessages, KindFind, KindNotify, KindLate:
 		return kind
 	}
 	return ""
@@ -63,7 +63,7 @@ type Identity struct {
 	Incarnation string `json:"incarnation"`
 }
 
-// key returns the key of an effect (see [Key]) of the given kind. The parameter `content` distinguishes the effect
+// key returns the key of an operation (see [Key]) of the given kind. The parameter `content` distinguishes the operation
 // from others of the same kind. The content must have a canonical JSON form: see [digest].
 func (id Identity) key(kind string, content any) Key {
 	return Key(kind + "-" + digest([]any{id.KeyVersion, id.AgentID, id.Incarnation, kind, content})[:32])
@@ -148,14 +148,14 @@ func (in Start) StateKey(id Identity, page int) Key {
 	}{in.From.RunID, page})
 }
 
-// LookKey returns the key of the activity that reads the progress of a sub-agent. The parameter `call` is the key of
+// ProgressKey returns the key of the activity that reads the progress of a sub-agent. The parameter `call` is the key of
 // the call that waits for the sub-agent. The activity only reads. Therefore it may run several times under this key.
-func LookKey(call Key) Key { return KindLook + call[strings.IndexByte(string(call), '-'):] }
+func ProgressKey(call Key) Key { return KindProgress + call[strings.IndexByte(string(call), '-'):] }
 
-// RecallKey returns the key of an activity that searches earlier runs. The activity looks for the result of a call for
+// FindKey returns the key of an activity that searches earlier runs. The activity looks for the result of a call for
 // a sub-agent. The parameter `call` is the key of this call. The activity only reads. Therefore it may run several
 // times under this key.
-func RecallKey(call Key) Key { return KindRecall + call[strings.IndexByte(string(call), '-'):] }
+func FindKey(call Key) Key { return KindFind + call[strings.IndexByte(string(call), '-'):] }
 
 // lateKey returns the key of the message with a late result (see [LateResult]) of the call with the given key. One call may have two such
 // messages. The first brings the failure of its sub-agent. If `again` is true, lateKey returns the key of the second one, which brings the

@@ -21,12 +21,12 @@ type law struct {
 	sent     int             // number of messages in chain
 
 	summaries int
-	paid      agent.Key            // the model call that is in flight
-	accepted  []agent.InboxMessage // from people, in order
-	asked     map[agent.Key]bool   // calls that were pending at any time, and whether they still are
-	answered  map[agent.Key]bool   // model calls that have a reply
-	heard     map[agent.Key]string // a text about the end of each ended sub-agent, which the model must get
-	places    map[agent.Key]place  // of the calls on which a person has decided
+	paid      agent.Key             // the model call that is in flight
+	accepted  []agent.QueuedMessage // from people, in order
+	asked     map[agent.Key]bool    // calls that were pending at any time, and whether they still are
+	answered  map[agent.Key]bool    // model calls that have a reply
+	heard     map[agent.Key]string  // a text about the end of each ended sub-agent, which the model must get
+	places    map[agent.Key]place   // of the calls on which a person has decided
 	words     map[place]agent.Decision
 	tools     map[agent.Key]string // of the calls on which a person has decided
 	permitted map[agent.Key]bool   // calls whose decision permits later calls
@@ -48,7 +48,7 @@ func (*law) brokenf(format string, args ...any) { panic(broken(fmt.Sprintf(forma
 
 func newLaw(s *agent.State) *law {
 	return &law{
-		accepted: slices.Clone(s.Inbox), asked: map[agent.Key]bool{}, answered: map[agent.Key]bool{}, heard: map[agent.Key]string{},
+		accepted: slices.Clone(s.Queue), asked: map[agent.Key]bool{}, answered: map[agent.Key]bool{}, heard: map[agent.Key]string{},
 		places: map[agent.Key]place{}, words: map[place]agent.Decision{}, tools: map[agent.Key]string{}, permitted: map[agent.Key]bool{},
 	}
 }
@@ -58,7 +58,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	switch e := e.(type) {
 	case agent.MessageReceived:
 		if changed {
-			w.accepted = append(w.accepted, s.Inbox[len(s.Inbox)-1]) // after an interrupt, it becomes a steering message
+			w.accepted = append(w.accepted, s.Queue[len(s.Queue)-1]) // after an interrupt, it becomes a steering message
 		}
 		if w.paid != "" && !asks(s, w.paid) {
 			w.brokenf("a message makes the reply to %s void, which is paid for", w.paid)
@@ -87,7 +87,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 		if changed {
 			w.decided(e.Decision)
 		}
-	case agent.CallRecalled:
+	case agent.CallFound:
 		for _, d := range s.Decisions { // what another run did replaces a decision of this run that was not applied
 			if changed && d.Key == e.Key {
 				w.decided(d)
@@ -259,7 +259,7 @@ func (w *law) asksPeople(s *agent.State) {
 		return // another run may have a decision on each call, so nothing is applied, and nothing begins
 	}
 	for _, c := range s.Pending() {
-		if c.Look || c.Stopped != nil {
+		if c.Search || c.Stopped != nil {
 			continue // other runs are asked first
 		}
 		word, said := w.words[place{c.Model, c.Position}]
@@ -294,7 +294,7 @@ func (w *law) remembers(s *agent.State) {
 	}
 }
 
-// losesNothing checks that every accepted message is in the inbox or in the transcript, exactly once, and that the
+// losesNothing checks that every accepted message is in the queue or in the transcript, exactly once, and that the
 // result of each sub-agent is there, too.
 func (w *law) losesNothing(s *agent.State) {
 	found := map[agent.Key]int{}
@@ -303,7 +303,7 @@ func (w *law) losesNothing(s *agent.State) {
 			found[m.Key]++
 		}
 	}
-	for _, m := range s.Inbox {
+	for _, m := range s.Queue {
 		found[agent.Key(m.ID)]++
 	}
 	for key, n := range found {
@@ -330,7 +330,7 @@ func tells(s *agent.State, text string) bool {
 			e := c.Elicitation
 			return c.Result != nil && strings.Contains(c.Result.Content, text) || c.Stopped != nil && strings.Contains(c.Stopped.Content, text) || e != nil && e.Answer != nil && strings.Contains(e.Answer.Content, text)
 		}) ||
-		slices.ContainsFunc(s.Inbox, func(m agent.InboxMessage) bool { return strings.Contains(m.Text, text) })
+		slices.ContainsFunc(s.Queue, func(m agent.QueuedMessage) bool { return strings.Contains(m.Text, text) })
 }
 
 // keepsOrder checks that steering messages are taken in the order in which they came, and that the other messages are
@@ -447,8 +447,8 @@ func (w *law) rests(s *agent.State) {
 	if len(s.Calls) > 0 && (s.Outcome == nil || s.Outcome.Status != agent.Cancelled) { // a resume goes on with the calls of a cancelled agent
 		w.brokenf("the agent rests with open calls")
 	}
-	if s.Outcome == nil && s.Held == nil && len(s.Inbox) > 0 {
-		w.brokenf("the agent rests and %d messages wait", len(s.Inbox))
+	if s.Outcome == nil && s.Hold == nil && len(s.Queue) > 0 {
+		w.brokenf("the agent rests and %d messages wait", len(s.Queue))
 	}
 	const forked = 1 << 40 // a later time
 	for _, n := range []int{len(s.Messages) / 2, len(s.Messages)} {

@@ -45,14 +45,14 @@ func newLife(seed uint64) *life {
 			{Name: "clerk", Agent: "clerk", BudgetMS: 1000}, {Name: "lawyer", Agent: "lawyer", Approval: true},
 			{Name: "scout", Agent: "scout", Background: true}, {Name: agent.Agents, Ref: agent.Agents},
 		},
-		Notify: []agent.Hook{{Name: "pager", On: agent.Occasions()}, {Name: "inbox", On: []agent.Occasion{agent.OnWaits}}},
+		Notify: []agent.Hook{{Name: "pager", On: agent.Occasions()}, {Name: "queue", On: []agent.Occasion{agent.OnWaits}}},
 		Limits: agent.Limits{
 			ModelCalls: pick(l.r, 0, 0, 2, 4), Tokens: pick(l.r, 0, 0, 0, 200), Time: pick(l.r, 0, time.Minute), Depth: pick(l.r, 0, 1, 1, 1),
 		},
 	}
 	in := agent.Start{KeyVersion: agent.KeyVersion, Incarnation: "l", Agent: "x", Mode: pick(l.r, agent.Task, agent.Chat, agent.Chat)}
 	if l.r.IntN(2) == 0 {
-		in.Message = &agent.InboxMessage{ID: "first", Text: "begin"}
+		in.Message = &agent.QueuedMessage{ID: "first", Text: "begin"}
 	}
 	l.s = agent.New("a", in, 0)
 	l.law = newLaw(l.s)
@@ -114,8 +114,8 @@ func (l *life) begin() {
 		fly(step.Key, func() agent.Event { return l.replied(step.Key) })
 	case agent.RunTools:
 		for _, c := range step.Calls {
-			if c.Look {
-				fly(agent.RecallKey(c.Key), func() agent.Event { return l.recalled(c) })
+			if c.Search {
+				fly(agent.FindKey(c.Key), func() agent.Event { return l.recalled(c) })
 			}
 			switch {
 			case c.Waits(), c.Stopped != nil:
@@ -306,7 +306,7 @@ func (l *life) foresee(reply agent.Event) {
 func (l *life) toolEnded(key agent.Key) agent.Event {
 	result := agent.Result{Content: pick(l.r, "", "result of "+string(key)), Time: l.now}
 	if l.r.IntN(4) == 0 {
-		return agent.ToolFinished{Key: key, Result: agent.Result{Time: l.now}, Asks: &agent.Elicitation{Question: "how?", State: string(key)}}
+		return agent.ToolFinished{Key: key, Result: agent.Result{Time: l.now}, Elicitation: &agent.Elicitation{Question: "how?", State: string(key)}}
 	}
 	if l.r.IntN(6) == 0 {
 		l.flights[key] = func() agent.Event { return agent.ToolFinished{Key: key, Result: result} } // the real result comes later
@@ -333,7 +333,7 @@ func (l *life) write() {
 		return
 	}
 	l.messages++
-	l.apply(agent.MessageReceived{Time: l.now, Message: agent.InboxMessage{
+	l.apply(agent.MessageReceived{Time: l.now, Message: agent.QueuedMessage{
 		ID: fmt.Sprint("m", l.messages), Text: fmt.Sprint("message ", l.messages), Steer: l.r.IntN(2) == 0,
 	}})
 }
@@ -343,7 +343,7 @@ func (l *life) decide() {
 	if len(asked) > 0 {
 		l.say(pick(l.r, asked...))
 	}
-	for _, c := range l.s.Interrupted {
+	for _, c := range l.s.Unanswered {
 		if c.Wait.For == agent.WaitsForResult && l.r.IntN(4) == 0 {
 			l.sayLate(c)
 			break
@@ -360,7 +360,7 @@ func (l *life) say(c agent.Call) {
 	open := slices.ContainsFunc(l.s.Pending(), func(o agent.Call) bool { return o.Key == c.Key })
 	changed := l.apply(agent.Decided{Decision: d, Time: l.now})
 	// While other runs are asked about the call, the result waits among the decisions.
-	if d.Result != nil && open && !c.Look && l.s.Definition != nil && l.s.Reset == l.s.Searched && changed != tells(l.s, d.Result.Content) {
+	if d.Result != nil && open && !c.Search && l.s.Definition != nil && l.s.Reset == l.s.Searched && changed != tells(l.s, d.Result.Content) {
 		l.law.brokenf("the result of call %s is lost", c.Key)
 	}
 }
@@ -480,17 +480,17 @@ func (l *life) searched() agent.Event {
 
 // recalled returns what other runs know of a call: nothing, that somebody has approved it, its result, or its sub-agent.
 func (l *life) recalled(c agent.Call) agent.Event {
-	e := agent.CallRecalled{Key: c.Key, Time: l.now}
+	e := agent.CallFound{Key: c.Key, Time: l.now}
 	switch l.r.IntN(4) {
 	case 0:
-		e.Recalled.Decider = &agent.Decider{By: "ann", Remembered: true}
+		e.Record.Decider = &agent.Decider{By: "ann", Remembered: true}
 	case 1:
 		// A sub-agent has one answer, whatever run gets it. One that was not started may not exist in the other run.
 		if child, _ := l.s.Child(c.Child); child.Phase == agent.ChildAsked {
-			e.Recalled.Result = &agent.Result{Content: "told of " + string(c.Key)}
+			e.Record.Result = &agent.Result{Content: "told of " + string(c.Key)}
 		}
 	case 2:
-		e.Recalled.Child = c.Child
+		e.Record.Child = c.Child
 	}
 	return e
 }
@@ -511,7 +511,7 @@ func (l *life) apply(e agent.Event) bool {
 		return false
 	}
 	l.law.unchanged(l.s, e)
-	if r, ok := e.(agent.ModelReplied); ok && l.s.Held != nil && l.s.Held.Key == r.Key {
+	if r, ok := e.(agent.ModelReplied); ok && l.s.Hold != nil && l.s.Hold.Key == r.Key {
 		return true // the turn is held because of this reply, so the agent may ask for the same key again
 	}
 	switch e.(type) {

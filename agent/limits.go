@@ -76,7 +76,7 @@ func (l Limits) WithDefaults() Limits {
 const (
 	MaxToolResultBytes = 1 << 20
 	MaxCallsPerReply   = 1000
-	MaxBackground      = 50 // it is smaller than [maxInterrupted], because each of these sub-agents has a call in [State].Interrupted
+	MaxBackground      = 50 // it is smaller than [maxUnanswered], because each of these sub-agents has a call in [State].Unanswered
 )
 
 const (

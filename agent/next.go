@@ -22,11 +22,11 @@ type (
 
 	// RunTools asks for the results of the calls that have none, in the model's order. The driver starts the calls
 	// that [RunTools.Running] returns, except those in flight. It asks other runs about the calls with the field
-	// [Call].Look, and applies [CallRecalled]. Then it waits for an event.
+	// [Call].Search, and applies [CallFound]. Then it waits for an event.
 	RunTools struct{ Calls []Call }
 
 	// Compact asks the model for a summary of the beginning of the transcript. If Key is empty, no summary can make
-	// the request shorter, and [State.Advance] holds the turn: see [Held].
+	// the request shorter, and [State.Advance] holds the turn: see [Hold].
 	Compact struct {
 		Key Key
 		// Count is the number of messages in the request, without the system message.
@@ -35,7 +35,7 @@ type (
 		From int
 	}
 
-	// TakeMessage moves a message from the inbox into the transcript.
+	// TakeMessage moves a message from the queue into the transcript.
 	TakeMessage struct{ ID string }
 
 	// CallModel calls the model with the request that has the given key.
@@ -115,7 +115,7 @@ func Wants(step Step, key Key) bool {
 }
 
 // Advance carries out the steps that need nothing from outside, one after the other. Such a step takes a message from
-// the inbox, ends the agent, or holds a turn whose request is too long: see [Held]. Advance stops at the first step
+// the queue, ends the agent, or holds a turn whose request is too long: see [Hold]. Advance stops at the first step
 // that needs something from outside, such as a model call or an event. Advance reports whether it has changed the
 // state. The parameter `now` is the current time, in Unix milliseconds.
 func (s *State) Advance(now int64) bool {
@@ -143,7 +143,7 @@ func (s *State) Advance(now int64) bool {
 }
 
 // noRoom returns the event for a request that is too long and that no summary can shorten. The event holds the turn:
-// see [Held].
+// see [Hold].
 func noRoom(now int64) Event {
 	return Stopped{
 		Class: string(llm.ContextTooLong), Time: now,
@@ -165,12 +165,12 @@ func noRoom(now int64) Event {
 //  4. a steering message may enter now, and
 //     no model call is in flight                → TakeMessage
 //  5. the last message is not an answer         → CallModel
-//  6. a message waits in the inbox              → TakeMessage
+//  6. a message waits in the queue              → TakeMessage
 //     otherwise                                 → Wait (chat, or no message yet, or sub-agents work in the background),
 //     Finish (task, or closing)
 //
 // There is one exception. A run that began by a reset must search other runs for messages and decisions. Before this
-// search, all rules but rule 0 give [FindMessages] instead. For rule 2, see [Held]. An agent is closing if
+// search, all rules but rule 0 give [FindMessages] instead. For rule 2, see [Hold]. An agent is closing if
 // [State].Closing is set.
 func (s *State) Next() Step {
 	step := s.next()
@@ -197,11 +197,11 @@ func (s *State) next() Step {
 		return RunTools{Calls: s.openCalls()}
 	case s.reloads():
 		return Load{Key: s.definitionKey(s.Agent, s.Reloads+1), Agent: s.Agent}
-	case s.Held != nil:
-		if (s.Mode == Chat || s.Held.Class == Interrupted) && !s.Closing {
+	case s.Hold != nil:
+		if (s.Mode == Chat || s.Hold.Class == Interrupted) && !s.Closing {
 			return Wait{}
 		}
-		return Finish{Outcome{Status: Failed, Answer: s.Answer(), FinishReason: s.FinishReason(), Class: s.Held.Class, Message: s.Held.Message}}
+		return Finish{Outcome{Status: Failed, Answer: s.Answer(), FinishReason: s.FinishReason(), Class: s.Hold.Class, Message: s.Hold.Message}}
 	case s.TooLong && !s.answered():
 		return s.compact()
 	}
@@ -210,12 +210,12 @@ func (s *State) next() Step {
 		call = CallModel{Key: s.modelKey(), Count: s.SentCount()}
 	}
 	if i := s.steers(); i >= 0 && (call.Key == "" || call.Key != s.InFlight) {
-		return TakeMessage{ID: s.Inbox[i].ID}
+		return TakeMessage{ID: s.Queue[i].ID}
 	}
 	if call.Key != "" {
 		return call
 	}
-	if len(s.Inbox) > 0 {
+	if len(s.Queue) > 0 {
 		return TakeMessage{ID: s.nextTurn().ID}
 	}
 	if !s.Closing && (s.Mode == Chat || s.Count() == 0 || len(s.inBackground()) > 0) {

@@ -25,7 +25,7 @@ type Occasion string
 const (
 	// OnWaits: a call has begun to wait for somebody outside the agent: see [Call.Waits].
 	OnWaits Occasion = "waits"
-	// OnHeld: the turn is held, and a person has to act: see [Held]. A turn that a person has interrupted is not meant.
+	// OnHeld: the turn is held, and a person has to act: see [Hold]. A turn that a person has interrupted is not meant.
 	OnHeld Occasion = "held"
 	// OnEnded: the agent has ended. Only root agents notify of their ends, because the parent of a sub-agent gets the answer.
 	OnEnded Occasion = "ended"
@@ -103,9 +103,9 @@ func (id Identity) notificationKey(hook string, on Occasion, about any) Key {
 // after a reset, a person has to act again. A notification is delivered under its key, and no run searches for it. So the rule that
 // keys contain no times does not apply.
 type notifiedTurn struct {
-	Status Status `json:"status"`
-	Effect Key    `json:"effect,omitempty"`
-	Time   int64  `json:"time"`
+	Status    Status `json:"status"`
+	Operation Key    `json:"operation,omitempty"`
+	Time      int64  `json:"time"`
 }
 
 // notifiedWait distinguishes the notifications about calls that wait.
@@ -162,12 +162,12 @@ func (s *State) notifyWaits(now int64) bool {
 
 // notifyHeld makes the notifications about a turn that is held. Their time is that of the hold.
 func (s *State) notifyHeld() bool {
-	if s.Held == nil || s.Held.Notified || s.Held.Class == Interrupted || s.CopiedStatus() != HeldUp {
+	if s.Hold == nil || s.Hold.Notified || s.Hold.Class == Interrupted || s.CopiedStatus() != Held {
 		return false
 	}
-	s.Held.Notified = true
-	n := Notification{On: OnHeld, Time: s.Held.Time, Status: HeldUp, Class: s.Held.Class, Message: clip.Middle(s.Held.Message, notifiedTextBytes)}
-	s.notify(n, notifiedTurn{HeldUp, s.Held.Key, s.Held.Time})
+	s.Hold.Notified = true
+	n := Notification{On: OnHeld, Time: s.Hold.Time, Status: Held, Class: s.Hold.Class, Message: clip.Middle(s.Hold.Message, notifiedTextBytes)}
+	s.notify(n, notifiedTurn{Held, s.Hold.Key, s.Hold.Time})
 	return true
 }
 

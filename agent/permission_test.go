@@ -12,7 +12,7 @@ import (
 
 // After a reset, a denial may come before its call. It holds, even if a permission would let the call run.
 func TestDenialComesBeforeAPermission(t *testing.T) {
-	s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "pay"}}, 0)
+	s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m1", Text: "pay"}}, 0)
 	pays := func(id string) agent.ModelReplied {
 		calls := []llm.ToolCall{{ID: id, Name: "pay", Arguments: "{}"}}
 		return agent.ModelReplied{Key: s.Next().(agent.CallModel).Key, Reply: llm.Reply{Message: llm.Message{ToolCalls: calls}}}

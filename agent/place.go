@@ -16,7 +16,7 @@ type Place struct {
 	Behind Key `json:"behind,omitempty"`
 }
 
-// Places returns the places of the users' messages in the transcript and in the inbox, by message ID. These messages have no place: the first
+// Places returns the places of the users' messages in the transcript and in the queue, by message ID. These messages have no place: the first
 // one of the transcript, those that were dropped (see [State.Drop]), those behind a notice, and late results, which the agent places itself.
 func (s *State) Places() map[string]Place {
 	places := map[string]Place{}
@@ -25,7 +25,7 @@ func (s *State) Places() map[string]Place {
 			places[string(m.Key)] = Place{At: s.Dropped + i, Behind: s.Messages[i-1].Key}
 		}
 	}
-	for _, m := range s.Inbox {
+	for _, m := range s.Queue {
 		if m.Late == nil {
 			places[m.ID] = Place{At: s.Entry()}
 		}
@@ -34,7 +34,7 @@ func (s *State) Places() map[string]Place {
 }
 
 // AddPlaces adds the places of a run to those of older runs. The newest run that has taken a message counts. If no run has taken it, the
-// newest run that has it in its inbox counts.
+// newest run that has it in its queue counts.
 func AddPlaces(all, newer map[string]Place) {
 	for id, place := range newer {
 		if place.Behind != "" || all[id].Behind == "" {
@@ -44,19 +44,19 @@ func AddPlaces(all, newer map[string]Place) {
 }
 
 // place gives the message the place that it has in another run, unless the transcript is already longer.
-func (s *State) place(m *InboxMessage, places map[string]Place) {
+func (s *State) place(m *QueuedMessage, places map[string]Place) {
 	m.Place = nil
 	if p, known := places[m.ID]; known && s.Count() <= p.At {
 		m.Place = &p
 	}
 }
 
-// inPlace returns the index in the inbox of the message whose place is the end of the transcript; -1 if there is none.
+// inPlace returns the index in the queue of the message whose place is the end of the transcript; -1 if there is none.
 func (s *State) inPlace() int {
-	return slices.IndexFunc(s.Inbox, func(m InboxMessage) bool {
+	return slices.IndexFunc(s.Queue, func(m QueuedMessage) bool {
 		return m.Place != nil && m.Place.Behind != "" && len(s.Messages) > 0 && m.Place.At == s.Count() && m.Place.Behind == s.Messages[len(s.Messages)-1].Key
 	})
 }
 
 // awaitsPlace reports whether the transcript has not reached the message's place yet.
-func (s *State) awaitsPlace(m InboxMessage) bool { return m.Place != nil && s.Count() < m.Place.At }
+func (s *State) awaitsPlace(m QueuedMessage) bool { return m.Place != nil && s.Count() < m.Place.At }

@@ -8,14 +8,14 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Recalled is what an earlier run of the agent knew about one call for a sub-agent when the run ended. If the earlier
+// CallRecord is what an earlier run of the agent knew about one call for a sub-agent when the run ended. If the earlier
 // run was reset to a point before the call, the new run makes the same call again and gets this information. Therefore
 // the new run gets the same transcript, even if the sub-agent's own history no longer exists.
-type Recalled struct {
+type CallRecord struct {
 	// Result is the result that answered the call; nil if the call had no result.
 	Result *Result `json:"result,omitempty"`
 	// Late are the late results of the call, oldest first.
-	Late []RecalledResult `json:"late,omitempty"`
+	Late []RecordedResult `json:"late,omitempty"`
 	// Phase says how far the sub-agent had come. For a call without a sub-agent, [ChildRuns] means that the call may have been run.
 	Phase ChildPhase `json:"phase,omitempty"`
 	// Spent is what the sub-agent had spent at its end; nil if unknown.
@@ -31,8 +31,8 @@ type Recalled struct {
 	Grant Grant `json:"grant,omitzero"`
 }
 
-// RecalledResult is a late result that an earlier run got for a call: see [LateResult].
-type RecalledResult struct {
+// RecordedResult is a late result that an earlier run got for a call: see [LateResult].
+type RecordedResult struct {
 	// Result is the late result.
 	Result Result `json:"result"`
 	// After is the number of messages before this result in the transcript.
@@ -42,17 +42,17 @@ type RecalledResult struct {
 	For Key `json:"for,omitempty"`
 }
 
-// RecallCall returns what the state knows about a call for a sub-agent. The state is the last one of an earlier run.
-// The result is for a later run that makes the same call: see [Recalled]. RecallCall reads only the fields Key, Name,
+// CallRecord returns what the state knows about a call for a sub-agent. The state is the last one of an earlier run.
+// The result is for a later run that makes the same call: see [CallRecord]. CallRecord reads only the fields Key, Name,
 // CallID and Child of the call.
 //
-// RecallCall leaves out the result that a call got because its turn was stopped, by the time limit or by a person, unless the
+// CallRecord leaves out the result that a call got because its turn was stopped, by the time limit or by a person, unless the
 // model was asked again afterwards. Otherwise, the call in the later run can wait for the real result, because the later run is
-// not stopped at that moment. If the earlier run got the real result after the stop, [Recalled].Result contains it.
+// not stopped at that moment. If the earlier run got the real result after the stop, [CallRecord].Result contains it.
 //
 // For a call without a sub-agent, such as a call that waits for an approval, see [State.recallTold].
-func (s *State) RecallCall(call Call) Recalled {
-	var r Recalled
+func (s *State) CallRecord(call Call) CallRecord {
+	var r CallRecord
 	if had, opened := s.childOf(call.Key); opened {
 		call.Child, r.Child = had, had
 	}
@@ -72,7 +72,7 @@ func (s *State) RecallCall(call Call) Recalled {
 	if !found {
 		return r
 	}
-	// A call gets an interrupted result also before its sub-agent is started.
+	// A call is left unanswered also before its sub-agent is started.
 	r.begun(!result.Kind.goesOn())
 	if child == nil {
 		r.Phase = ChildHasAnswered // only an ended sub-agent is removed from the state
@@ -95,7 +95,7 @@ func (s *State) RecallCall(call Call) Recalled {
 }
 
 // begun records that the call has begun, if `begun` is true.
-func (r *Recalled) begun(begun bool) {
+func (r *CallRecord) begun(begun bool) {
 	if begun && r.Phase == ChildAsked {
 		r.Phase = ChildRuns
 	}
@@ -103,7 +103,7 @@ func (r *Recalled) begun(begun bool) {
 
 // Join adds what an older run knew about the same call. It reports whether still older runs may know more. The newest result that the
 // model was told holds. A run that only repeated it may not know whether the sub-agent was started, and what came late.
-func (r Recalled) Join(older Recalled) (all Recalled, more bool) {
+func (r CallRecord) Join(older CallRecord) (all CallRecord, more bool) {
 	all = r
 	same := r.Result != nil && older.Result != nil && r.Result.Content == older.Result.Content
 	if r.Result == nil || same && !r.Phase.Ended() && len(r.Late) == 0 {
@@ -150,26 +150,26 @@ func (s *State) childOf(call Key) (child Key, found bool) {
 }
 
 // lateResults returns the late results of a call: see [LateResult]. Each has its position in the transcript, counted from 0, in
-// [RecalledResult].After. For a late result that still waits in the inbox, the position is at least the current number of messages.
-func (s *State) lateResults(call Call) []RecalledResult {
-	var late []RecalledResult
+// [RecordedResult].After. For a late result that still waits in the queue, the position is at least the current number of messages.
+func (s *State) lateResults(call Call) []RecordedResult {
+	var late []RecordedResult
 	for _, key := range []Key{lateKey(call.Key, false), lateKey(call.Key, true)} {
 		if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Key == key }); i >= 0 {
-			late = append(late, RecalledResult{Result: s.Messages[i].result(), After: s.Dropped + i})
+			late = append(late, RecordedResult{Result: s.Messages[i].result(), After: s.Dropped + i})
 		}
-		if i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.ID == string(key) }); i >= 0 {
-			late = append(late, RecalledResult{Result: s.Inbox[i].Late.Result, After: max(s.Inbox[i].After, s.Count())})
+		if i := slices.IndexFunc(s.Queue, func(m QueuedMessage) bool { return m.ID == string(key) }); i >= 0 {
+			late = append(late, RecordedResult{Result: s.Queue[i].Late.Result, After: max(s.Queue[i].After, s.Count())})
 		}
 	}
 	return late
 }
 
-// answerElsewhere handles two calls for the same sub-agent. The first call was answered as interrupted: see [Result].
+// answerElsewhere handles two calls for the same sub-agent. The first call was left unanswered: see [ResultKind.StandsIn].
 // The second call got the sub-agent's answer, as its result or as a late result. answerElsewhere returns the answer as a late result of the
 // first call. It returns nil if the state does not have the answer. A later run may make the first call, but not the second. In that run, the
 // late result enters the transcript as a message. Its position is directly after the position that the second call's result has in this run,
 // or that of the late result.
-func (s *State) answerElsewhere(child *Child) []RecalledResult {
+func (s *State) answerElsewhere(child *Child) []RecordedResult {
 	result, found := s.resultOf(child.Answered)
 	switch {
 	case !found, result.Kind == OutcomeUnknown:
@@ -185,7 +185,7 @@ func (s *State) answerElsewhere(child *Child) []RecalledResult {
 	if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == child.Answered }); i >= 0 {
 		after = s.Dropped + i + 1
 	}
-	return []RecalledResult{{Result: result, After: after, For: child.Answered}}
+	return []RecordedResult{{Result: result, After: after, For: child.Answered}}
 }
 
 // askedFor returns the call with the given key. If the call is no longer in `s.Calls`, only the fields Key, Name and CallID are set. Name and
@@ -209,15 +209,15 @@ func (s *State) askedFor(call Key) Call {
 	return c
 }
 
-// waitsFor reports whether the inbox has a late result that is reserved for the call with the given key: see
+// waitsFor reports whether the queue has a late result that is reserved for the call with the given key: see
 // [LateResult].For.
 func (s *State) waitsFor(call Key) bool {
-	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool { return m.Late != nil && m.Late.For == call })
+	return slices.ContainsFunc(s.Queue, func(m QueuedMessage) bool { return m.Late != nil && m.Late.For == call })
 }
 
-// bringsAnswer reports whether a message in the inbox brings the answer of the sub-agent with the given key.
+// bringsAnswer reports whether a message in the queue brings the answer of the sub-agent with the given key.
 func (s *State) bringsAnswer(child Key) bool {
-	return slices.ContainsFunc(s.Inbox, func(m InboxMessage) bool {
+	return slices.ContainsFunc(s.Queue, func(m QueuedMessage) bool {
 		return m.Late != nil && m.Late.Child == child && !m.Late.Result.Kind.IsError()
 	})
 }
@@ -228,37 +228,37 @@ func (s *State) made(call Key) bool {
 	return made
 }
 
-// insertLateResult puts the message m, which brings a late result, into the inbox. The message comes before the
+// insertLateResult puts the message m, which brings a late result, into the queue. The message comes before the
 // messages of users, and before late results that enter the transcript at a later position. Therefore m enters the
 // transcript before all of these.
-func (s *State) insertLateResult(m InboxMessage) {
+func (s *State) insertLateResult(m QueuedMessage) {
 	s.Usage.Repaired++
-	i := slices.IndexFunc(s.Inbox, func(o InboxMessage) bool { return o.Late == nil || o.After > m.After })
+	i := slices.IndexFunc(s.Queue, func(o QueuedMessage) bool { return o.Late == nil || o.After > m.After })
 	if i < 0 {
-		i = len(s.Inbox)
+		i = len(s.Queue)
 	}
-	s.Inbox = slices.Insert(s.Inbox, i, m)
+	s.Queue = slices.Insert(s.Queue, i, m)
 }
 
 // recallTold returns who decided on the call with the given key, and the result that the model was told. The result of a call that was
 // stopped counts only if the model was asked again afterwards. Otherwise, a later run may still wait for the call.
-func (s *State) recallTold(call Key) Recalled {
+func (s *State) recallTold(call Key) CallRecord {
 	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call }); i >= 0 {
 		c := s.Calls[i]
 		switch {
 		case c.Result != nil && !c.Result.Kind.stops():
-			return Recalled{Result: c.Result, Decider: c.Decider, Phase: ChildRuns}
+			return CallRecord{Result: c.Result, Decider: c.Decider, Phase: ChildRuns}
 		case c.Waits():
-			return Recalled{}
+			return CallRecord{}
 		}
-		return Recalled{Decider: c.Decider, Phase: ChildRuns}
+		return CallRecord{Decider: c.Decider, Phase: ChildRuns}
 	}
 	i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
 	if i < 0 {
-		return Recalled{}
+		return CallRecord{}
 	}
 	m := s.Messages[i]
-	r := Recalled{Decider: m.Decider, Phase: ChildRuns}
+	r := CallRecord{Decider: m.Decider, Phase: ChildRuns}
 	if result := m.result(); s.heard(i) || !result.Kind.stops() {
 		r.Result = &result
 	}
@@ -276,15 +276,15 @@ func (s *State) heard(i int) bool {
 	return slices.ContainsFunc(s.Messages[i:], func(m Message) bool { return m.Role == llm.Assistant && !m.Notice })
 }
 
-// recalledWait applies what another run knows about a call to which the agent gives nothing else before: see [Call].Look. It
+// foundWait applies what another run knows about a call to which the agent gives nothing else before: see [Call].Search. It
 // returns false if the call needs no such knowledge.
-func (s *State) recalledWait(e CallRecalled) bool {
-	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Look && c.Result == nil })
+func (s *State) foundWait(e CallFound) bool {
+	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Search && c.Result == nil })
 	if i < 0 {
 		return false
 	}
-	c, r := &s.Calls[i], e.Recalled
-	c.Look = false // before the core asks what the call waits for
+	c, r := &s.Calls[i], e.Record
+	c.Search = false // before the core asks what the call waits for
 	if r.Result != nil && c.Result == nil && c.Child == "" && (c.Waits() || c.Stopped != nil) {
 		result := *r.Result
 		result.Time = e.Time
@@ -305,7 +305,7 @@ func (s *State) recalledWait(e CallRecalled) bool {
 			s.applyEarlier(c, result, e.Time)
 		}
 		if c.Key == e.Key {
-			c.Look = false
+			c.Search = false
 		}
 	}
 	return true
@@ -341,13 +341,13 @@ func (s *State) supersede(key Key, c *Call) {
 	}
 }
 
-// callRecalled applies what other runs know about a call: first whether it was approved, then which sub-agent it had, and then its results.
-func (s *State) callRecalled(e CallRecalled) bool {
+// callFound applies what other runs know about a call: first whether it was approved, then which sub-agent it had, and then its results.
+func (s *State) callFound(e CallFound) bool {
 	approved := false
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Result == nil })
-	if r := e.Recalled; i >= 0 {
+	if r := e.Record; i >= 0 {
 		c := &s.Calls[i]
-		if c.Look && c.Stopped == nil && c.Wait.For == WaitsForApproval && r.Decider != nil && !r.Decider.Denied {
+		if c.Search && c.Stopped == nil && c.Wait.For == WaitsForApproval && r.Decider != nil && !r.Decider.Denied {
 			// The call has begun there. It begins here, too, and recalls its result.
 			s.decide(c, Decision{Approve: true, By: r.Decider.By, From: r.Decider.From, Time: r.Decider.Time}, e.Time)
 			c.Decider.Remembered = r.Decider.Remembered
@@ -355,21 +355,21 @@ func (s *State) callRecalled(e CallRecalled) bool {
 		}
 		if had := c.Child != ""; !c.Waits() && (r.Result != nil || r.Child != "") {
 			if s.assign(c, r.Child, r.Grant, e.Time); had && c.Child == "" {
-				c.Stopped, c.Look = r.Result, true // below, the call gets this result
+				c.Stopped, c.Search = r.Result, true // below, the call gets this result
 			}
 		}
 	}
-	known := s.recalledChild(e)
-	changed := s.recalledWait(e) || known || approved
+	known := s.foundChild(e)
+	changed := s.foundWait(e) || known || approved
 	s.advanceTranscript(e.Time)
 	return changed
 }
 
-// recalledChild applies what another run knows about the sub-agent of a call.
-func (s *State) recalledChild(e CallRecalled) bool {
-	r := e.Recalled
+// foundChild applies what another run knows about the sub-agent of a call.
+func (s *State) foundChild(e CallFound) bool {
+	r := e.Record
 	open := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child != "" && c.Result == nil })
-	told := slices.IndexFunc(s.Interrupted, func(c Call) bool { return c.Key == e.Key && c.Child != "" })
+	told := slices.IndexFunc(s.Unanswered, func(c Call) bool { return c.Key == e.Key && c.Child != "" })
 	early := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child != "" && c.awaitsLate() })
 	var call *Call
 	switch {
@@ -378,7 +378,7 @@ func (s *State) recalledChild(e CallRecalled) bool {
 	case early >= 0:
 		call = &s.Calls[early]
 	case told >= 0:
-		call = &s.Interrupted[told]
+		call = &s.Unanswered[told]
 	default:
 		return false
 	}
@@ -407,7 +407,7 @@ func (s *State) recalledChild(e CallRecalled) bool {
 		}
 		changed = true
 	} else if len(r.Late) == 0 && !r.Result.Kind.unanswered() {
-		r.Late = []RecalledResult{{Result: *r.Result}}
+		r.Late = []RecordedResult{{Result: *r.Result}}
 	}
 	answered, elsewhere := false, false
 	for _, l := range r.Late {
@@ -417,7 +417,7 @@ func (s *State) recalledChild(e CallRecalled) bool {
 		switch {
 		case answered || call.Failed && l.Result.Kind.IsError():
 			continue
-		case slices.ContainsFunc(s.Inbox, func(waits InboxMessage) bool { return waits.ID == m.ID }):
+		case slices.ContainsFunc(s.Queue, func(waits QueuedMessage) bool { return waits.ID == m.ID }):
 			// The event came before.
 		case l.For != "" && (s.waitsFor(l.For) || s.made(l.For)), l.For == "" && !l.Result.Kind.IsError() && s.bringsAnswer(child.Key):
 			answered, elsewhere = !l.Result.Kind.IsError(), elsewhere || l.For != "" // another call gets the answer
@@ -433,7 +433,7 @@ func (s *State) recalledChild(e CallRecalled) bool {
 		s.settleStopped(call)
 	}
 	if told >= 0 && answered {
-		s.Interrupted = slices.Delete(s.Interrupted, told, told+1)
+		s.Unanswered = slices.Delete(s.Unanswered, told, told+1)
 	}
 	if r.Phase.Ended() && !elsewhere && child.Phase != ChildHasAnswered && child.Phase != r.Phase {
 		s.settleChild(child, r.Spent)

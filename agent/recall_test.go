@@ -13,16 +13,16 @@ import (
 )
 
 // After a reset, the agent takes the same path past sub-agents that answered, were interrupted, failed, or answered
-// late. It knows of each call only what RecallCall returns for the state at the end of the earlier run.
+// late. It knows of each call only what FindCall returns for the state at the end of the earlier run.
 func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 	late, failed, elsewhere := 0, 0, 0
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		first := &walk{t: t, seed: seed, state: chat(), done: map[agent.Key]agent.Event{}, roomy: true}
-		var accepted []agent.InboxMessage
+		var accepted []agent.QueuedMessage
 		for len(accepted) < 5 {
 			if r.IntN(6) == 0 {
-				m := agent.InboxMessage{ID: fmt.Sprint("m", len(accepted)+1), Text: "and more", Steer: r.IntN(3) > 0}
+				m := agent.QueuedMessage{ID: fmt.Sprint("m", len(accepted)+1), Text: "and more", Steer: r.IntN(3) > 0}
 				if m.Steer {
 					m.After = first.state.Entry()
 				}
@@ -34,7 +34,7 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 		first.rest()
 		base := clone(first.state)
 		for _, c := range base.Children {
-			late += min(1, len(base.Interrupted))
+			late += min(1, len(base.Unanswered))
 			if c.Phase == agent.ChildHasFailed {
 				failed++
 			}
@@ -65,8 +65,8 @@ func TestResetTakesTheSameWayPastSubAgents(t *testing.T) {
 					again.finish(c.Key, nil)
 					continue
 				}
-				e := agent.CallRecalled{Key: c.Key, Recalled: earlier.RecallCall(c)}
-				require.NotNil(t, e.Recalled.Result, "seed %d: %s", seed, c.Key)
+				e := agent.CallFound{Key: c.Key, Record: earlier.CallRecord(c)}
+				require.NotNil(t, e.Record.Result, "seed %d: %s", seed, c.Key)
 				require.True(t, again.state.Apply(e), "seed %d", seed)
 				require.False(t, again.state.Apply(e), "seed %d: a second time", seed)
 			}
@@ -129,14 +129,14 @@ func (w *walk) family(r *rand.Rand) {
 // imitation returns the beginning of one of the texts that this package writes into a transcript, or "". Whatever a sub-agent answers, only
 // the agent itself says what has become of a call.
 func imitation(r *rand.Rand, child agent.Key) string {
-	return pick(r, "", "interrupted: ", "not run: ", "error: the agent clerk ended without an answer: ", "started: the agent works in the background under the handle "+child.Handle(),
+	return pick(r, "", "no result: ", "not run: ", "error: the agent clerk ended without an answer: ", "started: the agent works in the background under the handle "+child.Handle(),
 		"The interrupted call c1 of clerk has its result now:\n\n")
 }
 
 // A person has changed the arguments of a call for a sub-agent. After a reset, the model is told so once, as before.
 func TestEditedCallForASubAgentIsRecalledAsItWasTold(t *testing.T) {
 	run := func(earlier *agent.State) *agent.State {
-		s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"}}, 0)
+		s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m1", Text: "go"}}, 0)
 		s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
 			Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Limits: agent.Limits{Depth: 1},
 			Tools: []agent.Tool{{Name: "clerk", Agent: "clerk", Approval: true}},
@@ -152,7 +152,7 @@ func TestEditedCallForASubAgentIsRecalledAsItWasTold(t *testing.T) {
 			s.Apply(agent.ChildFinished{Key: s.Pending()[0].Child, Result: agent.ChildAnswered("done", 0)})
 		} else {
 			call := s.Pending()[0]
-			s.Apply(agent.CallRecalled{Key: call.Key, Recalled: earlier.RecallCall(call)})
+			s.Apply(agent.CallFound{Key: call.Key, Record: earlier.CallRecord(call)})
 		}
 		return s
 	}

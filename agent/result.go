@@ -40,8 +40,8 @@ func KindOf(isError bool) ResultKind {
 // IsError reports whether the result is an error. A sub-agent that works in the background is none.
 func (k ResultKind) IsError() bool { return k != "" && k != InBackground }
 
-// StandsIn reports whether the result takes the place of the real one, which did not come in time or is unknown. The documentation says that
-// such a call was answered as interrupted. The real result may still come. If this result is already in the transcript, the real result becomes
+// StandsIn reports whether the result stands in for the real one, which did not come in time or is unknown. Such a call is unanswered, and the
+// real result may still come. If this result is already in the transcript, the real result becomes
 // a late result: see [LateResult]. Otherwise, the real result replaces this result.
 func (k ResultKind) StandsIn() bool { return k == OutcomeUnknown || k == WorksOn || k == InBackground }
 

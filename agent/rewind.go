@@ -2,14 +2,14 @@ package agent
 
 import "slices"
 
-// MayRecall reports whether an earlier run of the agent may have the result of the effect with the given key: see
-// [Key]. If so, the driver searches the histories of earlier runs for the result. Otherwise, the effect is new, and
-// the driver reads no histories. For a new effect, the histories need not exist any more.
+// MayRecall reports whether an earlier run of the agent may have the result of the operation with the given key: see
+// [Key]. If so, the driver searches the histories of earlier runs for the result. Otherwise, the operation is new, and
+// the driver reads no histories. For a new operation, the histories need not exist any more.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
 // rewound records that this run began by a reset of an earlier run. It returns false if this reset was recorded
-// before. The earlier run may have received the messages in the inbox, too. Therefore rewound clears the field Fresh
-// in all of them, and may set Brought: see [InboxMessage]. The earlier run may also have carried out the effects (see
+// before. The earlier run may have received the messages in the queue, too. Therefore rewound clears the field Fresh
+// in all of them, and may set Brought: see [QueuedMessage]. The earlier run may also have carried out the operations (see
 // [Key]) that the agent asks for next. Therefore rewound sets `s.Recall`, and the driver searches earlier runs for
 // their results.
 func (s *State) rewound(e Rewound) bool {
@@ -17,16 +17,16 @@ func (s *State) rewound(e Rewound) bool {
 		return false
 	}
 	// Brought places the messages before those that a search of other runs finds. While an earlier search is still to be
-	// done, other runs may have messages that are older than some in the inbox, so the search determines the order.
+	// done, other runs may have messages that are older than some in the queue, so the search determines the order.
 	searched := s.Reset == s.Searched
 	s.Reset, s.Recall = e.Run, true
 	// The earlier run may have stopped the model call that is in flight, and have put a message into the request. A message that
-	// came during the call, and was to wait for its reply, still waits: see InboxMessage.After.
+	// came during the call, and was to wait for its reply, still waits: see QueuedMessage.After.
 	s.InFlight = ""
 	s.doubt()
-	for i := range s.Inbox {
-		s.Inbox[i].Fresh = false
-		s.Inbox[i].Brought = s.Inbox[i].Brought || searched
+	for i := range s.Queue {
+		s.Queue[i].Fresh = false
+		s.Queue[i].Brought = s.Queue[i].Brought || searched
 	}
 	return true
 }
@@ -43,11 +43,11 @@ func (s *State) doubt() {
 		if child := s.child(c.Child); child != nil && c.Result.Kind.StandsIn() {
 			child.attach() // until the call has its result: see [State.stop]
 		}
-		c.Stopped, c.Look, c.Result = c.Result, true, nil
+		c.Stopped, c.Search, c.Result = c.Result, true, nil
 	}
 }
 
-// messagesFound puts the messages that a search found in other runs into the inbox. Each message comes before those
+// messagesFound puts the messages that a search found in other runs into the queue. Each message comes before those
 // that were sent later. A message that the agent has already received is left out. The field After of each found
 // message becomes 0, because the number refers to another run. Found decisions are applied to the calls that wait for
 // them, or when such a call begins to wait. messagesFound returns false if the state already has the result of this
@@ -62,7 +62,7 @@ func (s *State) messagesFound(e MessagesFound) bool {
 	for i, id := range slices.Backward(e.Order) { // the first place of an ID counts
 		place[id] = i
 	}
-	placeOf := func(m InboxMessage) int {
+	placeOf := func(m QueuedMessage) int {
 		at, known := place[m.ID]
 		switch {
 		case m.Brought:
@@ -72,19 +72,19 @@ func (s *State) messagesFound(e MessagesFound) bool {
 		}
 		return at
 	}
-	for i := range s.Inbox {
-		s.place(&s.Inbox[i], e.Places)
+	for i := range s.Queue {
+		s.place(&s.Queue[i], e.Places)
 	}
 	for _, m := range e.Messages {
 		m.Fresh, m.Brought, m.Found, m.After = false, false, true, 0
 		s.place(&m, e.Places)
-		var later []InboxMessage
-		if i := slices.IndexFunc(s.Inbox, func(waits InboxMessage) bool { return waits.Late == nil && placeOf(waits) > placeOf(m) }); i >= 0 {
-			later = slices.Clone(s.Inbox[i:])
-			s.Inbox = s.Inbox[:i]
+		var later []QueuedMessage
+		if i := slices.IndexFunc(s.Queue, func(waits QueuedMessage) bool { return waits.Late == nil && placeOf(waits) > placeOf(m) }); i >= 0 {
+			later = slices.Clone(s.Queue[i:])
+			s.Queue = s.Queue[:i]
 		}
 		s.messageReceived(MessageReceived{Message: m, Time: e.Time})
-		s.Inbox = append(s.Inbox, later...)
+		s.Queue = append(s.Queue, later...)
 	}
 	for _, key := range e.Revoked { // before the decisions, because one of them may give the permission
 		s.permissionRevoked(PermissionRevoked{Key: key})
@@ -108,8 +108,8 @@ func (s *State) messagesFound(e MessagesFound) bool {
 	return true
 }
 
-// reopen records in `s.Reopened` the keys of the effects (see [Key]) that a resumed agent asks for first. The run
-// that ended may already have carried out these effects. Therefore the driver looks for their results: see
+// reopen records in `s.Reopened` the keys of the operations (see [Key]) that a resumed agent asks for first. The run
+// that ended may already have carried out these operations. Therefore the driver looks for their results: see
 // [State.MayRecall].
 func (s *State) reopen() {
 	s.Reopened = nil

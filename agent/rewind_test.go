@@ -22,11 +22,11 @@ func TestResetTakesTheSameWay(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		first := &walk{t: t, seed: seed, state: chat(), done: map[agent.Key]agent.Event{}}
 		accepted := first.wander(r)
-		steered += len(slices.DeleteFunc(slices.Clone(accepted), func(m agent.InboxMessage) bool { return !m.Steer }))
+		steered += len(slices.DeleteFunc(slices.Clone(accepted), func(m agent.QueuedMessage) bool { return !m.Steer }))
 
 		again := &walk{t: t, seed: seed, state: chat(), done: first.done, known: first.state.Count()}
 		if seed%2 == 0 {
-			again.found = []agent.InboxMessage{{ID: "steered another run", Text: "t", Steer: true, After: r.IntN(30)}, {ID: "of another run", Text: "t"}}
+			again.found = []agent.QueuedMessage{{ID: "steered another run", Text: "t", Steer: true, After: r.IntN(30)}, {ID: "of another run", Text: "t"}}
 		}
 		require.True(t, again.state.Apply(agent.Rewound{Run: "second"}))
 		require.False(t, again.state.Apply(agent.Rewound{Run: "second"}))
@@ -42,7 +42,7 @@ func TestResetTakesTheSameWay(t *testing.T) {
 				found = append(found, string(m.Key))
 			}
 		}
-		if again.state.Held == nil { // a held agent does not go on to the last message by itself
+		if again.state.Hold == nil { // a held agent does not go on to the last message by itself
 			require.Len(t, found, len(again.found), "seed %d", seed)
 		}
 		require.True(t, slices.IsSortedFunc(found, func(a, b string) int { return strings.Compare(b, a) }), "seed %d: %v", seed, found)
@@ -56,7 +56,7 @@ func TestSteeringMessageAfterAResetKeepsTheOrder(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		first := &walk{t: t, seed: seed, state: chat(), done: map[agent.Key]agent.Event{}}
-		var steering []agent.InboxMessage
+		var steering []agent.QueuedMessage
 		for _, m := range first.wander(r) {
 			if m.Steer {
 				if r.IntN(4) == 0 {
@@ -73,7 +73,7 @@ func TestSteeringMessageAfterAResetKeepsTheOrder(t *testing.T) {
 		for range r.IntN(6) {
 			again.step(r.IntN)
 		}
-		sent := agent.InboxMessage{ID: "sent after the reset", Text: "and more", Steer: true, After: again.state.Entry()}
+		sent := agent.QueuedMessage{ID: "sent after the reset", Text: "and more", Steer: true, After: again.state.Entry()}
 		require.True(t, again.state.Apply(agent.MessageReceived{Message: sent}))
 		again.rest()
 
@@ -101,14 +101,14 @@ func TestMessagesOfOtherRunsEnterBeforeNewOnes(t *testing.T) {
 			w.rest()
 			require.True(t, s.Apply(agent.Rewound{Run: "third"}))
 		}
-		sent := agent.InboxMessage{ID: "sent", Text: "t", Steer: steer, After: s.Entry()}
+		sent := agent.QueuedMessage{ID: "sent", Text: "t", Steer: steer, After: s.Entry()}
 		require.True(t, s.Apply(agent.MessageReceived{Message: sent}))
 		if steer {
 			w.step(func(int) int { return 0 }) // reads the definition
 			s.Advance(0)
 		}
 		require.IsType(t, agent.FindMessages{}, s.Next())
-		require.True(t, s.Apply(agent.MessagesFound{Run: s.Reset, Order: []string{"steered another run", "of another run", "sent"}, Messages: []agent.InboxMessage{
+		require.True(t, s.Apply(agent.MessagesFound{Run: s.Reset, Order: []string{"steered another run", "of another run", "sent"}, Messages: []agent.QueuedMessage{
 			{ID: "steered another run", Text: "t", Steer: true, After: 50}, {ID: "of another run", Text: "t", Steer: steer},
 		}}))
 		w.rest()
@@ -128,7 +128,7 @@ func TestSteeringMessageDoesNotOvertakeOneThatWaitsForItsPlace(t *testing.T) {
 	s := w.state
 	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
 	for _, id := range []string{"earlier", "later"} {
-		require.True(t, s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: id, Text: "t", Steer: true}}))
+		require.True(t, s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: id, Text: "t", Steer: true}}))
 	}
 	w.step(func(int) int { return 0 }) // reads the definition
 	s.Advance(0)
@@ -149,9 +149,9 @@ func TestMessageWithoutAPlaceIsTheLast(t *testing.T) {
 	s := chat()
 	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
 	for _, id := range []string{"first", "last"} {
-		require.True(t, s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: id, Text: "t"}}))
+		require.True(t, s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: id, Text: "t"}}))
 	}
-	require.True(t, s.Apply(agent.MessagesFound{Run: "second", Order: []string{"m0", "found", "first"}, Messages: []agent.InboxMessage{
+	require.True(t, s.Apply(agent.MessagesFound{Run: "second", Order: []string{"m0", "found", "first"}, Messages: []agent.QueuedMessage{
 		{ID: "found", Text: "t"}, {ID: "found without a place", Text: "t"},
 	}}))
 	require.Equal(t, []string{"m0", "found", "first", "last", "found without a place"}, inboxIDs(s))
@@ -161,21 +161,21 @@ func TestMessageWithoutAPlaceIsTheLast(t *testing.T) {
 func TestMessageOfTheStartIsTheFirst(t *testing.T) {
 	s := chat()
 	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
-	require.True(t, s.Apply(agent.MessagesFound{Run: "second", Order: []string{"found"}, Messages: []agent.InboxMessage{{ID: "found", Text: "t"}}}))
+	require.True(t, s.Apply(agent.MessagesFound{Run: "second", Order: []string{"found"}, Messages: []agent.QueuedMessage{{ID: "found", Text: "t"}}}))
 	require.Equal(t, []string{"m0", "found"}, inboxIDs(s))
 
 	t.Run("a run that has yet to search may begin with later ones", func(t *testing.T) {
 		s := chat()
 		require.True(t, s.Apply(agent.Rewound{Run: "second"}))
-		require.True(t, s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "later", Text: "t"}}))
+		require.True(t, s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: "later", Text: "t"}}))
 		require.True(t, s.Apply(agent.Rewound{Run: "third"}))
-		require.True(t, s.Apply(agent.MessagesFound{Run: "third", Order: []string{"found", "later"}, Messages: []agent.InboxMessage{{ID: "found", Text: "t"}}}))
+		require.True(t, s.Apply(agent.MessagesFound{Run: "third", Order: []string{"found", "later"}, Messages: []agent.QueuedMessage{{ID: "found", Text: "t"}}}))
 		require.Equal(t, []string{"m0", "found", "later"}, inboxIDs(s))
 	})
 }
 
 func inboxIDs(s *agent.State) (ids []string) {
-	for _, m := range s.Inbox {
+	for _, m := range s.Queue {
 		ids = append(ids, m.ID)
 	}
 	return ids
@@ -183,7 +183,7 @@ func inboxIDs(s *agent.State) (ids []string) {
 
 func chat() *agent.State {
 	return agent.New("a", agent.Start{
-		Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m0", Text: "the task"},
+		Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m0", Text: "the task"},
 	}, 0)
 }
 
@@ -194,16 +194,16 @@ type walk struct {
 	state *agent.State
 	done  map[agent.Key]agent.Event // the event at the end of each effect
 	known int                       // until the transcript has this many messages, every effect must have a record
-	found []agent.InboxMessage      // messages that a search of other runs finds
+	found []agent.QueuedMessage     // messages that a search of other runs finds
 	roomy bool                      // if true, no conversation is too long
 }
 
 // wander lets the agent go on while messages arrive at random times, and returns the messages.
-func (w *walk) wander(r *rand.Rand) []agent.InboxMessage {
-	var accepted []agent.InboxMessage
+func (w *walk) wander(r *rand.Rand) []agent.QueuedMessage {
+	var accepted []agent.QueuedMessage
 	for len(accepted) < 6 {
 		if r.IntN(3) == 0 {
-			m := agent.InboxMessage{ID: fmt.Sprint("m", len(accepted)+1), Text: "and more", Steer: r.IntN(3) > 0}
+			m := agent.QueuedMessage{ID: fmt.Sprint("m", len(accepted)+1), Text: "and more", Steer: r.IntN(3) > 0}
 			if m.Steer {
 				m.After = w.state.Entry()
 			}
@@ -235,7 +235,7 @@ func (w *walk) step(choose func(int) int) {
 		w.state.Apply(agent.DefinitionLoaded{Key: step.Key, Definition: definition()})
 	case agent.FindMessages:
 		e := agent.MessagesFound{Run: w.state.Reset, Messages: w.found}
-		for _, m := range slices.Concat(w.state.Inbox, w.found) {
+		for _, m := range slices.Concat(w.state.Queue, w.found) {
 			e.Order = append(e.Order, m.ID)
 		}
 		w.state.Apply(e)
@@ -288,7 +288,7 @@ func TestEarlierRunsAreSearchedWhereTheyMayKnow(t *testing.T) {
 	require.True(t, s.Apply(agent.Rewound{Run: "second"}))
 	require.True(t, s.MayRecall("model-1"))
 	receive := func(id string, fresh bool) {
-		require.True(t, s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: id, Text: "t", Fresh: fresh}}))
+		require.True(t, s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: id, Text: "t", Fresh: fresh}}))
 		s.Advance(0)
 	}
 	receive("delivered again", false)
@@ -298,7 +298,7 @@ func TestEarlierRunsAreSearchedWhereTheyMayKnow(t *testing.T) {
 	require.False(t, s.MayRecall("model-1"))
 	w.rest()
 
-	require.True(t, s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "new to the run that is reset", Text: "t", Fresh: true}}))
+	require.True(t, s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: "new to the run that is reset", Text: "t", Fresh: true}}))
 	require.True(t, s.Apply(agent.Rewound{Run: "third"}))
 	require.True(t, s.Apply(agent.MessagesFound{Run: "third"}))
 	s.Advance(0)

@@ -38,7 +38,7 @@ func play(t *testing.T, r *rand.Rand, calm bool) played {
 	pending := map[agent.Key]agent.Event{}
 	now := int64(0)
 	for i := range 3 {
-		s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: fmt.Sprint("m", i), Text: fmt.Sprint("question ", i)}, Time: now})
+		s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: fmt.Sprint("m", i), Text: fmt.Sprint("question ", i)}, Time: now})
 	}
 	start := func(key agent.Key, e func() agent.Event) {
 		if ran[key]++; ran[key] == 1 {

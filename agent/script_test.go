@@ -81,12 +81,12 @@ func (s *script) apply(t *testing.T, line string) {
 	switch word {
 	case "message":
 		steer := strings.HasPrefix(text, "(steer) ")
-		e = agent.MessageReceived{Time: s.now, Message: agent.InboxMessage{ID: arg, Text: strings.TrimPrefix(text, "(steer) "), Steer: steer}}
+		e = agent.MessageReceived{Time: s.now, Message: agent.QueuedMessage{ID: arg, Text: strings.TrimPrefix(text, "(steer) "), Steer: steer}}
 	case "steer": // steer m1 AFTER TEXT
 		after, text, _ := strings.Cut(text, " ")
 		n, err := strconv.Atoi(after)
 		require.NoError(t, err)
-		e = agent.MessageReceived{Time: s.now, Message: agent.InboxMessage{ID: arg, Text: text, Steer: true, After: n}}
+		e = agent.MessageReceived{Time: s.now, Message: agent.QueuedMessage{ID: arg, Text: text, Steer: true, After: n}}
 	case "take":
 		if call, late := strings.CutPrefix(arg, "late-"); late {
 			arg = strings.Replace(string(s.key(call)), agent.KindTool, agent.KindLate, 1)
@@ -104,13 +104,13 @@ func (s *script) apply(t *testing.T, line string) {
 	case "tool":
 		e = agent.ToolFinished{Key: s.key(arg), Result: agent.Result{Content: text, Time: s.now}}
 	case "asks": // asks key QUESTION: the tool asks a person
-		e = agent.ToolFinished{Key: s.key(arg), Asks: &agent.Elicitation{Question: text, State: "state of " + arg}, Result: agent.Result{Time: s.now}}
+		e = agent.ToolFinished{Key: s.key(arg), Elicitation: &agent.Elicitation{Question: text, State: "state of " + arg}, Result: agent.Result{Time: s.now}}
 	case "lost":
 		e = agent.ToolFinished{Key: s.key(arg), Result: agent.ToolLost(s.now)}
 	case "child":
 		e = agent.ChildFinished{Key: s.key(arg), Result: agent.ChildAnswered(text, s.now)}
 	case "childlost":
-		e = agent.ChildInterrupted{Key: s.key(arg), Why: text, Time: s.now}
+		e = agent.ChildGivenUp{Key: s.key(arg), Why: text, Time: s.now}
 	case "decide", "remember", "give":
 		e = agent.Decided{Decision: s.decision(line), Time: s.now}
 	case "rewound": // rewound RUN: a reset has begun this run
@@ -126,18 +126,18 @@ func (s *script) apply(t *testing.T, line string) {
 		}
 		e = found
 	case "recalled": // recalled KEY [approved | begun | RESULT]: other runs were asked about the call
-		recalled := agent.CallRecalled{Key: s.key(arg), Time: s.now}
+		recalled := agent.CallFound{Key: s.key(arg), Time: s.now}
 		switch text {
 		case "":
 		case "approved":
-			recalled.Recalled.Decider = &agent.Decider{Remembered: true}
+			recalled.Record.Decider = &agent.Decider{Remembered: true}
 		case "begun":
-			recalled.Recalled.Phase = agent.ChildRuns
+			recalled.Record.Phase = agent.ChildRuns
 		default:
-			recalled.Recalled.Result = &agent.Result{Content: text, Kind: agent.Errored}
+			recalled.Record.Result = &agent.Result{Content: text, Kind: agent.Errored}
 			for _, c := range s.state.Pending() {
 				if c.Key == recalled.Key {
-					recalled.Recalled.Child = c.Child
+					recalled.Record.Child = c.Child
 				}
 			}
 		}
@@ -206,7 +206,7 @@ func (s *script) apply(t *testing.T, line string) {
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after), "the same event again: %s", line)
 	s.next() // gives names to new keys
-	for _, c := range s.state.Interrupted {
+	for _, c := range s.state.Unanswered {
 		s.name(c.Key)
 		if c.Child != "" {
 			s.name(c.Child)
@@ -291,7 +291,7 @@ func (s *script) step(step agent.Step) string {
 			if e := c.Elicitation; e != nil && e.Answer != nil {
 				line += fmt.Sprintf(", %s, answered %q", e.State, e.Answer.Content)
 			}
-			if c.Look {
+			if c.Search {
 				line += ", other runs are asked"
 			}
 			if c.Wait.Until != 0 {
@@ -315,8 +315,8 @@ func (s *script) step(step agent.Step) string {
 	case agent.FindMessages:
 		return "search, then " + s.step(step.Then)
 	case agent.Wait:
-		if s.state.Held != nil {
-			return fmt.Sprintf("wait, held: %s %s", s.state.Held.Class, s.state.Held.Message)
+		if s.state.Hold != nil {
+			return fmt.Sprintf("wait, held: %s %s", s.state.Hold.Class, s.state.Hold.Message)
 		}
 		return "wait"
 	default:

@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// This file adds sub-agents to small worlds: package workflows, child.go, and activities.RecallCall and AwaitAgent. A sub-agent lives
+// This file adds sub-agents to small worlds: package workflows, child.go, and activities.FindCall and AwaitAgent. A sub-agent lives
 // outside the runs of its parent. It begins once, because its ID is taken from then on, and it has one end, which each run of the parent
 // gets in its own time. So its end and the arrival of its end are one act.
 //
@@ -103,16 +103,16 @@ const (
 	stageWorks  = "works"  // the run waits for its end
 	stageEnded  = "ended"  // its end has arrived, and earlier runs are searched first
 	stageLimit  = "limit"  // the timer of a call that waits for a sub-agent
-	stageRecall = "recall" // RecallCall
+	stageRecall = "recall" // FindCall
 )
 
 // These events arrive at the driver, which does more with them than to apply them.
 type (
 	smallStarted struct{ agent.ChildStarted }
 	smallEnded   struct{ agent.ChildFinished }
-	// smallRecalled is the result of RecallCall.
+	// smallRecalled is the result of FindCall.
 	smallRecalled struct {
-		agent.CallRecalled
+		agent.CallFound
 		run   string    // the run that has made the search
 		owner agent.Key // the sub-agent whose end waits for this search; empty if something else began it
 	}
@@ -174,7 +174,7 @@ func (w *smallWorld) searchesLate() bool {
 		return false
 	}
 	searching := false
-	for _, call := range s.Interrupted {
+	for _, call := range s.Unanswered {
 		if ended, begun := w.now.family.late[call.Key]; begun {
 			searching = searching || !ended
 		} else if w.mayHaveLate(call) {
@@ -193,7 +193,7 @@ func (w *smallWorld) mayHaveLate(call agent.Call) bool {
 
 // awaitsLate is driver.awaitsLate.
 func (w *smallWorld) awaitsLate() bool {
-	return w.family() && slices.ContainsFunc(w.now.state.Interrupted, func(call agent.Call) bool {
+	return w.family() && slices.ContainsFunc(w.now.state.Unanswered, func(call agent.Call) bool {
 		ended, begun := w.now.family.late[call.Key]
 		return begun && !ended || !begun && w.mayHaveLate(call)
 	})
@@ -237,7 +237,7 @@ func (w *smallWorld) recalled(calls ...agent.Call) bool {
 
 // recall is driver.recall.
 func (w *smallWorld) recall(c agent.Call, owner agent.Key) {
-	w.fly(agent.RecallKey(c.Key), smallFlight{stage: stageRecall, call: c, owner: owner}, true)
+	w.fly(agent.FindKey(c.Key), smallFlight{stage: stageRecall, call: c, owner: owner}, true)
 }
 
 // watch is driver.watchChild.
@@ -300,8 +300,8 @@ func (w *smallWorld) childActs(key agent.Key) []act {
 			w.task(smallTask{event: agent.ChildOverdue(f.call.Child, 1000, smallTime), line: "childlost " + string(f.call.Child) + " no answer within 1s"})
 		}}}
 	case stageRecall:
-		e := smallRecalled{agent.CallRecalled{Key: f.call.Key, Recalled: w.recallCall(f.call), Time: smallTime}, w.now.id, f.owner}
-		text, err := json.Marshal(e.Recalled)
+		e := smallRecalled{agent.CallFound{Key: f.call.Key, Record: w.recallCall(f.call), Time: smallTime}, w.now.id, f.owner}
+		text, err := json.Marshal(e.Record)
 		if err != nil {
 			panic(err)
 		}
@@ -346,16 +346,16 @@ func (w *smallWorld) childEnd(key agent.Key) (agent.Event, string) {
 	return e, "child " + string(key) + " " + answer
 }
 
-// recallCall is activities.RecallCall.
-func (w *smallWorld) recallCall(c agent.Call) agent.Recalled {
-	var out agent.Recalled
+// recallCall is activities.FindCall.
+func (w *smallWorld) recallCall(c agent.Call) agent.CallRecord {
+	var out agent.CallRecord
 	for _, run := range slices.Backward(w.runs) {
-		mentions := run.begun[c.Key] || run.begun[c.Model] || run.begun[agent.RecallKey(c.Key)] || c.Child != "" && run.begun[c.Child]
+		mentions := run.begun[c.Key] || run.begun[c.Model] || run.begun[agent.FindKey(c.Key)] || c.Child != "" && run.begun[c.Child]
 		if run == w.now || !mentions {
 			continue
 		}
 		var more bool
-		if out, more = out.Join(run.state.RecallCall(c)); !more {
+		if out, more = out.Join(run.state.CallRecord(c)); !more {
 			break
 		}
 	}
@@ -385,7 +385,7 @@ func (w *smallWorld) deliverChild(e agent.Event) (known bool) {
 			return true
 		}
 		w.now.family.asked[e.Key] = e.run
-		s.Apply(e.CallRecalled)
+		s.Apply(e.CallFound)
 		if _, begun := w.now.family.late[e.Key]; begun {
 			w.now.family.late[e.Key] = true
 		}
@@ -453,7 +453,7 @@ func (w *smallWorld) placeOf(model agent.Key, position int) string {
 // callOf returns the newest call for a sub-agent.
 func (w *smallWorld) callOf(child agent.Key) agent.Call {
 	s := w.now.state
-	for _, c := range slices.Backward(slices.Concat(s.Interrupted, s.Calls)) {
+	for _, c := range slices.Backward(slices.Concat(s.Unanswered, s.Calls)) {
 		if c.Child == child {
 			return c
 		}
@@ -519,7 +519,7 @@ func (w *smallWorld) holdsChildren() {
 		}
 	}
 	_, waits := s.Next().(agent.Wait)
-	rests := waits && !w.now.closed && len(w.now.flights) == 0 && s.Held == nil
+	rests := waits && !w.now.closed && len(w.now.flights) == 0 && s.Hold == nil
 	for _, key := range w.facts.Work.Begun {
 		answer := w.facts.Work.Ends[key]
 		told := 0

@@ -142,7 +142,7 @@ func newSmallWorld(kind *smallKind) *smallWorld {
 
 func (w *smallWorld) birth() *agent.State {
 	return agent.New("a", agent.Start{
-		KeyVersion: agent.KeyVersion, Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.InboxMessage{ID: "m1", Text: "go"},
+		KeyVersion: agent.KeyVersion, Incarnation: "l", Agent: "x", Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m1", Text: "go"},
 	}, smallTime)
 }
 
@@ -295,10 +295,10 @@ func (w *smallWorld) drive() {
 			w.schedule(step.Key, smallFlight{})
 		case agent.RunTools:
 			for _, c := range step.Calls {
-				if c.Look && w.family() {
+				if c.Search && w.family() {
 					w.recall(c, "")
-				} else if c.Look {
-					w.schedule(agent.RecallKey(c.Key), smallFlight{call: c, look: true})
+				} else if c.Search {
+					w.schedule(agent.FindKey(c.Key), smallFlight{call: c, look: true})
 				}
 			}
 			for _, c := range step.Running(agent.CallsAtOnce, func(c agent.Call) bool { _, flies := w.now.flights[c.Key]; return flies }) {
@@ -388,7 +388,7 @@ func (w *smallWorld) end(key agent.Key) (e agent.Event, line string) {
 		return agent.ToolFinished{Key: key, Recalled: true, Result: agent.Result{Content: result, Time: smallTime}}, "tool " + string(key) + " " + result
 	}
 	for _, run := range slices.Backward(w.runs) {
-		if told := run.state.RecallCall(agent.Call{Key: key}).Result; f.lost && run != w.now && told != nil {
+		if told := run.state.CallRecord(agent.Call{Key: key}).Result; f.lost && run != w.now && told != nil {
 			return agent.ToolFinished{Key: key, Recalled: true, Result: *told}, "tool " + string(key) + " " + told.Content
 		}
 	}
@@ -452,7 +452,7 @@ func (w *smallWorld) search() (agent.Event, string) {
 			found.Revoked = append(found.Revoked, e.Key)
 			line += " revoke " + string(e.Key)
 		case agent.MessageReceived:
-			if !slices.ContainsFunc(found.Messages, func(m agent.InboxMessage) bool { return m.ID == e.Message.ID }) {
+			if !slices.ContainsFunc(found.Messages, func(m agent.QueuedMessage) bool { return m.ID == e.Message.ID }) {
 				found.Messages = append(found.Messages, e.Message)
 				line += " message " + e.Message.ID
 			}
@@ -461,14 +461,14 @@ func (w *smallWorld) search() (agent.Event, string) {
 	return found, line
 }
 
-// lookedUp returns what activities.RecallCall finds about a call.
+// lookedUp returns what activities.FindCall finds about a call.
 func (w *smallWorld) lookedUp(c agent.Call) (agent.Event, string) {
-	var all agent.Recalled
+	var all agent.CallRecord
 	for _, run := range slices.Backward(w.runs) {
 		if run == w.now {
 			continue
 		}
-		r := run.state.RecallCall(c)
+		r := run.state.CallRecord(c)
 		if r.Decider == nil {
 			r.Decider = all.Decider
 		}
@@ -476,7 +476,7 @@ func (w *smallWorld) lookedUp(c agent.Call) (agent.Event, string) {
 			break
 		}
 	}
-	return agent.CallRecalled{Key: c.Key, Recalled: all, Time: smallTime}, fmt.Sprintf("recalled %s %v %v", c.Key, all.Result != nil, all.Decider != nil)
+	return agent.CallFound{Key: c.Key, Record: all, Time: smallTime}, fmt.Sprintf("recalled %s %v %v", c.Key, all.Result != nil, all.Decider != nil)
 }
 
 // reset begins a new run with the tasks of another one before the given one. In its first own task, the updates that are delivered again
@@ -527,15 +527,15 @@ func (w *smallWorld) arrived(t smallTask) {
 	switch e := t.event.(type) {
 	case agent.Resumed, agent.Rewound, agent.WaitEnded, nil:
 		return
-	case agent.ChildInterrupted:
+	case agent.ChildGivenUp:
 		w.restartLimit(e.Key)
 		return
 	case agent.ModelReplied:
 		return // it waits for the search
 	case agent.ToolFinished:
 		delete(w.now.flights, e.Key)
-	case agent.CallRecalled:
-		delete(w.now.flights, agent.RecallKey(e.Key))
+	case agent.CallFound:
+		delete(w.now.flights, agent.FindKey(e.Key))
 	case agent.MessagesFound:
 		for key := range w.now.flights {
 			if key.Kind() == agent.KindMessages {

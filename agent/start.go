@@ -23,7 +23,7 @@ type Start struct {
 	// change this ID.
 	Incarnation string `json:"incarnation,omitempty"`
 	// Message is the first message. It is required in task mode, unless this start continues an earlier run.
-	Message *InboxMessage `json:"message,omitempty"`
+	Message *QueuedMessage `json:"message,omitempty"`
 
 	// Key is the key by which the parent knows this sub-agent. It is set only for a sub-agent.
 	Key Key `json:"key,omitempty"`
@@ -162,7 +162,7 @@ func (in Start) CheckOrigin(id, continued string) error {
 }
 
 // New returns the state of a new agent, to which nothing has happened except its start. If the start has a first
-// message, this message is in the inbox. The parameter `now` is the time of the start, in Unix milliseconds.
+// message, this message is in the queue. The parameter `now` is the time of the start, in Unix milliseconds.
 func New(agentID string, in Start, now int64) *State {
 	if in.Mode == "" {
 		in.Mode = Task

@@ -12,7 +12,7 @@ import (
 // A program that starts an agent by hand may leave out the version of the keys. It means the current one. In JSON that no program of this
 // module has encoded, it means version 1 for ever, also in the next run of the agent.
 func TestStartWithoutAVersionHasTheCurrentOne(t *testing.T) {
-	byHand := agent.Start{Agent: "x", Message: &agent.InboxMessage{ID: "1", Text: "hello"}}
+	byHand := agent.Start{Agent: "x", Message: &agent.QueuedMessage{ID: "1", Text: "hello"}}
 	require.Equal(t, agent.KeyVersion, agent.New("a", byHand, 0).KeyVersion)
 	sent, err := json.Marshal(byHand)
 	require.NoError(t, err)

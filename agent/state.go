@@ -2,7 +2,7 @@
 // that has happened to the agent. A [Step] is what the agent asks the driver to do next.
 //
 // A State is plain JSON data. [State.Apply] applies an event to the state. [State.Next] computes the next step from the
-// state alone, and changes nothing. Therefore a driver that has stored a state goes on by calling Next. Effects have keys,
+// state alone, and changes nothing. Therefore a driver that has stored a state goes on by calling Next. Operations have keys,
 // which are hashes of their content: see [Key]. The package uses no clock, no randomness, no goroutine and no I/O. Times
 // come with events, in Unix milliseconds.
 //
@@ -18,8 +18,8 @@
 //     same agent. All runs of an agent have the same incarnation: see [Identity].
 //   - Base run: the earlier run whose results a run uses after a reset or a resume: see [Start].
 //   - Turn: the work from a user's message to the answer. A turn is held if it cannot go on before someone acts: see
-//     [Held].
-//   - Effect: a model call, a tool call or a sub-agent: see [Key]. The result of an effect is recalled if it comes from an
+//     [Hold].
+//   - Operation: a model call, a tool call or a sub-agent: see [Key]. The result of an operation is recalled if it comes from an
 //     earlier run.
 //   - Late result: the real result of a call that already has another result in the transcript: see [LateResult].
 package agent
@@ -79,9 +79,9 @@ type State struct {
 	// Calls are the calls of the last assistant message. They stay here until each of them has a result. Then the
 	// results enter the transcript.
 	Calls []Call `json:"calls,omitempty"`
-	// Interrupted are the calls in the transcript that may still get a late result: see [LateResult]. They were
-	// answered as interrupted, or with the failure of their sub-agent.
-	Interrupted []Call `json:"interrupted,omitempty"`
+	// Unanswered are the calls in the transcript that may still get a late result: see [LateResult]. They were left
+	// unanswered, or got the failure of their sub-agent.
+	Unanswered []Call `json:"unanswered,omitempty"`
 	// Decisions are the decisions of people on calls, oldest first.
 	Decisions []Decision `json:"decisions,omitempty"`
 	// Permissions let calls run without a further decision, oldest first.
@@ -101,8 +101,8 @@ type State struct {
 	// ChildCountFloor is the number for an input that is not in the map.
 	ChildCountFloor int `json:"child_count_floor,omitempty"`
 
-	// Inbox are the messages that wait to enter the transcript.
-	Inbox []InboxMessage `json:"inbox,omitempty"`
+	// Queue are the messages that wait to enter the transcript.
+	Queue []QueuedMessage `json:"queue,omitempty"`
 	// SeenMessageIDs are the IDs of the newest messages that the agent has received, oldest first. The agent ignores
 	// a further message with one of these IDs.
 	SeenMessageIDs []string `json:"seen_message_ids,omitempty"`
@@ -135,12 +135,12 @@ type State struct {
 	Searched string `json:"searched,omitempty"`
 	// Searches counts the searches of other runs for messages.
 	Searches int `json:"searches,omitempty"`
-	// Recall reports whether an earlier run may already have the effects that the agent asks for next: see [Key]. A
+	// Recall reports whether an earlier run may already have the operations that the agent asks for next: see [Key]. A
 	// reset sets Recall. An event that no earlier run can know clears Recall, for example a reply that no earlier run
 	// has.
 	Recall bool `json:"recall,omitempty"`
-	// Reopened are the keys of the effects that the agent asked for when it was last resumed. The run that had ended
-	// may already have carried out these effects.
+	// Reopened are the keys of the operations that the agent asked for when it was last resumed. The run that had ended
+	// may already have carried out these operations.
 	Reopened []Key `json:"reopened,omitempty"`
 
 	// InFlight is the key of the model call that is in flight.
@@ -150,8 +150,8 @@ type State struct {
 	Turn Turn `json:"turn"`
 	// Usage counts what the agent has used.
 	Usage Usage `json:"usage"`
-	// Held says why the turn is held; nil if it is not held.
-	Held *Held `json:"held,omitempty"`
+	// Hold says why the turn is held; nil if it is not held.
+	Hold *Hold `json:"hold,omitempty"`
 	// TooLong reports whether the conversation has to be summarised before the next model call.
 	TooLong bool `json:"too_long,omitempty"`
 	// Compacted counts the summaries since the last reply. Requests for a summary that were too long count, too.
@@ -189,7 +189,7 @@ type Turn struct {
 	TimeUp bool `json:"time_up,omitempty"`
 	// Corrections counts the answers in this turn that did not fit the output schema.
 	Corrections int `json:"corrections,omitempty"`
-	// PartialText reports whether a message of the turn asks for partial text: see [InboxMessage].PartialText.
+	// PartialText reports whether a message of the turn asks for partial text: see [QueuedMessage].PartialText.
 	PartialText bool `json:"partial_text,omitempty"`
 }
 
@@ -208,14 +208,14 @@ type Usage struct {
 
 	// Asides counts the answers to questions that are not part of the transcript: see [Aside].
 	Asides int `json:"asides,omitempty"`
-	// Recalled counts the results of earlier runs that the agent used instead of running an effect (see [Key]) again.
+	// Recalled counts the results of earlier runs that the agent used instead of running an operation (see [Key]) again.
 	Recalled int `json:"recalled,omitempty"`
 	// Reattached counts the sub-agents whose workflow already existed. The agent only waited for these sub-agents.
 	Reattached int `json:"reattached,omitempty"`
-	// Interrupted counts the calls that were answered as interrupted: see [Result].
-	Interrupted int `json:"interrupted,omitempty"`
-	// Repaired counts the results that came after their call had been answered as interrupted, or with the failure of
-	// its sub-agent.
+	// Unanswered counts the calls that were left unanswered: see [ResultKind.StandsIn].
+	Unanswered int `json:"unanswered,omitempty"`
+	// Repaired counts the results that came after their call had been left unanswered, or had got the failure
+	// of its sub-agent.
 	Repaired int `json:"repaired,omitempty"`
 
 	// Compactions counts the summaries that were made because the conversation was too long.
@@ -274,12 +274,12 @@ func (e EmptyReplies) Add(usage llm.Usage) EmptyReplies {
 	return EmptyReplies{e.Count + 1, e.Usage.Add(usage.Bounded())}
 }
 
-// Held says why a turn is held. A held turn cannot go on before a person or a program acts, for example because the
+// Hold says why a turn is held. A held turn cannot go on before a person or a program acts, for example because the
 // provider has refused the API key. In chat mode, the agent waits, and the next message lets the turn go on. In task
 // mode, the agent ends as failed, and can be resumed. An agent whose turn a person has interrupted (see [Interrupted]) waits in both
 // modes.
-type Held struct {
-	// Key is the key of the effect that failed: see [Key]. It is empty if no effect failed.
+type Hold struct {
+	// Key is the key of the operation that failed: see [Key]. It is empty if no operation failed.
 	Key Key `json:"key,omitempty"`
 	// Class is the class of the error.
 	Class string `json:"class"`
@@ -340,9 +340,9 @@ func (s *State) Deadline() int64 {
 }
 
 // TurnRuns reports whether a turn runs. A turn runs if the user's message has no answer yet, the turn is not held
-// (see [Held]), and the agent has not ended.
+// (see [Hold]), and the agent has not ended.
 func (s *State) TurnRuns() bool {
-	return s.Outcome == nil && s.Held == nil && s.Turn.Number > 0 && !s.answered()
+	return s.Outcome == nil && s.Hold == nil && s.Turn.Number > 0 && !s.answered()
 }
 
 // answered reports whether the last message of the transcript is an answer. It is an answer if it comes from the

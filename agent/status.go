@@ -11,8 +11,8 @@ const (
 	Running Status = "running"
 	// Waiting: the agent waits for a message, or all its open calls wait for somebody outside: see [Call.Waits].
 	Waiting Status = "waiting"
-	// HeldUp: the turn is held, and the agent waits for a message: see [Held].
-	HeldUp Status = "held"
+	// Held: the turn is held, and the agent waits for a message: see [Hold].
+	Held Status = "held"
 	// Completed: the agent has finished its work.
 	Completed Status = "completed"
 	// Failed: the agent has ended because of an error.
@@ -29,7 +29,7 @@ const (
 )
 
 // Ended reports whether the agent has ended. The result is false for the zero Status, and true for [Unknown].
-func (s Status) Ended() bool { return s != "" && s != Running && s != Waiting && s != HeldUp }
+func (s Status) Ended() bool { return s != "" && s != Running && s != Waiting && s != Held }
 
 // Status returns the agent's status, such as [Running].
 func (s *State) Status() Status { return s.statusAt(s.Next()) }
@@ -57,12 +57,12 @@ func (s *State) statusAt(step Step) Status {
 	case Finish:
 		return step.Outcome.Status
 	case Wait:
-		if s.Held != nil {
-			return HeldUp
+		if s.Hold != nil {
+			return Held
 		}
 		return Waiting
 	case RunTools:
-		if !slices.ContainsFunc(step.Calls, func(c Call) bool { return !c.Waits() || c.Look }) {
+		if !slices.ContainsFunc(step.Calls, func(c Call) bool { return !c.Waits() || c.Search }) {
 			return Waiting
 		}
 	}
@@ -79,7 +79,7 @@ const (
 	WaitsForApproval  WaitsFor = "approval"   // a person's decision on a tool call
 	WaitsForAnswer    WaitsFor = "answer"     // a person's answer to a question: see AskUser
 	WaitsForResult    WaitsFor = "result"     // the result of an external call: see EffectExternal
-	WaitsForPerson    WaitsFor = "person"     // a person, who must remove the cause of a held turn (see Held) and send a message
+	WaitsForRelease   WaitsFor = "release"    // a person, who removes the cause of a hold (see Hold) and sends a message
 	WaitsForSubAgents WaitsFor = "sub-agents" // sub-agents: all open calls wait for their answers, or an agent in task mode for those in the background
 )
 
@@ -89,10 +89,10 @@ func (s *State) WaitsFor() WaitsFor { return s.waitsForAt(s.Next()) }
 func (s *State) waitsForAt(step Step) WaitsFor {
 	tools, calls := step.(RunTools)
 	switch status := s.statusAt(step); {
-	case status == HeldUp && s.Held.Class == Interrupted:
+	case status == Held && s.Hold.Class == Interrupted:
 		return WaitsForMessage
-	case status == HeldUp:
-		return WaitsForPerson
+	case status == Held:
+		return WaitsForRelease
 	case status == Waiting && calls:
 		return s.CallWaitsFor()
 	case status == Waiting && s.Mode == Task && len(s.inBackground()) > 0:
@@ -117,9 +117,9 @@ func (s *State) CallWaitsFor() WaitsFor {
 }
 
 // WaitsFor returns what a call that waits for somebody outside waits for. It returns "" for any other call, and for a call
-// about which other runs are still to be asked: see [Call].Look.
+// about which other runs are still to be asked: see [Call].Search.
 func (c *Call) WaitsFor() WaitsFor {
-	if !c.Waits() || c.Look {
+	if !c.Waits() || c.Search {
 		return ""
 	}
 	return c.Wait.For

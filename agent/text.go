@@ -59,11 +59,11 @@ func textNotRun(why string) string { return "not run: " + why }
 const textUnknown = "; outcome unknown — check before you retry"
 
 func textStopped(why string) string {
-	return "interrupted: " + why + textUnknown
+	return "no result: " + why + textUnknown
 }
 
-func textChildInterrupted(why, handle string) string {
-	return fmt.Sprintf("interrupted: %s; the agent works on. To wait for it again, call it with {\"continue\": %q}", why, handle)
+func textChildWorksOn(why, handle string) string {
+	return fmt.Sprintf("no result yet: %s; the agent works on. To wait for it again, call it with {\"continue\": %q}", why, handle)
 }
 
 func textDenied(reason string) string {
@@ -147,7 +147,7 @@ func textAside(question string, open []Call) string {
 
 // textLate stands before a late result.
 func textLate(tool, callID string) string {
-	return fmt.Sprintf("The interrupted call %s of %s has its result now:\n\n", callID, tool)
+	return fmt.Sprintf("The call %s of %s, which had no result, has its result now:\n\n", callID, tool)
 }
 
 func textLimit(why string) string {
@@ -258,13 +258,13 @@ func toolRemoved(c Call, now int64) Result {
 // ChildOverdue returns the event that ends the wait for a sub-agent that has not answered in time. The parameter
 // `budgetMS` is the time limit of the call, in milliseconds: see [Tool].BudgetMS.
 func ChildOverdue(child Key, budgetMS, now int64) Event {
-	return ChildInterrupted{Key: child, Why: "no answer within " + duration(budgetMS), Time: now}
+	return ChildGivenUp{Key: child, Why: "no answer within " + duration(budgetMS), Time: now}
 }
 
 // ChildIdle returns the event that ends the wait for a sub-agent in which nothing happens. For [ChildIdleMS]
 // milliseconds, neither the sub-agent nor an agent below it has had an event.
 func ChildIdle(child Key, now int64) Event {
-	return ChildInterrupted{Key: child, Why: "no progress for " + duration(ChildIdleMS), Time: now}
+	return ChildGivenUp{Key: child, Why: "no progress for " + duration(ChildIdleMS), Time: now}
 }
 
 // ChildAnswered returns the result of a call whose sub-agent has answered.

@@ -61,7 +61,7 @@ func replay(t *testing.T, c trajectory.Conversation) (obstacle string) {
 	for i, now := 0, int64(0); i < len(messages); now++ {
 		switch m := messages[i]; m.Role {
 		case llm.User:
-			e := agent.MessageReceived{Time: now, Message: agent.InboxMessage{ID: fmt.Sprint(i), Text: m.Content, Steer: true}}
+			e := agent.MessageReceived{Time: now, Message: agent.QueuedMessage{ID: fmt.Sprint(i), Text: m.Content, Steer: true}}
 			require.True(t, s.Apply(e), "%s: message %d", c.ID, i)
 			require.True(t, s.Apply(agent.MessageTaken{ID: fmt.Sprint(i), Time: now}), "%s: message %d", c.ID, i)
 			i++

@@ -6,7 +6,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// InvalidOutput is the error class of a turn that is held (see [Held]) because of the model's answer. The answer does
+// InvalidOutput is the error class of a turn that is held (see [Hold]) because of the model's answer. The answer does
 // not fit the output schema, even after a correction.
 const InvalidOutput = "InvalidOutput"
 
@@ -110,10 +110,10 @@ func (s *State) modelReplied(e ModelReplied) bool {
 }
 
 // correct asks the model to correct an answer that does not fit the output schema. After [maxCorrections] such
-// requests in one turn, correct holds the turn instead: see [Held].
+// requests in one turn, correct holds the turn instead: see [Hold].
 func (s *State) correct(e ModelReplied) {
 	if s.Turn.Corrections++; s.Turn.Corrections > maxCorrections {
-		s.Held = &Held{
+		s.Hold = &Hold{
 			Key: e.Key, Class: InvalidOutput, Time: e.Time,
 			Message: "the answer does not fit the output schema: " + e.Invalid,
 		}
@@ -169,12 +169,12 @@ func (s *State) modelFailed(e ModelFailed) bool {
 		s.advanceTranscript(e.Time) // a definition that was read again may have a lower limit, which forbids the summary
 		return true
 	}
-	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, Time: e.Time}
+	s.Hold = &Hold{Key: e.Key, Class: e.Class, Message: e.Message, Time: e.Time}
 	return true
 }
 
 func (s *State) stopped(e Stopped) bool {
-	if s.Held != nil || s.Definition == nil || s.answered() || s.Turn.Number == 0 {
+	if s.Hold != nil || s.Definition == nil || s.answered() || s.Turn.Number == 0 {
 		return false
 	}
 	if e.Class == Interrupted {
@@ -183,7 +183,7 @@ func (s *State) stopped(e Stopped) bool {
 	s.interruptAll(e.Message, e.Time)
 	s.answerCalls()
 	s.TooLong, s.Compacted, s.CutBelow, s.InFlight = false, 0, 0, ""
-	s.Held = &Held{Key: e.Key, Class: e.Class, Message: e.Message, By: e.By, From: e.From, Time: e.Time}
+	s.Hold = &Hold{Key: e.Key, Class: e.Class, Message: e.Message, By: e.By, From: e.From, Time: e.Time}
 	return true
 }
 
@@ -234,7 +234,7 @@ func (s *State) resumed(e Resumed) bool {
 		return false
 	}
 	s.ResumedFrom = e.RunID
-	s.Outcome, s.Held, s.Closing, s.InFlight = nil, nil, false, ""
+	s.Outcome, s.Hold, s.Closing, s.InFlight = nil, nil, false, ""
 	s.Turn.Began, s.Turn.TimeUp = e.Time, false
 	for i := range s.Calls {
 		if s.Calls[i].Child != "" {
@@ -267,7 +267,7 @@ func (s *State) reloadAsked(e ReloadAsked) bool {
 // reloads reports whether the agent reads its definition again now. Four conditions must hold: a reload was asked
 // for, no call is open, no model call is in flight, and no summary is to be made.
 func (s *State) reloads() bool {
-	compacts := s.TooLong && s.Held == nil && !s.answered()
+	compacts := s.TooLong && s.Hold == nil && !s.answered()
 	return s.Reload && s.Definition != nil && len(s.Calls) == 0 && s.InFlight == "" && !compacts
 }
 

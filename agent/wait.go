@@ -39,7 +39,7 @@ func (s *State) ask(c *Call, tool Tool, now int64) {
 //
 //  1. A decision on the call, or its result from outside. After a reset, Temporal delivers it before the call exists.
 //  2. A permission for such calls: see [Permission].
-//  3. What another run knows of the call: see [Call].Look. So a call that has run, or whose wait has ended, is not asked about
+//  3. What another run knows of the call: see [Call].Search. So a call that has run, or whose wait has ended, is not asked about
 //     again, even if its permission was revoked since.
 //
 // Before the search of other runs, settle does nothing, because the search may bring a denial or a revocation. A decision that somebody
@@ -49,7 +49,7 @@ func (s *State) settle(c *Call, now int64) {
 		return
 	}
 	if slices.ContainsFunc(s.Decisions, func(d Decision) bool { return d.Early && !d.Used && d.Key == c.Key }) && s.Recall {
-		c.Look = true
+		c.Search = true
 		return
 	}
 	if c.Wait.For == WaitsForApproval {
@@ -63,7 +63,7 @@ func (s *State) settle(c *Call, now int64) {
 		s.applyEarlier(c, true, now)
 	}
 	if c.Waits() && s.Recall {
-		c.Look = true
+		c.Search = true
 	}
 }
 
@@ -105,7 +105,7 @@ func (s *State) WaitDeadline() int64 {
 		return 0
 	}
 	for _, c := range s.Calls {
-		if c.Waits() && !c.Look && c.Wait.Until != 0 && (first == 0 || c.Wait.Until < first) {
+		if c.Waits() && !c.Search && c.Wait.Until != 0 && (first == 0 || c.Wait.Until < first) {
 			first = c.Wait.Until
 		}
 	}
@@ -117,7 +117,7 @@ func (s *State) waitEnded(e WaitEnded) bool {
 	changed := false
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if !c.Waits() || c.Look || s.unsearched() || c.Wait.Until == 0 || c.Wait.Until > e.Time || s.Definition == nil {
+		if !c.Waits() || c.Search || s.unsearched() || c.Wait.Until == 0 || c.Wait.Until > e.Time || s.Definition == nil {
 			continue
 		}
 		tool, _ := s.Definition.Tool(c.Name)

@@ -226,7 +226,7 @@ func registerBilled(temporal client.Client, w worker.Worker, b billing) (*activi
 	}
 	var lease *activities.LeaseOptions
 	if b.lease {
-		lease = &activities.LeaseOptions{TaskQueue: queue, Recovery: b.recovery}
+		lease = &activities.LeaseOptions{TaskQueue: queue, HeartbeatTimeout: b.recovery}
 	}
 	doing, err := activities.New(activities.Options{
 		Lease: lease, Temporal: temporal, Tools: tools, Log: slog.New(slog.DiscardHandler),
@@ -247,7 +247,7 @@ func registerBilled(temporal client.Client, w worker.Worker, b billing) (*activi
 	if b.lease {
 		recovery = workflows.LeaseBackstop
 	}
-	workflows.New(workflows.Options{Recovery: recovery}).Register(w)
+	workflows.New(workflows.Options{HeartbeatTimeout: recovery}).Register(w)
 	return doing, nil
 }
 

@@ -48,7 +48,7 @@ func (l *lab) start(ctx context.Context, who contestant, turns int) (client.Work
 // task returns the workflow input for an agent that makes the given number of turns. `name` is the name of the agent's
 // definition in [register]: "x" or "long". `incarnation` is a text that no earlier agent with the same ID has had.
 func task(name, incarnation string, turns int) agent.Start {
-	return agent.Start{Agent: name, Incarnation: incarnation, Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
+	return agent.Start{Agent: name, Incarnation: incarnation, Message: &agent.QueuedMessage{ID: "first", Text: fmt.Sprint(turns, " turns")}}
 }
 
 const (

@@ -45,7 +45,7 @@ func (l *lab) kills(ctx context.Context, times int) error {
 		var took []float64
 		for i := range times {
 			// The kills are spread over the time between two heartbeats.
-			phase := workflows.DefaultRecovery / 2 * time.Duration(i) / time.Duration(times)
+			phase := workflows.DefaultHeartbeatTimeout / 2 * time.Duration(i) / time.Duration(times)
 			d, err := k.kill(ctx, fmt.Sprintf("killed-%d-%v", i, during), during, phase)
 			if err != nil {
 				return err
@@ -159,7 +159,7 @@ func (k *killer) kill(ctx context.Context, id string, inModelCall bool, phase ti
 // idle waits until the agent waits for a message.
 func (k *killer) idle(ctx context.Context, id string) error {
 	for began := time.Now(); time.Since(began) < patience; {
-		look, err := k.agents.Look(ctx, id)
+		look, err := k.agents.Describe(ctx, id)
 		if err != nil {
 			return err
 		}

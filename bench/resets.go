@@ -147,7 +147,7 @@ func registerReset(c client.Client, w worker.Worker, asked *atomic.Int64) error 
 		return err
 	}
 	doing.Register(w)
-	workflows.New(workflows.Options{Recovery: 30 * time.Second}).Register(w)
+	workflows.New(workflows.Options{HeartbeatTimeout: 30 * time.Second}).Register(w)
 	return nil
 }
 

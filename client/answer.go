@@ -12,7 +12,7 @@ import (
 )
 
 // InvalidOutputError says that an agent's answer does not fit the JSON schema for its answers. The agent asks the model to
-// correct such an answer. If the model does not correct the answer, [Client.Answer] returns this error. `reagent.Ask` also
+// correct such an answer. If the model does not correct the answer, [Client.Answer] returns this error. `reagent.Execute` also
 // returns this error if it cannot decode the answer into the Go type that its caller wants.
 type InvalidOutputError struct {
 	// ID is the agent's ID.

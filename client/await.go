@@ -9,7 +9,7 @@ import (
 // awaitPause is the pause before [Client.Await] repeats its request.
 const awaitPause = 250 * time.Millisecond
 
-// Await returns the same snapshot of an agent as [Client.Look]. If no worker answers, or Temporal does not answer, Look
+// Await returns the same snapshot of an agent as [Client.Describe]. If no worker answers, or Temporal does not answer, Look
 // returns an error, but Await tries again until ctx ends. If the agent has ended, Await needs no worker.
 //
 // After each failed attempt, Await calls `see` with a [Progress] in which only `NoWorker` or `NoServer` is set. With `see`, a
@@ -19,7 +19,7 @@ const awaitPause = 250 * time.Millisecond
 // Otherwise, the error wraps [ErrNoWorker].
 func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Snapshot, error) {
 	for {
-		snap, err := c.Look(ctx, id)
+		snap, err := c.Describe(ctx, id)
 		switch {
 		case err == nil:
 			return snap, nil

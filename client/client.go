@@ -105,7 +105,7 @@ func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 
 // StartOptions say which agent to start.
 type StartOptions struct {
-	// ID is the agent's ID: see [CheckID]. If it is empty, [Client.Start] and `reagent.Ask` make a new ID from the name of
+	// ID is the agent's ID: see [CheckID]. If it is empty, [Client.Start] and `reagent.Execute` make a new ID from the name of
 	// the definition, a hyphen and 8 random hexadecimal digits.
 	ID string
 	// Agent is the name of the agent's definition: see [agent.Definition]. It is required.
@@ -208,13 +208,13 @@ func (o StartOptions) start() (agent.Start, error) {
 		return in, nil
 	}
 	var err error
-	in.Message, err = newMessage(agent.InboxMessage{ID: o.MessageID, Text: o.Message, Images: o.Images, PartialText: o.PartialText})
+	in.Message, err = newMessage(agent.QueuedMessage{ID: o.MessageID, Text: o.Message, Images: o.Images, PartialText: o.PartialText})
 	return in, err
 }
 
 // newMessage returns a copy of a message. If the message has no ID, the copy has a new one. newMessage returns an error if
 // [agent.CheckMessage] finds the copy invalid.
-func newMessage(m agent.InboxMessage) (*agent.InboxMessage, error) {
+func newMessage(m agent.QueuedMessage) (*agent.QueuedMessage, error) {
 	m.ID = cmp.Or(m.ID, uuid.NewString())
 	return &m, agent.CheckMessage(m)
 }
@@ -251,6 +251,9 @@ type Message struct {
 	// PartialText asks for the text of the replies to the message, and for the output of the tools, while they grow: see
 	// [StartOptions].
 	PartialText bool
+	// Automatic says that a program sends the message by itself, and not for a person. If the model asks a person a question, such a message
+	// is refused: it never becomes the answer.
+	Automatic bool
 }
 
 // Sent is the result of [Client.Send]. It has the ID of the message.
@@ -264,9 +267,9 @@ type Sent struct {
 	Answered agent.Key
 }
 
-// Send puts a message into an agent's inbox. Send needs a running worker, and returns when the agent has received the
+// Send puts a message into an agent's queue. Send needs a running worker, and returns when the agent has received the
 // message. After a temporary failure, Send tries again with the same message ID. Nevertheless, the agent takes the message
-// only once. If the model asks a question by the tool "ask_user", the message without images becomes the answer.
+// only once. If the model asks a question by the tool "ask_user", the message without images becomes the answer, unless it is [Message].Automatic.
 //
 // The error wraps [agent.ErrMessage] if the message is invalid, [ErrClosed] if the agent has ended, and [ErrRefused] if the
 // agent refuses the message. After any other error, the agent may or may not have received the message. In this case, send the
@@ -277,7 +280,7 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 		m.ID = uuid.NewString()
 	}
 	sent := Sent{MessageID: m.ID}
-	in := agent.InboxMessage{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer, PartialText: m.PartialText}
+	in := agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer, PartialText: m.PartialText}
 	if err := agent.CheckMessage(in); err != nil {
 		return sent, fmt.Errorf("send to agent %q: %w", id, err)
 	}
@@ -288,6 +291,9 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 		err = c.deliver(ctx, id, &accepted, in)
 		if asked = asks(err); asked == "" {
 			break
+		}
+		if m.Automatic {
+			return sent, &agentError{fmt.Sprintf("agent %q waits for the answer of a person", id), []error{ErrRefused}}
 		}
 		err = c.Decide(ctx, Waits{AgentID: id, Call: agent.Call{Key: asked}}, agent.Decision{Result: &agent.GivenResult{Content: m.Text}, Message: m.ID})
 		if err == nil {
@@ -302,30 +308,16 @@ func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	return sent, err
 }
 
-// Tell is [Client.Send] for a program that does not speak for a person. If the model asks a person a question, the message is refused:
-// it never becomes the answer. The ID of the message is required.
-func (c *Client) Tell(ctx context.Context, id string, m Message) error {
-	in := agent.InboxMessage{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer, PartialText: m.PartialText}
-	if err := agent.CheckMessage(in); err != nil {
-		return fmt.Errorf("send to agent %q: %w", id, err)
-	}
-	err := c.deliver(ctx, id, new(protocol.Accepted), in)
-	if asks(err) != "" {
-		return &agentError{fmt.Sprintf("agent %q waits for the answer of a person", id), []error{ErrRefused}}
-	}
-	return err
-}
-
 // Close asks an agent to end when it has answered all messages that it has received. Close needs a running worker, and
 // returns when the agent has received the request.
 func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, protocol.CloseUpdate)
 }
 
-// AskPartialText asks an agent for the text of its replies and the output of its tools while they grow: see [Progress.PartialText] and
+// RequestPartialText asks an agent for the text of its replies and the output of its tools while they grow: see [Progress.PartialText] and
 // [Progress.ToolOutputs]. The model calls and tool calls that begin within the given time report it; the time is at most one hour. Programs that start an agent or send it a message ask with
-// the options instead, which costs nothing more. AskPartialText needs a running worker.
-func (c *Client) AskPartialText(ctx context.Context, id string, d time.Duration) error {
+// the options instead, which costs nothing more. RequestPartialText needs a running worker.
+func (c *Client) RequestPartialText(ctx context.Context, id string, d time.Duration) error {
 	return c.update(ctx, id, nil, protocol.PartialTextUpdate, min(d, time.Hour).Milliseconds())
 }
 

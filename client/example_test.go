@@ -41,7 +41,7 @@ func Example() { //nolint:testableexamples // it takes a server and a worker
 	fmt.Println(status, answer)
 
 	// A message with an ID can safely be sent again, because the agent takes each ID once.
-	before, err := agents.Look(ctx, started.ID)
+	before, err := agents.Describe(ctx, started.ID)
 	if err != nil {
 		panic(err)
 	}

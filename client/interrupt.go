@@ -28,7 +28,7 @@ func (c *Client) Interrupt(ctx context.Context, id string) error {
 // fails, and [ErrClosed] if the agent has ended.
 func (c *Client) Aside(ctx context.Context, id, question string) (string, error) {
 	var answer string
-	err := c.updateRun(ctx, id, &answer, protocol.AskUpdate, func(run string) any { return agent.Aside{Run: run, Question: question} })
+	err := c.updateRun(ctx, id, &answer, protocol.AsideUpdate, func(run string) any { return agent.Aside{Run: run, Question: question} })
 	return answer, err
 }
 

@@ -62,7 +62,7 @@ type ListOptions struct {
 // List yields the agents of the namespace, including sub-agents. The agents that have not ended come first, sorted by the
 // time of their start. The agents that have ended follow, sorted by the time of their end. In both parts, the newest comes
 // first. Each agent comes once, with the data of its newest run, even if the agent was reset or resumed. The status of an
-// agent that has not ended is always [Running]; [Client.ReadEntry] returns the exact status. If a request fails, List yields
+// agent that has not ended is always [Running]; [Client.DescribeEntry] returns the exact status. If a request fails, List yields
 // the error and stops.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {

@@ -14,14 +14,14 @@ import (
 const maxMoves = 20
 
 // deliver sends a message to an agent and decodes the agent's reply into `out`. It sets the fields `Run` and `After` of the
-// message: see [agent.InboxMessage]. After a reset of the agent, Temporal delivers the message again. From these two fields,
+// message: see [agent.QueuedMessage]. After a reset of the agent, Temporal delivers the message again. From these two fields,
 // the agent then knows at which position in the transcript it took the message before. The agent takes the message at the same
 // position again.
 //
 // Only a steering message has `After`. The agent refuses a steering message if the value of `After` is out of date. deliver
 // then asks for the new value and sends the message again. After [maxMoves] attempts, deliver sends the message without
 // `After`, so that no value can be out of date.
-func (c *Client) deliver(ctx context.Context, id string, out *protocol.Accepted, in agent.InboxMessage) error {
+func (c *Client) deliver(ctx context.Context, id string, out *protocol.Accepted, in agent.QueuedMessage) error {
 	for range maxMoves {
 		in.Run, in.After = c.place(ctx, id, in.Steer)
 		err := c.update(ctx, id, out, protocol.MessageUpdate, in)
@@ -52,10 +52,10 @@ func (c *Client) place(ctx context.Context, id string, steer bool) (run string, 
 }
 
 // asks returns the key of the call that the message answers, if the agent has refused the message with the error
-// [protocol.Asks]. Otherwise, it returns "".
+// [protocol.AwaitsAnswer]. Otherwise, it returns "".
 func asks(err error) agent.Key {
 	refused, ok := errors.AsType[*temporal.ApplicationError](err)
-	if !ok || refused.Type() != protocol.Asks {
+	if !ok || refused.Type() != protocol.AwaitsAnswer {
 		return ""
 	}
 	var key agent.Key

@@ -19,7 +19,7 @@ import (
 func TestStateThatIsNotReadIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := client.New(&reading{growing: running(), cancel: cancel}, "")
-	_, err := c.Look(ctx, "x")
+	_, err := c.Describe(ctx, "x")
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -42,7 +42,7 @@ func TestRefusedQueryIsRepeated(t *testing.T) {
 		serviceerror.NewQueryFailed("the SDK replayed a part of the history twice"),
 	} {
 		c := client.New(&refusing{growing: running(), errs: []error{err, err, err}}, "")
-		look, err := c.Look(t.Context(), "x")
+		look, err := c.Describe(t.Context(), "x")
 		require.NoError(t, err)
 		require.Equal(t, client.Waiting, look.Status)
 	}

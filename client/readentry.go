@@ -11,20 +11,20 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// maxRuns is the largest number of runs of one agent that [Client.ReadEntry] reads. ReadEntry reads another run if the agent
+// maxRuns is the largest number of runs of one agent that [Client.DescribeEntry] reads. DescribeEntry reads another run if the agent
 // has meanwhile continued in a new run.
 const maxRuns = 5
 
-// ReadEntry returns a snapshot of an agent that [Client.List] has yielded. The snapshot has no messages, calls, inbox or
-// sub-agents. ReadEntry reads Temporal's history and needs no worker.
+// DescribeEntry returns a snapshot of an agent that [Client.List] has yielded. The snapshot has no messages, calls, queue or
+// sub-agents. DescribeEntry reads Temporal's history and needs no worker.
 //
-// If the agent has completed, failed or was cancelled, ReadEntry reads only the last event of the history, and leaves `Count`
+// If the agent has completed, failed or was cancelled, DescribeEntry reads only the last event of the history, and leaves `Count`
 // and `ChildCount` empty. If the agent failed or was cancelled, it also leaves `Usage`, `Answer` and `Stopped` empty. In all
-// other cases, ReadEntry reads the whole history of the newest run.
+// other cases, DescribeEntry reads the whole history of the newest run.
 //
 // The error wraps [ErrNotFound] if the agent was deleted after it was listed. The error wraps a [*history.UnreadableError] if
 // the history does not fit this version of the workflow or cannot be decoded.
-func (c *Client) ReadEntry(ctx context.Context, e Entry) (Snapshot, error) {
+func (c *Client) DescribeEntry(ctx context.Context, e Entry) (Snapshot, error) {
 	for range maxRuns {
 		switch e.Status {
 		case Completed:
@@ -49,7 +49,7 @@ func (c *Client) ReadEntry(ctx context.Context, e Entry) (Snapshot, error) {
 	return Snapshot{}, fmt.Errorf("read agent %q: the run ended while it was read, %d times in a row; try again", e.ID, maxRuns)
 }
 
-// completed returns the snapshot of [Client.ReadEntry] for an agent that has completed. It reads the result of the workflow.
+// completed returns the snapshot of [Client.DescribeEntry] for an agent that has completed. It reads the result of the workflow.
 func (c *Client) completed(ctx context.Context, e Entry) (Snapshot, error) {
 	var result protocol.Result
 	if err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, &result); err != nil {
@@ -65,7 +65,7 @@ func (c *Client) completed(ctx context.Context, e Entry) (Snapshot, error) {
 	}, nil
 }
 
-// failed returns the snapshot of [Client.ReadEntry] for an agent that failed or was cancelled. It reads the error of the
+// failed returns the snapshot of [Client.DescribeEntry] for an agent that failed or was cancelled. It reads the error of the
 // workflow.
 func (c *Client) failed(ctx context.Context, e Entry) (Snapshot, error) {
 	err := c.temporal.GetWorkflow(ctx, e.ID, e.RunID).Get(ctx, nil)

@@ -59,7 +59,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	in.Mode, in.BaseRunID = run.State.Mode, found.runID
 	in.From = &agent.RunRef{ID: id, RunID: found.runID, Resume: true, Reload: o.Reload}
 	if o.Message != "" {
-		if in.Message, err = newMessage(agent.InboxMessage{Text: o.Message, Steer: true}); err != nil {
+		if in.Message, err = newMessage(agent.QueuedMessage{Text: o.Message, Steer: true}); err != nil {
 			return Started{}, fmt.Errorf("resume agent %q: %w", id, err)
 		}
 	}
@@ -145,7 +145,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	}
 	if o.Message != "" {
 		// With Steer, a fork in the middle of a turn takes the message before its next model call.
-		if in.Message, err = newMessage(agent.InboxMessage{Text: o.Message, Steer: true}); err != nil {
+		if in.Message, err = newMessage(agent.QueuedMessage{Text: o.Message, Steer: true}); err != nil {
 			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 		}
 	}

@@ -45,7 +45,7 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 			return false, err
 		}
 	}
-	var first agent.InboxMessage
+	var first agent.QueuedMessage
 	if run.Start.Message != nil {
 		first = *run.Start.Message
 	}

@@ -21,7 +21,7 @@ type Status = agent.Status
 const (
 	Running    = agent.Running // the agent is working on a message
 	Waiting    = agent.Waiting // the agent waits for a message, or for a person's decision on a tool call
-	Held       = agent.HeldUp  // a failure stopped the work on a message; the agent continues when it gets another message
+	Held       = agent.Held    // a failure stopped the work on a message; the agent continues when it gets another message
 	Completed  = agent.Completed
 	Failed     = agent.Failed
 	Cancelled  = agent.Cancelled
@@ -41,12 +41,12 @@ const (
 	WaitsForApproval  = agent.WaitsForApproval  // a person's decision on a tool call
 	WaitsForAnswer    = agent.WaitsForAnswer    // a person's answer to a question
 	WaitsForResult    = agent.WaitsForResult    // the result of a call that happens outside
-	WaitsForPerson    = agent.WaitsForPerson    // a person who removes the cause of a failure and sends a message: see [Held]
+	WaitsForRelease   = agent.WaitsForRelease   // a person who removes the cause of a failure and sends a message: see [Held]
 	WaitsForSubAgents = agent.WaitsForSubAgents // the answers of sub-agents: all open calls wait for sub-agents
 )
 
-// Snapshot describes an agent at one time. [Client.Show] and [Client.Read] set all fields, except that Read does not set
-// `Retry`. [Client.Look] and [Client.ReadEntry] leave `Messages`, `First`, `Pending`, `Inbox` and `Children` empty.
+// Snapshot describes an agent at one time. [Client.Show] and [Client.ShowRecorded] set all fields, except that Read does not set
+// `Retry`. [Client.Describe] and [Client.DescribeEntry] leave `Messages`, `First`, `Pending`, `Queue` and `Children` empty.
 type Snapshot struct {
 	// ID is the agent's ID.
 	ID string
@@ -66,13 +66,13 @@ type Snapshot struct {
 	First int
 	// Count is the number of messages in the whole transcript.
 	Count int
-	// Retry is a failed call that is tried again; nil if there is none. [Client.Read] and [Client.ReadEntry] always leave it nil.
+	// Retry is a failed call that is tried again; nil if there is none. [Client.ShowRecorded] and [Client.DescribeEntry] always leave it nil.
 	Retry *Retry
 	// Pending are the tool calls without a result.
 	Pending []agent.Call
-	// Inbox are the messages that the agent has received and not yet taken into its transcript. Their texts are cut, and they
+	// Queue are the messages that the agent has received and not yet taken into its transcript. Their texts are cut, and they
 	// have no images: see [workflows.Waiting].
-	Inbox []agent.InboxMessage
+	Queue []agent.QueuedMessage
 	// Children are all running sub-agents and the newest sub-agents that have ended.
 	Children []Child
 	// ChildCount is the number of all sub-agents.
@@ -82,7 +82,7 @@ type Snapshot struct {
 	// Spent counts the tokens and the cost of the agent and of its sub-agents that have ended; nil if unknown.
 	Spent *agent.Spending
 	// Models are the models that the agent may use. The first is the preferred one, and the others are its fallbacks. Only
-	// [Client.Read] and [Client.ReadEntry] set Models, ContextTokens and ContextLimit, and only if they read a whole history.
+	// [Client.ShowRecorded] and [Client.DescribeEntry] set Models, ContextTokens and ContextLimit, and only if they read a whole history.
 	Models []llm.Candidate
 	// ContextTokens is the number of tokens of the newest model reply and its request; 0 if unknown.
 	ContextTokens int
@@ -113,7 +113,7 @@ type Child struct {
 	Status Status
 }
 
-// snapshot makes a [Snapshot] from a run and its state. It leaves `Messages`, `First`, `Pending`, `Inbox` and `Children`
+// snapshot makes a [Snapshot] from a run and its state. It leaves `Messages`, `First`, `Pending`, `Queue` and `Children`
 // empty. `status` and `task` come from Temporal's description of the agent; `task` may be empty.
 func snapshot(id string, status Status, task string, run *history.Run) Snapshot {
 	snap := Snapshot{ID: id, Agent: run.Start.Agent, Status: status, Task: cmp.Or(task, taskOf(run))}
@@ -132,8 +132,8 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 		snap.Status, snap.WaitsFor = s.Status(), s.WaitsFor()
 	}
 	switch {
-	case !status.Ended() && s.Held != nil:
-		snap.Failure, snap.Class = s.Held.Message, s.Held.Class
+	case !status.Ended() && s.Hold != nil:
+		snap.Failure, snap.Class = s.Hold.Message, s.Hold.Class
 	case !status.Ended() && s.Outcome != nil: // the workflow has not returned yet
 		snap.Failure, snap.Class = s.Outcome.Message, s.Outcome.Class
 	case status.Ended() && status != Completed:

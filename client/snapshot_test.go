@@ -15,7 +15,7 @@ func TestSnapshotOfAnAgentThatIsEndingHasTheReason(t *testing.T) {
 	for name, state := range map[string]*agent.State{
 		"outcome": {Outcome: &agent.Outcome{Status: agent.Failed, Class: "Overloaded", Message: "busy"}},
 		"held task": {
-			Mode: agent.Task, Definition: &agent.Definition{}, Held: &agent.Held{Class: "Overloaded", Message: "busy"},
+			Mode: agent.Task, Definition: &agent.Definition{}, Hold: &agent.Hold{Class: "Overloaded", Message: "busy"},
 		},
 	} {
 		snap := snapshot("x", Running, "", &history.Run{State: state})

@@ -36,7 +36,7 @@ type Progress struct {
 	// Retry is a failed call that is tried again; nil if there is none. It is set only with the status [Running].
 	Retry *Retry
 	// PartialText is the text of the running model call so far. It is nil if there is none, or if nobody has asked for it: see
-	// [StartOptions], [Message] and [Client.AskPartialText]. It is set only with the status [Running]. The text is a preview:
+	// [StartOptions], [Message] and [Client.RequestPartialText]. It is set only with the status [Running]. The text is a preview:
 	// discard it when the message with the same key comes, or when PartialText becomes nil.
 	PartialText *PartialText
 	// ToolOutputs has the output of the running tools so far, in the order in which the model asked for the calls. It has the tools

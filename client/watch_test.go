@@ -164,7 +164,7 @@ func watchWhole(t *testing.T, temporal *growing, id string) {
 func TestWatchingAnIdleAgentCostsNothing(t *testing.T) {
 	temporal, id := recorded(t, "../workflows/testdata/histories/v0.1.0/chat.json.gz")
 	for i, e := range temporal.events {
-		if run, err := history.Of(id, temporal.runID, temporal.events[:i+1], nil); err == nil && run.State != nil && run.State.Status() == agent.Waiting && len(run.State.Inbox) == 0 && e.GetWorkflowTaskCompletedEventAttributes() != nil {
+		if run, err := history.Of(id, temporal.runID, temporal.events[:i+1], nil); err == nil && run.State != nil && run.State.Status() == agent.Waiting && len(run.State.Queue) == 0 && e.GetWorkflowTaskCompletedEventAttributes() != nil {
 			temporal.events = temporal.events[:i+1] // up to the first answer
 			break
 		}

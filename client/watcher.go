@@ -129,7 +129,7 @@ func (w *watcher) describe(ctx context.Context) (description, error) {
 
 // end yields the messages and the status of an agent that has ended. It returns false if the agent was resumed meanwhile.
 func (w *watcher) end(ctx context.Context) bool {
-	snap, err := w.client.Read(ctx, w.id)
+	snap, err := w.client.ShowRecorded(ctx, w.id)
 	switch {
 	case err != nil:
 		w.yield(Progress{}, err)
@@ -342,8 +342,8 @@ func (w *watcher) show(run *history.Run, err error) bool {
 	}
 	_, w.loads = s.Next().(agent.Load)
 	w.status, w.waitsFor, w.text, w.calls = s.Status(), s.WaitsFor(), s.ReportsText(time.Now().UnixMilli()), s.Calls
-	// An interrupted agent is held and waits for another message than those that were in the inbox before.
-	if w.status.Ended() || w.status == Waiting && w.waitsFor == WaitsForMessage && len(s.Inbox) > 0 {
+	// An interrupted agent is held and waits for another message than those that were in the queue before.
+	if w.status.Ended() || w.status == Waiting && w.waitsFor == WaitsForMessage && len(s.Queue) > 0 {
 		w.status, w.waitsFor = Running, "" // the workflow has not ended yet, or takes a message next
 	}
 	return w.report()

@@ -186,7 +186,7 @@ type Agent struct {
 	// Approval says which calls need a person's approval: "never", "always" or "destructive". A key is an entry of `Tools` or
 	// `Agents`, "server.tool" or "server.*" for a server that `Tools` has, or "default". The most specific key decides. If
 	// no key matches, the rule is "always" for the built-in tools `write_file`, `edit_file` and `shell` and for other tools with
-	// [tool.Spec.AskFirst], and "never" for the rest.
+	// [tool.Spec.NeedsApproval], and "never" for the rest.
 	Approval map[string]string
 	// ApprovalTimeout is how long a call waits for a person's decision, before it is denied. Zero means no limit.
 	ApprovalTimeout time.Duration

@@ -163,7 +163,7 @@ func TestRunThatNeverBeganIsRead(t *testing.T) {
 	h := task.History
 	require.Nil(t, read(t, task, h.GetEvents()[:2]).State)
 	run := read(t, task, terminated(h.GetEvents()[:2]))
-	require.Len(t, run.State.Inbox, 1)
+	require.Len(t, run.State.Queue, 1)
 	require.Equal(t, agent.Running, run.State.Status())
 }
 
@@ -251,7 +251,7 @@ func TestRunThatHadNotReadItsStateIsRead(t *testing.T) {
 			WorkflowExecutionUpdateAdmittedEventAttributes: &historypb.WorkflowExecutionUpdateAdmittedEventAttributes{
 				Request: &updatepb.Request{
 					Meta:  &updatepb.Meta{UpdateId: "u"},
-					Input: &updatepb.Input{Name: protocol.MessageUpdate, Args: payload(agent.InboxMessage{ID: "late", Text: "and now?"})},
+					Input: &updatepb.Input{Name: protocol.MessageUpdate, Args: payload(agent.QueuedMessage{ID: "late", Text: "and now?"})},
 				},
 			},
 		},
@@ -262,8 +262,8 @@ func TestRunThatHadNotReadItsStateIsRead(t *testing.T) {
 	run, err := history.Read(t.Context(), c, agent.RunRef{ID: "rolled", RunID: "second"}, nil)
 	require.NoError(t, err)
 	require.Equal(t, read(t, rolled, before).State.Messages, run.State.Messages)
-	require.Len(t, run.State.Inbox, 1)
-	require.Equal(t, "and now?", run.State.Inbox[0].Text)
+	require.Len(t, run.State.Queue, 1)
+	require.Equal(t, "and now?", run.State.Queue[0].Text)
 }
 
 // stored is a Temporal client that returns histories from a map, by run ID.

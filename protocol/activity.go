@@ -13,19 +13,19 @@ const (
 	AwaitAgent = "AwaitAgent"
 	// ReadAgent reads the state of an agent from the history of an earlier run.
 	ReadAgent = "ReadAgent"
-	// LookAgent reads how long a sub-agent has been idle.
-	LookAgent = "LookAgent"
+	// ReadProgress reads how long a sub-agent has been idle.
+	ReadProgress = "ReadProgress"
 	// FindMessages searches other runs of the agent for messages and decisions that they received.
 	FindMessages = "FindMessages"
-	// RecallCall looks for the result of a tool call in earlier runs of the agent. The call is one that starts a sub-agent.
-	RecallCall = "RecallCall"
+	// FindCall looks for the result of a tool call in earlier runs of the agent. The call is one that starts a sub-agent.
+	FindCall = "FindCall"
 	// Notify delivers one notification of the agent to a hook: see [agent.Notification].
 	Notify = "Notify"
 )
 
 // These are the types of the errors with which activities fail. The other types are the values of [llm.Class]. The types
 // never change, because histories contain them and clients compare some of them. If the agent cannot handle an error, the
-// turn of the agent is held until a person or a program acts: see [agent.Held]. The field [agent.Held.Class] is then the type
+// turn of the agent is held until a person or a program acts: see [agent.Hold]. The field [agent.Hold.Class] is then the type
 // of the error.
 const (
 	// UnknownAgent means that the worker's configuration has no agent with the requested name. The activity is retried for
@@ -54,8 +54,8 @@ const (
 	// WorkerLost means that too many attempts at the activity were lost, because their workers stopped reporting. The
 	// activity is not attempted again.
 	WorkerLost = "WorkerLost"
-	// Interrupted means that the worker is stopping, or that Temporal has given up the attempt. The activity may run again.
-	Interrupted = "Interrupted"
+	// AttemptEnded means that the worker is stopping, or that Temporal has given up the attempt. The activity may run again.
+	AttemptEnded = "AttemptEnded"
 	// OutOfTime means that the time limit of the turn was over when the attempt began, so this attempt did nothing. An earlier
 	// attempt may have made the call. If the limit is not over for the agent, either a reset has copied the activity, or the
 	// clock of the worker is ahead of Temporal's clock.

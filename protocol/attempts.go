@@ -6,7 +6,7 @@ import "github.com/reagent-dev/reagent/llm"
 // [Progress], because Temporal's retry policy sets no limit.
 const (
 	// modelAttempts is the maximum number of attempts at one model call. After the last attempt, the turn is held until a
-	// person or a program acts: see [agent.Held]. If the provider sets no retry delay, 8 attempts take about two minutes.
+	// person or a program acts: see [agent.Hold]. If the provider sets no retry delay, 8 attempts take about two minutes.
 	modelAttempts = 8
 	// emptyAttempts is the maximum number of attempts at a model call whose last reply was empty. It is lower than
 	// modelAttempts, because empty replies cost money, too.

@@ -13,7 +13,7 @@ var (
 	// [agent.State.Status] only while the agent searches other runs for messages, after a reset.
 	AttributeStatus = temporal.NewSearchAttributeKeyKeyword("ReagentStatus")
 	// AttributeWaitingFor says for whom the agent waits, as an [agent.WaitsFor]: "approval", "answer" or "result" if a call waits for
-	// somebody outside (see [agent.Call.Waits]), "message" or "person" if the whole agent waits, and otherwise "".
+	// somebody outside (see [agent.Call.Waits]), "message" or "release" if the whole agent waits, and otherwise "".
 	AttributeWaitingFor = temporal.NewSearchAttributeKeyKeyword("ReagentWaitingFor")
 	// AttributeReason explains the status. For an agent that is held or has failed, it is the class of the error. For an
 	// agent whose last turn a limit has stopped, it is the name of the limit. Otherwise it is empty.

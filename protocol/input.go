@@ -86,15 +86,15 @@ type AwaitAgentInput struct {
 	Key agent.Key `json:"key"`
 }
 
-// LookAgentInput is the input of the activity [LookAgent], which reads how long a sub-agent has been idle.
-type LookAgentInput struct {
+// ReadProgressInput is the input of the activity [ReadProgress], which reads how long a sub-agent has been idle.
+type ReadProgressInput struct {
 	// ID is the agent ID of the sub-agent.
 	ID string `json:"id"`
 }
 
-// RecallCallInput is the input of the activity [RecallCall]. The activity looks for the result of a tool call in earlier runs
+// FindCallInput is the input of the activity [FindCall]. The activity looks for the result of a tool call in earlier runs
 // of the agent. The call is one that starts a sub-agent.
-type RecallCallInput struct {
+type FindCallInput struct {
 	Recall
 	// Call is the tool call without its result and without its arguments. The arguments are left out because they may be
 	// long.
@@ -132,19 +132,19 @@ type FindMessagesInput struct {
 }
 
 // FoundMessages is the result of the activity [FindMessages]: a page of the messages and decisions that other runs of the agent
-// received. The searching run is the run that started the activity. It puts the messages that it has not received into its inbox, and
+// received. The searching run is the run that started the activity. It puts the messages that it has not received into its queue, and
 // applies the decisions on calls on which nobody has decided in it.
 type FoundMessages struct {
 	// Run is the end of the ID of the searching run: see [RunSuffix].
 	Run string `json:"run"`
 	// Messages are the messages of this page.
-	Messages []agent.InboxMessage `json:"messages,omitempty"`
+	Messages []agent.QueuedMessage `json:"messages,omitempty"`
 	// Decisions are the decisions of this page. They follow the last message.
 	Decisions []agent.Decision `json:"decisions,omitempty"`
 	// Revoked are the keys of the permissions that people revoked in other runs. Only the first page has Revoked.
 	Revoked []agent.Key `json:"revoked,omitempty"`
 	// Order lists the IDs of all messages that any run of the agent received, the searching run included. The message that
-	// was received first comes first. The searching run sorts its inbox by this list. Only the first page has Order. If the
+	// was received first comes first. The searching run sorts its queue by this list. Only the first page has Order. If the
 	// list would be too long, the newest messages are missing.
 	Order []string `json:"order,omitempty"`
 	// Times has one time for each ID in Order: when a run first received the message, in Unix milliseconds. The time is 0 if

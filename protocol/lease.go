@@ -19,10 +19,10 @@ const LeaseLost = "LeaseLost"
 
 // LeaseInput is the input of a [LeaseWorkflow].
 type LeaseInput struct {
-	// Queue is the task queue of [HoldLease], which only the worker that holds the lease serves.
-	Queue string `json:"queue"`
-	// RecoveryMS is the heartbeat timeout of [HoldLease], in milliseconds.
-	RecoveryMS int64 `json:"recovery_ms"`
+	// TaskQueue is the task queue of [HoldLease], which only the worker that holds the lease serves.
+	TaskQueue string `json:"task_queue"`
+	// HeartbeatTimeoutMS is the heartbeat timeout of [HoldLease], in milliseconds.
+	HeartbeatTimeoutMS int64 `json:"heartbeat_timeout_ms"`
 }
 
 // HeldCalls are the calls that a worker makes under its lease.

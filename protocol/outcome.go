@@ -41,8 +41,8 @@ type ToolResult struct {
 	Content string `json:"content"`
 	// Kind says what the result is. If it is [agent.OutcomeUnknown] and Content is empty, a worker stopped while the tool may have run.
 	Kind agent.ResultKind `json:"kind,omitempty"`
-	// Asks is the question of the tool to a person. If it is not nil, the call has no result yet: see [agent.Elicitation].
-	Asks *agent.Elicitation `json:"asks,omitempty"`
+	// Elicitation is the question of the tool to a person. If it is not nil, the call has no result yet: see [agent.Elicitation].
+	Elicitation *agent.Elicitation `json:"elicitation,omitempty"`
 	// Recalled says that the result comes from the history of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`
 	// Told is what an earlier run told the model, although the call had no result there. It is nil for all other results.
@@ -107,16 +107,16 @@ func (e ChildEnd) Check() error {
 	return nil
 }
 
-// RecalledCall is the result of the activity [RecallCall]. It contains what earlier runs of the agent have recorded about one
+// FoundCall is the result of the activity [FindCall]. It contains what earlier runs of the agent have recorded about one
 // tool call. The call is one that starts a sub-agent.
-type RecalledCall struct {
-	agent.Recalled
+type FoundCall struct {
+	agent.CallRecord
 	// Run is the end of the ID of the run that made the search: see [RunSuffix]. A reset may copy this result into the
 	// history of a new run. The new run has more earlier runs, and may have to search again.
 	Run string `json:"run"`
 }
 
-// AgentProgress is the result of the activity [LookAgent], which looks at a sub-agent.
+// AgentProgress is the result of the activity [ReadProgress], which looks at a sub-agent.
 type AgentProgress struct {
 	// IdleMS is the number of milliseconds since the last event in the sub-agent or in a running agent below it. It is 0 if
 	// the sub-agent has ended.
@@ -170,8 +170,8 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 	case err != nil:
 		_, message := cause(err)
 		return agent.ToolFinished{Key: key, Result: agent.ToolFailed(name, message, now)}
-	case r.Asks != nil:
-		return agent.ToolFinished{Key: key, Recalled: r.Recalled, Asks: r.Asks, Result: agent.Result{Time: now}}
+	case r.Elicitation != nil:
+		return agent.ToolFinished{Key: key, Recalled: r.Recalled, Elicitation: r.Elicitation, Result: agent.Result{Time: now}}
 	}
 	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), Kind: r.Kind, Time: now}}
 }

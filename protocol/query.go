@@ -21,7 +21,7 @@ type TranscriptInput struct {
 	Limit int `json:"limit,omitempty"`
 }
 
-// TranscriptPage is the result of a [TranscriptQuery]. It contains a page of the transcript, and the status and the inbox of
+// TranscriptPage is the result of a [TranscriptQuery]. It contains a page of the transcript, and the status and the queue of
 // the agent.
 type TranscriptPage struct {
 	// Messages are the messages of the page.
@@ -33,9 +33,9 @@ type TranscriptPage struct {
 	First int `json:"first,omitempty"`
 	// Status is "running", "waiting" or "held". After the end of the agent, it is "completed", "failed" or "cancelled".
 	Status agent.Status `json:"status"`
-	// Inbox holds the messages that wait in the inbox. They are shortened, because the whole messages could exceed the size
+	// Queue holds the messages that wait in the queue. They are shortened, because the whole messages could exceed the size
 	// limit of a query result.
-	Inbox []agent.InboxMessage `json:"inbox,omitempty"`
+	Queue []agent.QueuedMessage `json:"queue,omitempty"`
 	// Reading says that the agent is still reading its state from an earlier run. All other fields except Status are then
 	// empty.
 	Reading bool `json:"reading,omitempty"`
@@ -51,17 +51,17 @@ type StateView struct {
 	Turn     agent.Turn     `json:"turn"`
 	// Messages is the number of messages in the transcript.
 	Messages int `json:"messages"`
-	// Inbox is the number of messages that wait in the inbox.
-	Inbox int `json:"inbox"`
+	// Queue is the number of messages that wait in the queue.
+	Queue int `json:"queue"`
 	// Run is the end of the ID of the agent's run: see [RunSuffix]. The sender of a steering message, which enters the
-	// running turn, copies Run into [agent.InboxMessage.Run].
+	// running turn, copies Run into [agent.QueuedMessage.Run].
 	Run string `json:"run,omitempty"`
 	// Entry is the position in the transcript at which a steering message would enter: see [agent.State.Entry]. The sender
-	// copies Entry into [agent.InboxMessage.After].
+	// copies Entry into [agent.QueuedMessage.After].
 	Entry int `json:"entry,omitempty"`
 	// Usage counts what the agent itself has used, such as tokens and calls.
 	Usage   agent.Usage    `json:"usage"`
-	Held    *agent.Held    `json:"held,omitempty"`
+	Hold    *agent.Hold    `json:"hold,omitempty"`
 	Outcome *agent.Outcome `json:"outcome,omitempty"`
 	// Children are the sub-agents that the state holds: all sub-agents that are running, and the newest that have ended.
 	Children []agent.Child `json:"children,omitempty"`

@@ -142,7 +142,7 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 // Continue returns the state with which a new run of an agent begins. It makes this state from s, the state of an earlier
 // run, and may change s. `agentID` is the agent's ID, and `in` is the start input of the new run. Its field From says whether
 // the new run forks, resumes or continues the earlier run. If the start input has a message, Continue puts the message into
-// the inbox. The current time is `now`, in Unix milliseconds. If a fork is not possible, Continue returns the error of
+// the queue. The current time is `now`, in Unix milliseconds. If a fork is not possible, Continue returns the error of
 // [agent.State.Fork].
 func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent.State, error) {
 	switch from := in.From; {

@@ -9,10 +9,10 @@ const ChildEndSignal = "child-end"
 
 // These are the updates that a running agent accepts.
 const (
-	// MessageUpdate puts a message into the agent's inbox. Its argument is an [agent.InboxMessage], and its result is
+	// MessageUpdate puts a message into the agent's queue. Its argument is an [agent.QueuedMessage], and its result is
 	// [Accepted]. If the validator of the update refuses the message, the history gets no event.
 	MessageUpdate = "message"
-	// CloseUpdate closes the agent. The agent then accepts no more messages. It ends when its turn has ended and its inbox is
+	// CloseUpdate closes the agent. The agent then accepts no more messages. It ends when its turn has ended and its queue is
 	// empty. The update has no argument.
 	CloseUpdate = "close"
 	// UpgradeUpdate moves the agent to the current version of its workers. The agent continues as new as soon as all model
@@ -34,9 +34,9 @@ const (
 	// InterruptUpdate stops the running turn. Its argument is an [agent.Interrupt]. The agent then waits for a message. If no turn
 	// runs, or if the agent continues in another run, the validator of the update refuses the request.
 	InterruptUpdate = "interrupt"
-	// AskUpdate asks the model a question aside. Its argument is an [agent.Aside], and its result is the answer, a string. Only the
+	// AsideUpdate asks the model a question aside. Its argument is an [agent.Aside], and its result is the answer, a string. Only the
 	// tokens and the cost of the answer change the agent's state.
-	AskUpdate = "ask"
+	AsideUpdate = "aside"
 	// ResumeLostUpdate reports a resume that came too late, because another resume had already continued the agent. The
 	// argument is the ID of the late resume. The agent only counts such resumes: see [agent.Usage].
 	ResumeLostUpdate = "resume-lost"
@@ -52,13 +52,13 @@ type Accepted struct {
 }
 
 // UpdateEvent returns the event by which the update with the given name changes the agent's state. It returns nil for an
-// [UpgradeUpdate] and an [AskUpdate], which do not change the state, and for an unknown name. To read the argument of the update, UpdateEvent
+// [UpgradeUpdate] and an [AsideUpdate], which do not change the state, and for an unknown name. To read the argument of the update, UpdateEvent
 // calls `decode` with a pointer to a variable of the right type. The error is the error of `decode`. The current time is
 // `now`, in Unix milliseconds.
 func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
 	switch name {
 	case MessageUpdate:
-		var m agent.InboxMessage
+		var m agent.QueuedMessage
 		err := decode(&m)
 		return agent.MessageReceived{Message: m, Time: now}, err
 	case CloseUpdate:

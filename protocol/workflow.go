@@ -21,13 +21,13 @@ const Refused = "Refused"
 
 // Moved is the type of the application error for a steering message or an interrupt that comes too late. A steering message enters the
 // running turn. Its sender looks at the agent first. If the agent makes progress after that, the workflow refuses the message:
-// the field [agent.InboxMessage.After] then differs from [agent.State.Entry]. The sender has to look at the agent again, and
+// the field [agent.QueuedMessage.After] then differs from [agent.State.Entry]. The sender has to look at the agent again, and
 // send the message again.
 const Moved = "Moved"
 
-// Asks is the type of the application error for a message that comes while the model asks a person: see [agent.AskUser]. The
+// AwaitsAnswer is the type of the application error for a message that comes while the model asks a person: see [agent.AskUser]. The
 // details of the error are the key of the call. The sender sends the text as the answer, by a [DecideUpdate].
-const Asks = "Asks"
+const AwaitsAnswer = "AwaitsAnswer"
 
 // Result is the result of the workflow of an agent: the answer, and what the agent has used.
 type Result struct {

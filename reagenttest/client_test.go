@@ -37,7 +37,7 @@ func newClerk(t *testing.T, model llm.Client, dial func(*testsuite.TestWorkflowE
 	env.SetTestTimeout(30 * time.Second)
 	price := reagent.Func("price", "Returns a price.", reagent.AtMostOnce, func(context.Context, struct{}) (string, error) { return "9 euros", nil })
 	agents, err := reagent.New(t.Context(), dial(env), reagent.Options{
-		Tools: []reagent.Tool{price}, Recovery: time.Second,
+		Tools: []reagent.Tool{price}, HeartbeatTimeout: time.Second,
 		Models: map[string]reagent.Model{"main": {Name: "scripted", Client: model, RequestsPerMinute: 60}},
 		Agents: []reagent.Agent{{Name: "clerk", Tools: []string{"price"}, Agents: []string{"helper"}}, {Name: "helper"}},
 	})

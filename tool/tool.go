@@ -47,16 +47,16 @@ type Spec struct {
 	// NotDestructive says that the tool only adds: a call neither changes nor deletes what exists. False means that a call may do
 	// so, unless the effect is [ReadOnly].
 	NotDestructive bool `json:"not_destructive,omitempty"`
-	// AskFirst says that a call needs a person's approval if the approval policy of the agent has no rule for the tool. A rule for
-	// the tool, for its MCP server or for "default" decides instead of AskFirst. False means that a call without a rule needs no
+	// NeedsApproval says that a call needs a person's approval if the approval policy of the agent has no rule for the tool. A rule for
+	// the tool, for its MCP server or for "default" decides instead of NeedsApproval. False means that a call without a rule needs no
 	// approval.
-	AskFirst bool `json:"ask_first,omitempty"`
+	NeedsApproval bool `json:"needs_approval,omitempty"`
 	// ResultTimeout is how long a call with the effect [External] waits for its result. After this time, the model gets an error
 	// result. Zero means no limit. It has no meaning for other effects.
 	ResultTimeout time.Duration `json:"result_timeout,omitempty"`
-	// Queue is the task queue of the only worker that can run the tool. Empty means that every worker on the agent's own task
+	// TaskQueue is the task queue of the only worker that can run the tool. Empty means that every worker on the agent's own task
 	// queue can run the tool.
-	Queue string `json:"queue,omitempty"`
+	TaskQueue string `json:"task_queue,omitempty"`
 }
 
 // Destructive reports whether a call of the tool may change or delete what exists. Destructive is false only if the effect is
@@ -86,9 +86,9 @@ type Result struct {
 	Content string `json:"content"`
 	// IsError is true if the content describes a failure. Such a Result is called an error result.
 	IsError bool `json:"is_error,omitempty"`
-	// Asks is a question to a person; nil if the tool has none. With a question, the call has not ended: Content and IsError have no
+	// Question is a question to a person; nil if the tool has none. With a question, the call has not ended: Content and IsError have no
 	// meaning, and the tool is called again when a person has answered, after days if need be. Then [Info.Answer] is set.
-	Asks *Question `json:"asks,omitempty"`
+	Question *Question `json:"question,omitempty"`
 }
 
 // Question is a question of a tool to a person. A tool may ask up to ten questions about one call, one after another.
@@ -122,7 +122,7 @@ type Info struct {
 	CallID string
 	// AgentID is the ID of the agent that called the tool.
 	AgentID string
-	// Answer is the answer of a person to the last question of the tool about this call: see [Result.Asks]. It is nil if the tool has
+	// Answer is the answer of a person to the last question of the tool about this call: see [Result.Question]. It is nil if the tool has
 	// asked nothing.
 	Answer *Answer
 	// ResultBytes is the maximum size of the result, in bytes. A longer result is cut. 0 means that the caller set no maximum.

@@ -16,13 +16,15 @@ import (
 // Options are the options of the agent workflow. Different workers may have different options. You may change them at any
 // time, because a replay does not compare them with the history.
 type Options struct {
-	// Recovery is the heartbeat timeout of activities. If Temporal gets no heartbeat of an activity for this time, it gives the
-	// activity to another worker. An activity sends two heartbeats in this time. Zero means [DefaultRecovery].
-	Recovery time.Duration
+	// HeartbeatTimeout is the heartbeat timeout of activities. If Temporal gets no heartbeat of an activity for this time, it gives the
+	// activity to another worker. An activity sends two heartbeats in this time. Zero means [DefaultHeartbeatTimeout].
+	HeartbeatTimeout time.Duration
+	// Commands makes the commands in the details that the Web UI shows. Nil means [protocol.NoCommands].
+	Commands protocol.Commands
 }
 
-// DefaultRecovery is the default of [Options.Recovery].
-const DefaultRecovery = 3 * time.Second
+// DefaultHeartbeatTimeout is the default of [Options.HeartbeatTimeout].
+const DefaultHeartbeatTimeout = 3 * time.Second
 
 // Workflows holds the workflow function of an agent, [Workflows.Agent], and the options of this function. [New] returns a
 // Workflows.
@@ -30,8 +32,11 @@ type Workflows struct{ options Options }
 
 // New returns the agent workflow with the given options. The zero Options select the defaults.
 func New(o Options) *Workflows {
-	if o.Recovery == 0 {
-		o.Recovery = DefaultRecovery
+	if o.HeartbeatTimeout == 0 {
+		o.HeartbeatTimeout = DefaultHeartbeatTimeout
+	}
+	if o.Commands == nil {
+		o.Commands = protocol.NoCommands{}
 	}
 	return &Workflows{o}
 }

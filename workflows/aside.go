@@ -41,7 +41,7 @@ func (d *driver) asideKey(a agent.Aside, inFlight int) agent.Key {
 	return d.state.AsideRequest(a).Key
 }
 
-// aside answers a [protocol.AskUpdate] by a model call. The call does not disturb the turn. The run does not continue as new before the
+// aside answers a [protocol.AsideUpdate] by a model call. The call does not disturb the turn. The run does not continue as new before the
 // call has ended. The same question to the same transcript has the same key: it waits for the call in flight.
 func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
 	// The validator runs before a cancel of the same workflow task is known.
@@ -55,7 +55,7 @@ func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
 		in := protocol.CallModelInput{
 			Recall: protocol.Recall{Run: d.runSuffix}, Count: r.Count, Origin: &r.Origin, Delta: []llm.Message{r.Question}, Aside: true,
 		}
-		options := d.withCallOptions(ctx, r.Key, d.state.Definition.Queue, "aside · "+a.Question)
+		options := d.withCallOptions(ctx, r.Key, d.state.Definition.TaskQueue, "aside · "+a.Question)
 		options = workflow.WithScheduleToCloseTimeout(options, asideTimeout)
 		f = workflow.ExecuteActivity(options, protocol.CallModel, in)
 		d.asides[r.Key] = f

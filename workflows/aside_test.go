@@ -38,7 +38,7 @@ func TestQuestionsAsideTogetherKeepTheLimit(t *testing.T) {
 			}
 			accepted, late := 0, ""
 			ask := func(id, question string) {
-				b.UpdateWorkflow(protocol.AskUpdate, id, &testsuite.TestUpdateCallback{
+				b.UpdateWorkflow(protocol.AsideUpdate, id, &testsuite.TestUpdateCallback{
 					OnAccept: func() { accepted++ }, OnReject: func(err error) { late = err.Error() }, OnComplete: func(any, error) {},
 				}, agent.Aside{Run: testRun, Question: question})
 			}

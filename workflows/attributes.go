@@ -62,7 +62,7 @@ func (d *driver) waitsFor() agent.WaitsFor {
 	switch {
 	case status.Ended():
 		return ""
-	case status == agent.Waiting, status == agent.HeldUp:
+	case status == agent.Waiting, status == agent.Held:
 		return d.state.CopiedWaitsFor()
 	}
 	return d.state.CallWaitsFor()
@@ -72,8 +72,8 @@ func (d *driver) waitsFor() agent.WaitsFor {
 // limit that stopped the turn. Without such an error or limit, reason returns "".
 func (d *driver) reason() string {
 	switch s := d.state; {
-	case s.Held != nil:
-		return s.Held.Class
+	case s.Hold != nil:
+		return s.Hold.Class
 	case s.Outcome != nil:
 		return cmp.Or(s.Outcome.Class, s.Outcome.Stopped)
 	default:

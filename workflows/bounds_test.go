@@ -29,8 +29,8 @@ var hugeKey = agent.Key("tool-" + strings.Repeat("0", len(huge)))
 // outOfBounds has, for each update, arguments that no agent takes. An update that is not here has no argument.
 var outOfBounds = map[string][]any{
 	protocol.MessageUpdate: {
-		agent.InboxMessage{ID: "m", Text: huge}, agent.InboxMessage{ID: huge, Text: "go"}, agent.InboxMessage{ID: "m", Text: "go", Run: huge},
-		agent.InboxMessage{ID: "m", Text: "go", Images: []string{huge}}, agent.InboxMessage{ID: "m"},
+		agent.QueuedMessage{ID: "m", Text: huge}, agent.QueuedMessage{ID: huge, Text: "go"}, agent.QueuedMessage{ID: "m", Text: "go", Run: huge},
+		agent.QueuedMessage{ID: "m", Text: "go", Images: []string{huge}}, agent.QueuedMessage{ID: "m"},
 	},
 	protocol.ReloadUpdate:      {huge, "", "a b", "a\nb"},
 	protocol.ResumeLostUpdate:  {huge, "", "a b", "a\x00b"},
@@ -44,7 +44,7 @@ var outOfBounds = map[string][]any{
 	},
 	protocol.RevokeUpdate:    {hugeKey, agent.Key(huge), agent.Key(""), agent.Key("tool-0"), agent.Key("model-00000000000000000000000000000000"), aCall + "0"},
 	protocol.InterruptUpdate: {agent.Interrupt{Run: testRun, By: huge}, agent.Interrupt{Run: testRun, From: huge}, agent.Interrupt{Run: huge}},
-	protocol.AskUpdate:       {agent.Aside{Run: testRun, Question: huge}, agent.Aside{Run: huge, Question: "why?"}, agent.Aside{Run: testRun}},
+	protocol.AsideUpdate:     {agent.Aside{Run: testRun, Question: huge}, agent.Aside{Run: huge, Question: "why?"}, agent.Aside{Run: testRun}},
 	protocol.CloseUpdate:     nil,
 	protocol.UpgradeUpdate:   nil,
 }

@@ -19,13 +19,13 @@ func (d *driver) watchChild(key agent.Key) {
 	if d.inFlight(key) {
 		return
 	}
-	f := &effect{key: key}
-	d.effects = append(d.effects, f)
+	f := &operation{key: key}
+	d.operations = append(d.operations, f)
 	workflow.Go(d.root, func(ctx workflow.Context) {
 		child, _ := d.state.Child(key)
 		end, reattached, err := d.runChild(ctx, child)
 		d.childEnded(ctx, child, end, err, reattached)
-		d.endEffect(f)
+		d.endOperation(f)
 	})
 }
 
@@ -33,14 +33,14 @@ func (d *driver) watchChild(key agent.Key) {
 // call waits that long. If not, the call waits until nothing has happened in the sub-agent for [agent.ChildIdleMS]
 // milliseconds.
 //
-// After that time, all calls that wait for the sub-agent get an "interrupted" result, and the agent goes on without the real
+// After that time, all calls that wait for the sub-agent get a result that stands in, and the agent goes on without the real
 // answer. The sub-agent keeps running, and the driver still waits for the real answer.
 func (d *driver) limitWait(call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
 	if deadline := d.state.Deadline(); t.BudgetMS != 0 && deadline != 0 && d.now()+d.budgetLeft(call, t.BudgetMS) >= deadline {
 		return // the turn ends before
 	}
-	d.launch(&effect{key: call.Key, timer: true}, func(ctx workflow.Context) {
+	d.launch(&operation{key: call.Key, timer: true}, func(ctx workflow.Context) {
 		if t.BudgetMS == 0 {
 			d.watchProgress(ctx, call)
 			return
@@ -77,19 +77,19 @@ func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
 }
 
 // watchProgress waits until the sub-agent of a call is idle: nothing has happened in the sub-agent, or in an agent below it,
-// for [agent.ChildIdleMS] milliseconds. Then all calls that wait for the sub-agent get an "interrupted" result, and the agent
-// goes on. To find out whether the sub-agent is idle, watchProgress runs the activity LookAgent from time to time. It returns
+// for [agent.ChildIdleMS] milliseconds. Then all calls that wait for the sub-agent get a result that stands in, and the agent
+// goes on. To find out whether the sub-agent is idle, watchProgress runs the activity ReadProgress from time to time. It returns
 // early if `ctx` is cancelled.
 func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	child, _ := d.state.Child(call.Child)
 	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(agent.LookKey(call.Key)), Summary: oneLine("progress of " + child.ID),
+		ActivityID: string(agent.ProgressKey(call.Key)), Summary: oneLine("progress of " + child.ID),
 		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
 	})
 	var seen protocol.AgentProgress
 	for d.pause(ctx, agent.ChildIdleMS-seen.IdleMS, "progress of "+call.Name) {
 		seen = protocol.AgentProgress{}
-		err := workflow.ExecuteActivity(lookCtx, protocol.LookAgent, protocol.LookAgentInput{ID: child.ID}).Get(ctx, &seen)
+		err := workflow.ExecuteActivity(lookCtx, protocol.ReadProgress, protocol.ReadProgressInput{ID: child.ID}).Get(ctx, &seen)
 		if temporal.IsCanceledError(err) {
 			return
 		}
@@ -125,7 +125,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	}
 	start := agent.Start{
 		Agent: child.Agent, Mode: agent.Task, KeyVersion: agent.KeyVersion, Incarnation: agent.ChildIncarnation(child.Key), Key: child.Key,
-		Message: &agent.InboxMessage{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,
+		Message: &agent.QueuedMessage{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,
 		Depth: d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
 		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: d.state.BatchSize(),
 	}
@@ -244,7 +244,7 @@ func (d *driver) recalled(calls ...agent.Call) bool {
 			continue
 		}
 		all = false
-		if !d.inFlight(agent.RecallKey(call.Key)) {
+		if !d.inFlight(agent.FindKey(call.Key)) {
 			workflow.Go(d.root, func(ctx workflow.Context) {
 				d.recall(ctx, call)
 				d.version++
@@ -278,7 +278,7 @@ func (d *driver) searchesLate() bool {
 		return false
 	}
 	searching := false
-	for _, call := range d.state.Interrupted {
+	for _, call := range d.state.Unanswered {
 		child, known := d.state.Child(call.Child)
 		ended, begun := d.late[call.Key]
 		switch {
@@ -307,7 +307,7 @@ func (d *driver) mayHaveLate(call agent.Call, child agent.Child) bool {
 // awaitsLate reports whether a search for late results runs or is about to start: see [driver.searchesLate]. It starts nothing, because a
 // condition of workflow.Await calls it.
 func (d *driver) awaitsLate() bool {
-	return d.state.Definition != nil && slices.ContainsFunc(d.state.Interrupted, func(call agent.Call) bool {
+	return d.state.Definition != nil && slices.ContainsFunc(d.state.Unanswered, func(call agent.Call) bool {
 		if ended, begun := d.late[call.Key]; begun {
 			return !ended
 		}
@@ -316,40 +316,40 @@ func (d *driver) awaitsLate() bool {
 	})
 }
 
-// recall runs the activity RecallCall for a tool call that a sub-agent answers, and applies the result to the state. The
+// recall runs the activity FindCall for a tool call that a sub-agent answers, and applies the result to the state. The
 // activity looks for the result of the tool call in earlier runs of the agent. If the activity is already in flight for this
 // call, recall only waits until the activity has ended.
 func (d *driver) recall(ctx workflow.Context, call agent.Call) {
-	key := agent.RecallKey(call.Key)
+	key := agent.FindKey(call.Key)
 	if d.inFlight(key) {
 		_ = workflow.Await(ctx, func() bool { return !d.inFlight(key) }) // d.root is never cancelled
 		return
 	}
-	f := &effect{key: key}
-	d.effects = append(d.effects, f)
-	defer d.endEffect(f)
+	f := &operation{key: key}
+	d.operations = append(d.operations, f)
+	defer d.endOperation(f)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(key), Summary: oneLine("recall · " + call.Name),
-		StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.Recovery, RetryPolicy: backoff(),
+		StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 	})
-	in := protocol.RecallCallInput{Recall: d.recallHint(call.Key), Call: call}
+	in := protocol.FindCallInput{Recall: d.recallHint(call.Key), Call: call}
 	in.Call.Arguments, in.Call.Result = "", nil
-	var r protocol.RecalledCall
-	if err := workflow.ExecuteActivity(ctx, protocol.RecallCall, in).Get(ctx, &r); err != nil {
+	var r protocol.FoundCall
+	if err := workflow.ExecuteActivity(ctx, protocol.FindCall, in).Get(ctx, &r); err != nil {
 		workflow.GetLogger(ctx).Warn("earlier runs could not be searched for the result of a call; the agent goes on without it", "call", call.Key, "error", err)
 	}
 	d.recalledBy[call.Key] = cmp.Or(r.Run, d.author)
 	if !d.searched(call.Key) {
 		return // a reset came meanwhile, so there is one more run to search
 	}
-	d.apply(agent.CallRecalled{Key: call.Key, Recalled: r.Recalled, Time: d.now()})
+	d.apply(agent.CallFound{Key: call.Key, Record: r.CallRecord, Time: d.now()})
 }
 
 // childEnded applies the end of a sub-agent to the state: the calls that wait for the sub-agent get its result. The arguments
 // are the results of [driver.runChild].
 //
 // If the agent was reset or resumed, an earlier run may have recorded other results for these calls. For example, the earlier
-// run may have given the calls an "interrupted" result. childEnded then applies the recorded results first. Therefore the
+// run may have given the calls a result that stands in. childEnded then applies the recorded results first. Therefore the
 // transcript stays the same.
 func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
 	unasked := d.unasked(child.Key)
@@ -392,11 +392,11 @@ func (d *driver) receiveChildEnds() {
 			d.childEnded(d.root, child, end.AgentEnd, nil, false)
 			continue
 		}
-		f := &effect{key: "end of " + end.Key, keeps: true}
-		d.effects = append(d.effects, f)
+		f := &operation{key: "end of " + end.Key, keeps: true}
+		d.operations = append(d.operations, f)
 		workflow.Go(d.root, func(ctx workflow.Context) {
 			d.childEnded(ctx, child, end.AgentEnd, nil, false)
-			d.endEffect(f)
+			d.endOperation(f)
 			d.version++ // the loop has to run again: it may continue as new now
 		})
 	}

@@ -44,15 +44,15 @@ func TestSubAgentWithoutABudgetIsInterruptedWhenNothingHappensInIt(t *testing.T)
 	idle := []time.Duration{0, 5 * time.Minute, 15 * time.Minute}
 	var looks []time.Duration
 	began := b.Now()
-	b.RegisterActivityWithOptions(func(context.Context, protocol.LookAgentInput) (protocol.AgentProgress, error) {
+	b.RegisterActivityWithOptions(func(context.Context, protocol.ReadProgressInput) (protocol.AgentProgress, error) {
 		last := idle[0]
 		idle = idle[1:]
 		looks = append(looks, b.Now().Sub(began).Round(time.Minute))
 		return protocol.AgentProgress{IdleMS: last.Milliseconds()}, nil
-	}, activity.RegisterOptions{Name: protocol.LookAgent})
+	}, activity.RegisterOptions{Name: protocol.ReadProgress})
 	b.start(agent.Task, "go")
 	require.NoError(t, b.GetWorkflowError())
-	require.Contains(t, b.transcript(t)[2], "tool: interrupted: no progress for 15 minutes; the agent works on.")
+	require.Contains(t, b.transcript(t)[2], "tool: no result yet: no progress for 15 minutes; the agent works on.")
 	require.Equal(t, "assistant: without the clerk", b.transcript(t)[3])
 	require.Equal(t, []time.Duration{15 * time.Minute, 30 * time.Minute, 40 * time.Minute}, looks)
 }

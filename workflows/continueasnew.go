@@ -60,7 +60,7 @@ func (d *driver) read() ([]byte, error) {
 	for in := (protocol.ReadAgentInput{From: from}); ; in.From = from {
 		ctx := workflow.WithActivityOptions(d.root, workflow.ActivityOptions{
 			ActivityID: string(start.StateKey(id, in.Page)), Summary: oneLine(fmt.Sprintf("state of %s, page %d", from.ID, in.Page+1)),
-			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.Recovery, RetryPolicy: backoff(),
+			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 		})
 		var page protocol.Page
 		if err := workflow.ExecuteActivity(ctx, protocol.ReadAgent, in).Get(ctx, &page); err != nil {
@@ -91,7 +91,7 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 	if !d.upgrade && !d.historyGrew(ctx) || d.unmovable || ctx.Err() != nil || !workflow.AllHandlersFinished(ctx) {
 		return false
 	}
-	for _, f := range d.effects {
+	for _, f := range d.operations {
 		if f.key.Kind() == agent.KindNotify {
 			// The next run starts a notification in flight again, under the same key. A result that has arrived is applied before, so
 			// that a notification that was delivered is not delivered again.

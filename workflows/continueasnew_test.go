@@ -21,12 +21,12 @@ import (
 // A run does not compress a large state, which takes seconds: the next run reads it through an activity.
 func TestLargeStateIsReadByTheNextRun(t *testing.T) {
 	b := newBench(t)
-	s := agent.New("default-test-workflow-id", agent.Start{Agent: "x", KeyVersion: agent.KeyVersion, Mode: agent.Chat, Incarnation: "l", Message: &agent.InboxMessage{ID: "m", Text: "go"}}, 0)
+	s := agent.New("default-test-workflow-id", agent.Start{Agent: "x", KeyVersion: agent.KeyVersion, Mode: agent.Chat, Incarnation: "l", Message: &agent.QueuedMessage{ID: "m", Text: "go"}}, 0)
 	s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: b.def})
 	s.Advance(0)
 	for range 24 {
 		s.Apply(agent.ModelReplied{Key: s.Next().(agent.CallModel).Key, Reply: llm.Reply{Message: llm.Message{Content: strings.Repeat("all work ", 110_000)}}})
-		s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: s.TranscriptHash, Text: "on"}})
+		s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: s.TranscriptHash, Text: "on"}})
 		s.Advance(0)
 	}
 	packed, err := protocol.Pack(s)

@@ -8,7 +8,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/protocol"
 )
@@ -82,18 +81,18 @@ func (d *driver) details() string {
 	if counts := recoveries(s.Usage); counts != "" {
 		b.WriteString("\n" + counts + "\n")
 	}
-	b.WriteString("\n" + nextAct(s) + "\n")
+	b.WriteString("\n" + d.nextAct() + "\n")
 	switch {
 	case s.Outcome != nil && s.Outcome.Status == agent.Failed:
 		fmt.Fprintf(&b, "\n**Failed** (%s)\n\n%s\n", code(s.Outcome.Class, 64), quote(s.Outcome.Message, 1000))
-	case s.Held != nil:
-		fmt.Fprintf(&b, "\n**Held** (%s)\n\n%s\n", code(s.Held.Class, 64), quote(s.Held.Message, 1000))
+	case s.Hold != nil:
+		fmt.Fprintf(&b, "\n**Held** (%s)\n\n%s\n", code(s.Hold.Class, 64), quote(s.Hold.Message, 1000))
 	}
 	if s.Turn.Stopped != "" {
 		fmt.Fprintf(&b, "\n**Stopped** at limits.%s\n", s.Turn.Stopped)
 	}
-	if n := len(s.Inbox); n > 0 {
-		fmt.Fprintf(&b, "\n**Inbox**: %s\n", waiting(s.Held != nil, n))
+	if n := len(s.Queue); n > 0 {
+		fmt.Fprintf(&b, "\n**Queued**: %s\n", waiting(s.Hold != nil, n))
 	}
 	if pending := s.Pending(); len(pending) > 0 {
 		b.WriteString("\n**Pending**\n\n")
@@ -129,23 +128,23 @@ func costs(s *agent.State) string {
 }
 
 // nextAct returns the line of the details that says who has to act next: a person, the agent, or nobody. If it is a person,
-// the line names the command to use.
-func nextAct(s *agent.State) string {
-	send := func() string { return command(shellword.Starter("send", s.AgentID).Then(`"…"`)) }
+// the line has the command to use.
+func (d *driver) nextAct() string {
+	s, commands := d.state, d.options.Commands
 	status := s.Status()
 	if !status.Ended() && s.CallWaitsFor() != "" {
-		return whoActs(s)
+		return d.whoActs()
 	}
 	switch status {
-	case agent.HeldUp:
-		if s.Held.Class == agent.Interrupted {
-			return "**Next**: you. A person interrupted the turn. It goes on with the next message: " + send()
+	case agent.Held:
+		if s.Hold.Class == agent.Interrupted {
+			return "**Next**: you. A person interrupted the turn. It goes on with the next message" + d.alternatives(commands.Message(s.AgentID))
 		}
-		return "**Next**: you. Mend the cause, then let the turn go on: " + send()
+		return "**Next**: you. Mend the cause, then let the turn go on by a message" + d.alternatives(commands.Message(s.AgentID))
 	case agent.Waiting:
-		return "**Next**: you. The agent waits for a message: " + send()
+		return "**Next**: you. The agent waits for a message" + d.alternatives(commands.Message(s.AgentID))
 	case agent.Failed, agent.Cancelled:
-		return "**Next**: you, if it is to go on: " + command(shellword.Starter("resume", s.AgentID))
+		return "**Next**: you, if it is to go on" + d.alternatives(commands.Resume(s.AgentID))
 	case agent.Completed:
 		return "**Next**: nobody. The agent has answered."
 	}
@@ -153,44 +152,41 @@ func nextAct(s *agent.State) string {
 }
 
 // whoActs says which calls wait for somebody outside, and with which commands a person settles them.
-func whoActs(s *agent.State) string {
+func (d *driver) whoActs() string {
 	lines := []string{"**Next**: you. These calls wait for a person:\n"} // a list needs an empty line before it
-	for _, c := range s.Pending() {
+	for _, c := range d.state.Pending() {
 		if !c.Waits() {
 			continue
 		}
 		if len(lines) > detailsCalls {
-			lines = append(lines, "- and more: "+code("starter inbox", 64))
+			lines = append(lines, "- and more"+d.alternatives(d.options.Commands.Inbox()))
 			break
-		}
-		handle := c.Key.Handle()
-		give := func(verb string) string {
-			return command(shellword.Starter(verb, s.AgentID).With("--call " + handle).Then(`"…"`))
-		}
-		act := give("complete")
-		switch c.WaitsFor() {
-		case agent.WaitsForApproval:
-			act = command(shellword.Starter("approve", s.AgentID, handle)) + " or " + command(shellword.Starter("deny", s.AgentID, handle))
-		case agent.WaitsForAnswer:
-			act = give("answer")
 		}
 		what := c.Arguments
 		if q, asks := c.Question(); asks {
 			what = q.Question
 		}
-		lines = append(lines, fmt.Sprintf("- %s %s: %s", code(c.Name, 64), code(what, 1000), act))
+		commands := d.options.Commands.Settle(d.state.AgentID, c.Key, c.WaitsFor())
+		lines = append(lines, fmt.Sprintf("- %s %s%s", code(c.Name, 64), code(what, 1000), d.alternatives(commands)))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// command returns a command as Markdown code. A command that was cut would name another agent, so a list takes the place of one that is
-// too long.
-func command(c shellword.Command) string {
-	text := c.String()
-	if len(text) > 1100 {
-		text = "starter list"
+// alternatives returns the end of a sentence that has these commands, as Markdown. A command that was cut would name another agent, so the
+// list of all that wait takes the place of one that is too long.
+func (d *driver) alternatives(commands []string) string {
+	const limit = 1100
+	if len(commands) == 0 {
+		return "."
 	}
-	return code(text, 1100)
+	if slices.ContainsFunc(commands, func(c string) bool { return len(c) > limit }) {
+		commands = d.options.Commands.Inbox()
+	}
+	var codes []string
+	for _, c := range commands {
+		codes = append(codes, code(c, limit))
+	}
+	return ": " + strings.Join(codes, " or ")
 }
 
 // lastTask returns the text of the newest user message in the next model request. It returns "" if there is none.
@@ -220,8 +216,8 @@ func callLines(n int, call func(int) (name, arguments string)) []string {
 	return lines
 }
 
-// waiting returns a text about the n messages in the inbox. The text has their number, and says when the agent reads them.
-// `held` says whether the turn is held: see [agent.Held]. In a held turn, the agent reads these messages only after it has
+// waiting returns a text about the n messages in the queue. The text has their number, and says when the agent reads them.
+// `held` says whether the turn is held: see [agent.Hold]. In a held turn, the agent reads these messages only after it has
 // received another message.
 func waiting(held bool, n int) string {
 	if held {
@@ -301,7 +297,7 @@ func recoveries(u agent.Usage) string {
 		n    int
 		what string
 	}{
-		{u.Recalled, "recalled"}, {u.Reattached, "reattached"}, {u.Interrupted, "interrupted"}, {u.Repaired, "repaired"},
+		{u.Recalled, "recalled"}, {u.Reattached, "reattached"}, {u.Unanswered, "unanswered"}, {u.Repaired, "repaired"},
 		{u.EmptyReplies, "empty replies"}, {u.Repeats.Attempts, "attempts repeated"}, {u.Repeats.Lost, "attempts lost with a worker"}, {u.RepairedReplies, "replies put right"},
 		{u.ResumeConflicts, "resume conflicts"}, {u.DuplicateEvents, "duplicates ignored"},
 	} {

@@ -48,11 +48,11 @@ func TestAttackMarkupInDetails(t *testing.T) {
 	}
 	require.True(t, strings.HasSuffix(details, "\n\n&nbsp;\n"), "the Web UI cuts off the last line")
 
-	summary := workflows.StaticSummary(agent.Start{Agent: "x", Message: &agent.InboxMessage{Text: evil + "\x1b[2J\u202e"}})
+	summary := workflows.StaticSummary(agent.Start{Agent: "x", Message: &agent.QueuedMessage{Text: evil + "\x1b[2J\u202e"}})
 	for _, bad := range []string{"<", "](", "\x1b", "\u202e", "\u2028", "`"} {
 		require.NotContains(t, summary, bad)
 	}
-	static := workflows.StaticDetails(agent.Start{Agent: "<form>", Message: &agent.InboxMessage{Text: strings.Repeat(evil, 1000)}})
+	static := workflows.StaticDetails(agent.Start{Agent: "<form>", Message: &agent.QueuedMessage{Text: strings.Repeat(evil, 1000)}})
 	require.Contains(t, static, "`<form>`")
 	require.True(t, strings.HasSuffix(static, "\n\n&nbsp;\n"))
 	require.LessOrEqual(t, len(static), 16_000)
@@ -76,7 +76,7 @@ func TestDetailsSayWhatIsNext(t *testing.T) {
 		require.Contains(t, b.details(t), "**waiting** · turn 1 · 1 model call · 0 tool calls · 2 tokens in, 0 out · $2.0000\n\n**Next**: you. The agent waits for a message: `starter send 'my chat' \"…\"`\n")
 	})
 	at(2*time.Hour, func() {
-		b.UpdateWorkflowNoRejection(protocol.MessageUpdate, "m", t, agent.InboxMessage{ID: "m", Text: "second"})
+		b.UpdateWorkflowNoRejection(protocol.MessageUpdate, "m", t, agent.QueuedMessage{ID: "m", Text: "second"})
 	})
 	at(3*time.Hour, func() {
 		require.Contains(t, b.details(t), "`starter send 'my chat' \"…\"`\n\n**Held** (`"+string(llm.Unauthorized)+"`)\n\n    the key was refused\n")

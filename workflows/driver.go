@@ -13,7 +13,7 @@ import (
 )
 
 // driver runs the loop of one agent. It has the agent's state, and knows which activities, sub-agents and timers of this run
-// are in flight: see [effect]. A replay of the history restores all fields of the driver.
+// are in flight: see [operation]. A replay of the history restores all fields of the driver.
 type driver struct {
 	start   agent.Start
 	state   *agent.State // nil while it is read from an earlier run
@@ -21,8 +21,8 @@ type driver struct {
 
 	// root is a context that a cancel of the workflow does not cancel. Therefore the driver can still start activities and
 	// send signals after a cancel.
-	root    workflow.Context
-	effects []*effect
+	root       workflow.Context
+	operations []*operation
 	// turnTimer is the timer for the time limit of the running turn: see [driver.watchDeadline]. waitTimer is the timer for the
 	// earliest limit of the calls that wait for somebody outside: see [driver.watchWaits].
 	turnTimer, waitTimer timer
@@ -76,16 +76,16 @@ type driver struct {
 	late map[agent.Key]bool
 }
 
-// effect is work that this run has started and that has not ended: for example a model call, a tool call, a sub-agent, a
-// search of earlier runs, or a timer. At most one effect has a given key at a time, because Temporal refuses an activity ID
+// operation is work that this run has started and that has not ended: for example a model call, a tool call, a sub-agent, a
+// search of earlier runs, or a timer. At most one operation has a given key at a time, because Temporal refuses an activity ID
 // that is in use.
-type effect struct {
+type operation struct {
 	key    agent.Key
-	cancel workflow.CancelFunc // nil if the driver must not cancel the effect, for example a sub-agent
-	timer  bool                // the effect only limits the time of a call, so it does not prevent a continue as new
-	keeps  bool                // the effect has data that is not in the state yet; the run must not continue as new before the effect ends
+	cancel workflow.CancelFunc // nil if the driver must not cancel the operation, for example a sub-agent
+	timer  bool                // the operation only limits the time of a call, so it does not prevent a continue as new
+	keeps  bool                // the operation has data that is not in the state yet; the run must not continue as new before the operation ends
 
-	// result is the result of the activity of the effect: see [driver.collectResults]. It is nil if the effect is more than an
+	// result is the result of the activity of the operation: see [driver.collectResults]. It is nil if the operation is more than an
 	// activity.
 	result workflow.Future
 	// ended waits for the result and applies it to the state.
@@ -141,7 +141,7 @@ func (d *driver) begin(s *agent.State) {
 // knows what comes next.
 func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 	if ctx.Err() != nil {
-		d.yield() // no effect is in flight yet
+		d.yield() // no operation is in flight yet
 	}
 	workflow.Go(d.root, d.collectResults)
 	for {
@@ -209,20 +209,20 @@ func (d *driver) awaitEvent(ctx workflow.Context, seen int) error {
 // each event, so one coroutine waits for all results. It never returns.
 func (d *driver) collectResults(ctx workflow.Context) {
 	for {
-		_ = workflow.Await(ctx, func() bool { return slices.ContainsFunc(d.effects, d.ready) }) // d.root is never cancelled
+		_ = workflow.Await(ctx, func() bool { return slices.ContainsFunc(d.operations, d.ready) }) // d.root is never cancelled
 		d.rewind()
-		for _, f := range slices.Clone(d.effects) {
+		for _, f := range slices.Clone(d.operations) {
 			if d.ready(f) {
 				f.ended(ctx)
-				d.endEffect(f)
+				d.endOperation(f)
 			}
 		}
 	}
 }
 
-// ready reports whether the result of an effect can be applied: see the field result of [effect]. The result of a model call waits for the
+// ready reports whether the result of an operation can be applied: see the field result of [operation]. The result of a model call waits for the
 // searches that follow a reset. Another run may have stopped the call and put a message into the transcript instead.
-func (d *driver) ready(f *effect) bool {
+func (d *driver) ready(f *operation) bool {
 	if f.key.Kind() == agent.KindModel && (d.state.Reset != d.state.Searched || d.awaitsLate()) {
 		return false
 	}
@@ -246,7 +246,7 @@ func (d *driver) looks(step agent.Step) bool {
 	case agent.FindMessages:
 		return true
 	case agent.RunTools:
-		return slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.Look })
+		return slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.Search })
 	}
 	return false
 }
@@ -295,7 +295,7 @@ func (d *driver) apply(e agent.Event) (changed bool) {
 func (d *driver) now() int64 { return workflow.Now(d.root).UnixMilli() }
 
 // carryOut starts the work that the step asks for, such as a model call or tool calls. It does not start work that is already
-// in flight. It also makes the driver wait for each sub-agent whose calls got an "interrupted" result, because the sub-agent
+// in flight. It also makes the driver wait for each sub-agent whose calls got a result that stands in, because the sub-agent
 // may still send the real answer.
 func (d *driver) carryOut(step agent.Step) {
 	for _, child := range d.state.Children {
@@ -306,14 +306,14 @@ func (d *driver) carryOut(step agent.Step) {
 	d.stopChildren()
 	switch step := step.(type) {
 	case agent.Load:
-		d.startActivity(step.Key, func(ctx workflow.Context, f *effect) { d.load(ctx, f, step) })
+		d.startActivity(step.Key, func(ctx workflow.Context, f *operation) { d.load(ctx, f, step) })
 	case agent.CallModel:
 		d.state.Apply(agent.ModelAsked{Key: step.Key})
-		d.startActivity(step.Key, func(ctx workflow.Context, f *effect) { d.callModel(ctx, f, step) })
+		d.startActivity(step.Key, func(ctx workflow.Context, f *operation) { d.callModel(ctx, f, step) })
 	case agent.Compact:
-		d.startActivity(step.Key, func(ctx workflow.Context, f *effect) { d.compact(ctx, f, step) })
+		d.startActivity(step.Key, func(ctx workflow.Context, f *operation) { d.compact(ctx, f, step) })
 	case agent.FindMessages:
-		d.startEffect(step.Key, func(ctx workflow.Context) { d.findMessages(ctx, step) })
+		d.startOperation(step.Key, func(ctx workflow.Context) { d.findMessages(ctx, step) })
 	case agent.RunTools:
 		d.runTools(step)
 	}
@@ -322,14 +322,14 @@ func (d *driver) carryOut(step agent.Step) {
 // runTools starts the calls of the step that are to run now.
 func (d *driver) runTools(step agent.RunTools) {
 	for _, call := range step.Calls {
-		if call.Look && !d.inFlight(agent.RecallKey(call.Key)) {
+		if call.Search && !d.inFlight(agent.FindKey(call.Key)) {
 			workflow.Go(d.root, func(ctx workflow.Context) { d.recall(ctx, call) })
 		}
 	}
 	for _, call := range step.Running(agent.CallsAtOnce, d.started) {
 		switch {
 		case call.Child == "":
-			d.startActivity(call.Key, func(ctx workflow.Context, f *effect) { d.callTool(ctx, f, call) })
+			d.startActivity(call.Key, func(ctx workflow.Context, f *operation) { d.callTool(ctx, f, call) })
 		case d.recalled(call):
 			if d.state.Apply(agent.CallBegan{Key: call.Key, Time: d.now()}) {
 				call.Began = d.now()
@@ -347,56 +347,56 @@ func (d *driver) started(call agent.Call) bool {
 	if call.Child == "" {
 		return d.inFlight(call.Key)
 	}
-	return d.inFlight(call.Child) || d.inFlight(agent.RecallKey(call.Key))
+	return d.inFlight(call.Child) || d.inFlight(agent.FindKey(call.Key))
 }
 
-// startEffect calls the function `run` in a coroutine of its own, and records that the effect with the given key is in
-// flight: see [effect]. It does nothing if this effect is in flight already.
-func (d *driver) startEffect(key agent.Key, run func(workflow.Context)) {
-	d.launch(&effect{key: key}, run)
+// startOperation calls the function `run` in a coroutine of its own, and records that the operation with the given key is in
+// flight: see [operation]. It does nothing if this operation is in flight already.
+func (d *driver) startOperation(key agent.Key, run func(workflow.Context)) {
+	d.launch(&operation{key: key}, run)
 }
 
-// startActivity is like [driver.startEffect], but for an effect that is one activity. The function `start` starts the activity and
-// sets the fields `result` and `ended` of the effect.
-func (d *driver) startActivity(key agent.Key, start func(workflow.Context, *effect)) {
-	f := &effect{key: key}
+// startActivity is like [driver.startOperation], but for an operation that is one activity. The function `start` starts the activity and
+// sets the fields `result` and `ended` of the operation.
+func (d *driver) startActivity(key agent.Key, start func(workflow.Context, *operation)) {
+	f := &operation{key: key}
 	d.launch(f, func(ctx workflow.Context) { start(ctx, f) })
 }
 
-// launch calls the function `run` in a coroutine of its own. While the function runs, the driver counts the effect f as in
-// flight: see [effect]. The method sets `f.cancel`, which cancels the context of the function. It does nothing if an effect
+// launch calls the function `run` in a coroutine of its own. While the function runs, the driver counts the operation f as in
+// flight: see [operation]. The method sets `f.cancel`, which cancels the context of the function. It does nothing if an operation
 // with the same key is in flight.
-func (d *driver) launch(f *effect, run func(workflow.Context)) {
+func (d *driver) launch(f *operation, run func(workflow.Context)) {
 	if d.inFlight(f.key) {
 		return
 	}
 	ctx, cancel := workflow.WithCancel(d.root)
 	f.cancel = cancel
-	d.effects = append(d.effects, f)
+	d.operations = append(d.operations, f)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if run(ctx); f.result == nil { // otherwise, collectResults waits for the result
-			d.endEffect(f)
+			d.endOperation(f)
 		}
 	})
 }
 
 func (d *driver) inFlight(key agent.Key) bool {
-	return slices.ContainsFunc(d.effects, func(f *effect) bool { return f.key == key })
+	return slices.ContainsFunc(d.operations, func(f *operation) bool { return f.key == key })
 }
 
-// endEffect records that an effect has ended, and releases its context. Otherwise d.root would hold the contexts of all effects of the
+// endOperation records that an operation has ended, and releases its context. Otherwise d.root would hold the contexts of all operations of the
 // run.
-func (d *driver) endEffect(f *effect) {
+func (d *driver) endOperation(f *operation) {
 	if f.cancel != nil {
 		f.cancel()
 	}
-	d.effects = slices.DeleteFunc(d.effects, func(g *effect) bool { return g == f })
+	d.operations = slices.DeleteFunc(d.operations, func(g *operation) bool { return g == f })
 }
 
 // cancelUnwanted cancels the work in flight that the given step does not contain. For example, a tool call got an
-// "interrupted" result because the turn reached a limit. The step then no longer contains this call.
+// result that stands in because the turn reached a limit. The step then no longer contains this call.
 func (d *driver) cancelUnwanted(step agent.Step) {
-	for _, f := range d.effects {
+	for _, f := range d.operations {
 		switch f.key.Kind() {
 		case agent.KindMessages:
 			continue // the search ends soon, and a later step may ask for it under the same activity ID
@@ -414,7 +414,7 @@ func (d *driver) cancelUnwanted(step agent.Step) {
 // There is one exception: if the agent has completed and its definition has KeepAgents, the sub-agents keep running. At last it
 // waits until the hooks know of the end: see [driver.notifyEnd].
 func (d *driver) finish(o agent.Outcome) (protocol.Result, error) {
-	for _, f := range d.effects {
+	for _, f := range d.operations {
 		if f.cancel != nil && f.key.Kind() != agent.KindNotify {
 			f.cancel()
 		}

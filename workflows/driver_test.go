@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/hint"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/protocol"
@@ -56,7 +57,7 @@ func newBench(t *testing.T) *bench {
 			return protocol.ToolResult{Content: "result of " + in.Arguments}, nil
 		},
 	}
-	workflows.New(workflows.Options{}).Register(b)
+	workflows.New(workflows.Options{Commands: hint.Starter{}}).Register(b)
 	b.RegisterActivityWithOptions(func(_ context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
 		b.loaded++
 		if b.def.Name == "" {
@@ -89,7 +90,7 @@ func (b *bench) count(ctx context.Context) {
 func (b *bench) start(mode agent.Mode, text string) {
 	in := agent.Start{Agent: "x", Mode: mode, KeyVersion: agent.KeyVersion, Incarnation: "l"}
 	if text != "" {
-		in.Message = &agent.InboxMessage{ID: "first", Text: text}
+		in.Message = &agent.QueuedMessage{ID: "first", Text: text}
 	}
 	b.ExecuteWorkflow(protocol.AgentWorkflow, in)
 }
@@ -145,8 +146,8 @@ func TestChatWaitsForTheNextMessage(t *testing.T) {
 			b.UpdateWorkflowNoRejection(update, fmt.Sprint(update, after), t, args...)
 		}, after)
 	}
-	send(time.Hour, protocol.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
-	send(2*time.Hour, protocol.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second, sent again"})
+	send(time.Hour, protocol.MessageUpdate, agent.QueuedMessage{ID: "a", Text: "second"})
+	send(2*time.Hour, protocol.MessageUpdate, agent.QueuedMessage{ID: "a", Text: "second, sent again"})
 	send(3*time.Hour, protocol.CloseUpdate)
 	b.start(agent.Chat, "first")
 	require.NoError(t, b.GetWorkflowError())
@@ -170,10 +171,10 @@ func TestPartialTextIsReportedWhereItIsWanted(t *testing.T) {
 			b.UpdateWorkflowNoRejection(update, fmt.Sprint(update, after), t, args...)
 		}, after)
 	}
-	send(time.Hour, protocol.MessageUpdate, agent.InboxMessage{ID: "a", Text: "asks", PartialText: true})
+	send(time.Hour, protocol.MessageUpdate, agent.QueuedMessage{ID: "a", Text: "asks", PartialText: true})
 	send(2*time.Hour, protocol.PartialTextUpdate, (10 * time.Minute).Milliseconds())
-	send(2*time.Hour+9*time.Minute, protocol.MessageUpdate, agent.InboxMessage{ID: "b", Text: "is watched"})
-	send(2*time.Hour+11*time.Minute, protocol.MessageUpdate, agent.InboxMessage{ID: "c", Text: "is not watched any more"})
+	send(2*time.Hour+9*time.Minute, protocol.MessageUpdate, agent.QueuedMessage{ID: "b", Text: "is watched"})
+	send(2*time.Hour+11*time.Minute, protocol.MessageUpdate, agent.QueuedMessage{ID: "c", Text: "is not watched any more"})
 	send(3*time.Hour, protocol.CloseUpdate)
 	b.start(agent.Chat, "first")
 	require.NoError(t, b.GetWorkflowError())
@@ -181,7 +182,7 @@ func TestPartialTextIsReportedWhereItIsWanted(t *testing.T) {
 	require.Equal(t, []bool{false, true, true, false}, tools)
 }
 
-// Messages that come while the agent reads its state enter the inbox in the order in which they came.
+// Messages that come while the agent reads its state enter the queue in the order in which they came.
 func TestMessagesBeforeTheStateKeepTheirOrder(t *testing.T) {
 	b := newBench(t)
 	b.model = replies(map[int]llm.Reply{1: llmtest.Say("one"), 3: llmtest.Say("two"), 5: llmtest.Say("three")})
@@ -194,7 +195,7 @@ func TestMessagesBeforeTheStateKeepTheirOrder(t *testing.T) {
 	}, activity.RegisterOptions{Name: protocol.ReadAgent})
 	for i, text := range []string{"first", "second", "third"} {
 		b.RegisterDelayedCallback(func() {
-			b.UpdateWorkflowNoRejection(protocol.MessageUpdate, text, t, agent.InboxMessage{ID: text, Text: text})
+			b.UpdateWorkflowNoRejection(protocol.MessageUpdate, text, t, agent.QueuedMessage{ID: text, Text: text})
 			if i == 2 {
 				close(sent)
 			}
@@ -218,8 +219,8 @@ func TestDuplicatesAndLostResumesAreCounted(t *testing.T) {
 		id := fmt.Sprint(after)
 		b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(update, id, t, args...) }, after)
 	}
-	send(protocol.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
-	send(protocol.MessageUpdate, agent.InboxMessage{ID: "a", Text: "second"})
+	send(protocol.MessageUpdate, agent.QueuedMessage{ID: "a", Text: "second"})
+	send(protocol.MessageUpdate, agent.QueuedMessage{ID: "a", Text: "second"})
 	send(protocol.ResumeLostUpdate, "r1")
 	send(protocol.ResumeLostUpdate, "r1")
 	send(protocol.ResumeLostUpdate, "r2")
@@ -301,7 +302,7 @@ func TestRefusedMessageChangesNothing(t *testing.T) {
 			OnAccept:   func() { t.Error("accepted") },
 			OnReject:   func(err error) { refused = err },
 			OnComplete: func(any, error) {},
-		}, agent.InboxMessage{ID: "a", Text: " "})
+		}, agent.QueuedMessage{ID: "a", Text: " "})
 	}, time.Minute)
 	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(protocol.CloseUpdate, "c", t) }, time.Hour)
 	b.start(agent.Chat, "first")
@@ -327,10 +328,10 @@ func TestFailedTurnHoldsAChatAndFailsATask(t *testing.T) {
 		require.NoError(t, err)
 		var view protocol.StateView
 		require.NoError(t, value.Get(&view))
-		require.Equal(t, agent.HeldUp, view.Status)
-		require.Equal(t, "check the API key", view.Held.Message)
+		require.Equal(t, agent.Held, view.Status)
+		require.Equal(t, "check the API key", view.Hold.Message)
 		b.model = replies(map[int]llm.Reply{1: llmtest.Say("hello"), 3: llmtest.Say("yes")})
-		b.UpdateWorkflowNoRejection(protocol.MessageUpdate, "m", t, agent.InboxMessage{ID: "a", Text: "again?"})
+		b.UpdateWorkflowNoRejection(protocol.MessageUpdate, "m", t, agent.QueuedMessage{ID: "a", Text: "again?"})
 	}, time.Hour)
 	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(protocol.CloseUpdate, "c", t) }, 2*time.Hour)
 	b.start(agent.Chat, "go")
@@ -340,7 +341,7 @@ func TestFailedTurnHoldsAChatAndFailsATask(t *testing.T) {
 
 func TestUnknownAgentFails(t *testing.T) {
 	b := newBench(t)
-	b.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{Agent: "nobody", Message: &agent.InboxMessage{ID: "1", Text: "hi"}})
+	b.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{Agent: "nobody", Message: &agent.QueuedMessage{ID: "1", Text: "hi"}})
 	var failed *temporal.ApplicationError
 	require.ErrorAs(t, b.GetWorkflowError(), &failed)
 	require.Equal(t, protocol.UnknownAgent, failed.Type())
@@ -362,7 +363,7 @@ func TestLostCallIsAnInterruptedResult(t *testing.T) {
 	b.model = replies(map[int]llm.Reply{1: llmtest.Call(llmtest.ToolCall("1", "pay", `{}`)), 3: llmtest.Say("ok")})
 	b.start(agent.Task, "go")
 	require.NoError(t, b.GetWorkflowError())
-	require.Equal(t, "tool: interrupted: the worker stopped while the tool ran; outcome unknown — check before you retry", b.transcript(t)[2])
+	require.Equal(t, "tool: no result: the worker stopped while the tool ran; outcome unknown — check before you retry", b.transcript(t)[2])
 }
 
 // A turn ends at its time limit, and each of its calls gets a result. While tools run, no timer runs.
@@ -381,7 +382,7 @@ func TestTimeLimitEndsTheTurnWithAResultForEachCall(t *testing.T) {
 	require.Equal(t, "time", result.Stopped)
 	require.Equal(t, []string{
 		"user: go", "assistant: ",
-		"tool: interrupted: this turn reached its time limit of 1 second (limits.time); outcome unknown — check before you retry",
+		"tool: no result: this turn reached its time limit of 1 second (limits.time); outcome unknown — check before you retry",
 		"assistant: I stopped here: this turn reached its time limit of 1 second (limits.time). What I have done so far stands above.",
 	}, b.transcript(t))
 }
@@ -508,7 +509,7 @@ func TestResultsBeforeTheStateAreCheckedLater(t *testing.T) {
 	b.def.Tools = []agent.Tool{{Name: "deploy", Effect: agent.EffectExternal}}
 	b.model = replies(map[int]llm.Reply{3: llmtest.Say("done")})
 	s := agent.New("default-test-workflow-id", agent.Start{
-		Agent: "x", Mode: agent.Task, KeyVersion: agent.KeyVersion, Incarnation: "l", Message: &agent.InboxMessage{ID: "m", Text: "go"},
+		Agent: "x", Mode: agent.Task, KeyVersion: agent.KeyVersion, Incarnation: "l", Message: &agent.QueuedMessage{ID: "m", Text: "go"},
 	}, 0)
 	require.True(t, s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: b.def}))
 	s.Advance(0)
@@ -559,7 +560,7 @@ func TestDecisionAfterAResetIsRefusedIfTheCallHasItsResult(t *testing.T) {
 	b := newBench(t)
 	b.def.Tools = []agent.Tool{{Name: "pay", Approval: true}}
 	s := agent.New("default-test-workflow-id", agent.Start{
-		Agent: "x", Mode: agent.Chat, KeyVersion: agent.KeyVersion, Incarnation: "l", Message: &agent.InboxMessage{ID: "m", Text: "go"},
+		Agent: "x", Mode: agent.Chat, KeyVersion: agent.KeyVersion, Incarnation: "l", Message: &agent.QueuedMessage{ID: "m", Text: "go"},
 	}, 0)
 	require.True(t, s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: b.def}))
 	s.Advance(0)

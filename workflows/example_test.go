@@ -22,7 +22,7 @@ func Greet(ctx workflow.Context, name string) (string, error) {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: "greet-" + name})
 	var result protocol.Result
 	err := workflow.ExecuteChildWorkflow(ctx, protocol.AgentWorkflow, agent.Start{
-		Agent: "greeter", Message: &agent.InboxMessage{ID: "first", Text: "Greet " + name},
+		Agent: "greeter", Message: &agent.QueuedMessage{ID: "first", Text: "Greet " + name},
 	}).Get(ctx, &result)
 	return result.Answer, err
 }
@@ -56,7 +56,7 @@ func Example() {
 // StaticSummary returns the line that a list of workflows in the Web UI shows for an agent.
 func ExampleStaticSummary() {
 	fmt.Println(workflows.StaticSummary(agent.Start{
-		Agent: "assistant", Message: &agent.InboxMessage{ID: "first", Text: "What is\nin docs/?"},
+		Agent: "assistant", Message: &agent.QueuedMessage{ID: "first", Text: "What is\nin docs/?"},
 	}))
 	// Output: assistant · What is in docs/?
 }

@@ -29,9 +29,9 @@ const (
 // worker is lost, Lease returns the worker's calls to Temporal first.
 func (w *Workflows) Lease(ctx workflow.Context, in protocol.LeaseInput) error {
 	hold := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: "hold", Summary: oneLine("held by " + in.Queue), TaskQueue: in.Queue,
+		ActivityID: "hold", Summary: oneLine("held by " + in.TaskQueue), TaskQueue: in.TaskQueue,
 		ScheduleToStartTimeout: takeTimeout, StartToCloseTimeout: holdTimeout,
-		HeartbeatTimeout: time.Duration(in.RecoveryMS) * time.Millisecond,
+		HeartbeatTimeout: time.Duration(in.HeartbeatTimeoutMS) * time.Millisecond,
 		RetryPolicy:      &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
 	calls := lostCalls(workflow.ExecuteActivity(hold, protocol.HoldLease).Get(ctx, nil))
@@ -41,7 +41,7 @@ func (w *Workflows) Lease(ctx workflow.Context, in protocol.LeaseInput) error {
 	returns := backoff()
 	returns.MaximumAttempts = maxReturns
 	back := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: "return", Summary: oneLine(plural(len(calls.Calls), "call") + " of " + in.Queue),
+		ActivityID: "return", Summary: oneLine(plural(len(calls.Calls), "call") + " of " + in.TaskQueue),
 		StartToCloseTimeout: lookTimeout + time.Duration(len(calls.Calls))*returnTime, RetryPolicy: returns,
 	})
 	return workflow.ExecuteActivity(back, protocol.ReturnCalls, calls).Get(ctx, nil)

@@ -40,7 +40,7 @@ func (d *driver) listen(ctx workflow.Context) error {
 		{protocol.InterruptUpdate, "stops the running turn", func(ctx workflow.Context, i agent.Interrupt) error {
 			return d.take(ctx, i.Stopped(d.now()))
 		}, within(d.acceptsInterrupt)},
-		{protocol.AskUpdate, "asks the model a question that is not part of the transcript", d.aside, within(d.acceptsAside)},
+		{protocol.AsideUpdate, "asks the model a question that is not part of the transcript", d.aside, within(d.acceptsAside)},
 		{protocol.UpgradeUpdate, "lets the agent go on in a new run, on the current version of its workers", func(ctx workflow.Context) error {
 			d.upgrade = true
 			d.version++ // the loop has to run again
@@ -77,7 +77,7 @@ func within[T any](check func(T) error) func(T) error {
 func noArgument() error { return nil }
 
 // messageArrived carries out a [protocol.MessageUpdate].
-func (d *driver) messageArrived(ctx workflow.Context, m agent.InboxMessage) (protocol.Accepted, error) {
+func (d *driver) messageArrived(ctx workflow.Context, m agent.QueuedMessage) (protocol.Accepted, error) {
 	changed, err := d.receive(ctx, agent.MessageReceived{Message: m})
 	return protocol.Accepted{ID: m.ID, Duplicate: !changed}, err
 }
@@ -171,13 +171,13 @@ func (d *driver) unsearched() bool {
 
 // accepts checks whether the agent accepts a message. If not, the returned error says why. While the driver has no state, the
 // agent accepts every valid message.
-func (d *driver) accepts(m agent.InboxMessage) error {
+func (d *driver) accepts(m agent.QueuedMessage) error {
 	if d.state == nil {
 		return agent.CheckMessage(m)
 	}
 	here := m.Run == d.runSuffix
 	// After a reset Temporal delivers all earlier updates again, at once. The agent accepts these messages even if it is
-	// closing, or if the inbox is full.
+	// closing, or if the queue is full.
 	again := !here && d.unsearched()
 	err := d.state.Accepts(m)
 	switch {
@@ -189,8 +189,8 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 		return asksError{d.state.AsksUser()}
 	case m.Steer && here && m.After > 0 && m.After != d.state.Entry():
 		return errMoved
-	case len(d.state.Inbox) >= agent.MaxInbox, d.state.InboxBytes()+m.EncodedBytes() > agent.MaxInboxBytes:
-		return agent.ErrInboxFull
+	case len(d.state.Queue) >= agent.MaxQueue, d.state.QueueBytes()+m.EncodedBytes() > agent.MaxQueueBytes:
+		return agent.ErrQueueFull
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ func (d *driver) accepts(m agent.InboxMessage) error {
 // errMoved is the error for a steering message or an interrupt that comes too late: see [protocol.Moved].
 var errMoved = errors.New("the agent has made progress since the request was made; look at the agent and send the request again")
 
-// asksError is the error for a message that comes while the model asks a person. The message is the answer: see [protocol.Asks].
+// asksError is the error for a message that comes while the model asks a person. The message is the answer: see [protocol.AwaitsAnswer].
 type asksError struct{ call agent.Key }
 
 func (e asksError) Error() string {
@@ -206,7 +206,7 @@ func (e asksError) Error() string {
 }
 
 // await waits until the driver has a state. Each update handler calls await before it changes the state. After the wait, the
-// handlers go on in the order in which their updates arrived. Otherwise a later message could enter the inbox first, because
+// handlers go on in the order in which their updates arrived. Otherwise a later message could enter the queue first, because
 // the SDK runs the handlers of later workflow tasks first.
 //
 // A cancel of the workflow does not end the wait. The workflow has accepted the update, and therefore the agent has to
@@ -227,7 +227,7 @@ func (d *driver) await(ctx workflow.Context) error {
 var errReading = errors.New("the agent is reading its state from an earlier run; repeat the query")
 
 // refusal returns the error with which an update handler refuses an update because of `err`. It is a non-retryable
-// application error of type [protocol.Moved], [protocol.Asks] or [protocol.Refused]. If `err` is nil, refusal returns nil.
+// application error of type [protocol.Moved], [protocol.AwaitsAnswer] or [protocol.Refused]. If `err` is nil, refusal returns nil.
 func refusal(err error) error {
 	var asks asksError
 	switch {
@@ -236,7 +236,7 @@ func refusal(err error) error {
 	case errors.Is(err, errMoved):
 		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Moved, nil)
 	case errors.As(err, &asks):
-		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Asks, nil, asks.call)
+		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.AwaitsAnswer, nil, asks.call)
 	}
 	return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
 }
@@ -248,7 +248,7 @@ func (d *driver) transcript(in protocol.TranscriptInput) (protocol.TranscriptPag
 		return protocol.TranscriptPage{Status: agent.Running, Reading: true}, nil
 	}
 	all := d.state.Messages
-	page := protocol.TranscriptPage{Count: d.state.Count(), First: d.state.Dropped, Status: d.state.Status(), Inbox: Waiting(d.state.Inbox)}
+	page := protocol.TranscriptPage{Count: d.state.Count(), First: d.state.Dropped, Status: d.state.Status(), Queue: Waiting(d.state.Queue)}
 	for i, size := max(in.From-d.state.Dropped, 0), 0; i < len(all) && (in.Limit == 0 || len(page.Messages) < in.Limit); i++ {
 		if size += payload.Size(all[i]); size > protocol.MaxPageBytes && len(page.Messages) > 0 {
 			break
@@ -261,11 +261,11 @@ func (d *driver) transcript(in protocol.TranscriptInput) (protocol.TranscriptPag
 // waitingBytes is the size, in bytes, to which [Waiting] cuts the text of a message.
 const waitingBytes = 1000
 
-// Waiting returns copies of the messages in an inbox, shortened for people. There are at most [agent.MaxInbox] copies. Each
-// has only the beginning of the text. The images and the field Late are left out. For an empty inbox, Waiting returns nil.
-func Waiting(inbox []agent.InboxMessage) []agent.InboxMessage {
-	var short []agent.InboxMessage
-	for _, m := range inbox[:min(len(inbox), agent.MaxInbox)] {
+// Waiting returns copies of the messages in an queue, shortened for people. There are at most [agent.MaxQueue] copies. Each
+// has only the beginning of the text. The images and the field Late are left out. For an empty queue, Waiting returns nil.
+func Waiting(queue []agent.QueuedMessage) []agent.QueuedMessage {
+	var short []agent.QueuedMessage
+	for _, m := range queue[:min(len(queue), agent.MaxQueue)] {
 		m.Text, m.Images, m.Late = clip.Text(m.Text, waitingBytes), nil, nil
 		short = append(short, m)
 	}
@@ -314,9 +314,9 @@ func (d *driver) view() (protocol.StateView, error) {
 		return protocol.StateView{Agent: d.start.Agent, Mode: d.start.Mode, Status: agent.Running, Reading: true}, nil
 	}
 	return protocol.StateView{
-		Agent: s.Agent, Mode: s.Mode, Status: s.Status(), WaitsFor: s.WaitsFor(), Turn: s.Turn, Messages: s.Count(), Inbox: len(s.Inbox),
+		Agent: s.Agent, Mode: s.Mode, Status: s.Status(), WaitsFor: s.WaitsFor(), Turn: s.Turn, Messages: s.Count(), Queue: len(s.Queue),
 		Run: d.runSuffix, Entry: s.Entry(),
-		Usage: s.Usage, Held: s.Held, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: clip.Text(s.Answer(), 100_000), FinishReason: s.FinishReason(),
+		Usage: s.Usage, Hold: s.Hold, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: clip.Text(s.Answer(), 100_000), FinishReason: s.FinishReason(),
 		Permissions: s.Permissions, Reloads: s.Reloads, Reloading: s.Reload, ReloadFailure: s.ReloadFailure,
 	}, nil
 }

@@ -52,7 +52,7 @@ func (d *driver) notifyEnd(o agent.Outcome) {
 
 // deliver starts the activity that delivers a notification. All attempts together take at most the time `limit`.
 func (d *driver) deliver(n agent.Notification, limit time.Duration) {
-	d.startActivity(n.Key, func(ctx workflow.Context, f *effect) {
+	d.startActivity(n.Key, func(ctx workflow.Context, f *operation) {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			ActivityID: string(n.Key), Summary: oneLine(fmt.Sprintf("notify %s · %s", n.Hook, n.On)), Priority: d.priority(),
 			ScheduleToCloseTimeout: limit, StartToCloseTimeout: notifyAttemptTimeout,

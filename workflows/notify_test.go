@@ -90,12 +90,12 @@ func TestHookIsNotifiedOfEachHold(t *testing.T) {
 	b.model = replies(nil)
 	all := b.notified(delivered)
 	b.RegisterDelayedCallback(func() {
-		b.UpdateWorkflowNoRejection(protocol.MessageUpdate, "m", t, agent.InboxMessage{ID: "m", Text: "try again"})
+		b.UpdateWorkflowNoRejection(protocol.MessageUpdate, "m", t, agent.QueuedMessage{ID: "m", Text: "try again"})
 	}, time.Hour)
 	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(protocol.CloseUpdate, "c", t) }, 2*time.Hour)
 	b.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{
 		Agent: "x", Mode: agent.Chat, KeyVersion: agent.KeyVersion, Incarnation: "l", Depth: 1, Parent: "above",
-		Message: &agent.InboxMessage{ID: "first", Text: "go"},
+		Message: &agent.QueuedMessage{ID: "first", Text: "go"},
 	})
 	require.Error(t, b.GetWorkflowError())
 	require.Len(t, all(), 2)

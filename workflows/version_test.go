@@ -61,6 +61,6 @@ func TestOlderWorkerDoesNotRunTheAgent(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.New(workflows.Options{}).Register(env)
-	env.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{Agent: "x", KeyVersion: agent.KeyVersion + 1, Message: &agent.InboxMessage{ID: "m", Text: "t"}})
+	env.ExecuteWorkflow(protocol.AgentWorkflow, agent.Start{Agent: "x", KeyVersion: agent.KeyVersion + 1, Message: &agent.QueuedMessage{ID: "m", Text: "t"}})
 	require.ErrorContains(t, env.GetWorkflowError(), "update the worker")
 }

@@ -31,7 +31,7 @@ a call, and Enter shows it in full; Ctrl-O shows all of them. Calls that wait fo
 approval are shown with their arguments: y approves, n denies with a reason, a approves
 all later calls of the tool by this agent, too; /approve and /deny take the options of
 "starter approve" and "starter deny". The next message answers a question of the agent.
-/ask asks the agent aside, while it works. Esc interrupts. Ctrl-Z suspends the chat.
+/aside asks the agent aside, while it works. Esc interrupts. Ctrl-Z suspends the chat.
 /help shows all keys and commands.
 
 The agent runs on Temporal and on the workers. Ctrl-C twice detaches, and the agent goes

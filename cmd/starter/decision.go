@@ -135,7 +135,7 @@ func (o decision) pending(ctx context.Context, c *client.Client, id string) ([]c
 	case err != nil:
 		return nil, err
 	case len(waiting) == 0:
-		if snap, err := c.Look(ctx, id); err == nil && snap.Status.Ended() {
+		if snap, err := c.Describe(ctx, id); err == nil && snap.Status.Ended() {
 			return nil, &client.ClosedError{Operation: "decide", ID: id, Status: snap.Status}
 		}
 		return nil, &client.NoCallError{ID: id, For: "a decision"}

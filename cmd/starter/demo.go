@@ -36,7 +36,7 @@ OPENAI_MODEL. The parts of the folder that the tools read are then sent to this 
 It starts the same Temporal server as ` + "`starter dev`" + `, on free ports. Nothing is left
 when the demo ends, also after Ctrl-C.`,
 		Example: `  starter demo
-  starter demo --keep                         # then look around in the Web UI
+  starter demo --keep-running                         # then look around in the Web UI
   OPENAI_API_KEY=… OPENAI_MODEL=gpt-4o starter demo
   starter demo --json 2>/dev/null | jq .repeated`,
 		Args: usage.NoArguments,
@@ -63,7 +63,7 @@ when the demo ends, also after Ctrl-C.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.Keep, "keep", false, "leave the server and the worker running until Ctrl-C")
+	f.BoolVar(&o.KeepRunning, "keep-running", false, "leave the server and the worker running until Ctrl-C")
 	f.BoolVar(&o.Offline, "offline", false, "use the stand-in even if OPENAI_API_KEY is set")
 	f.BoolVar(&asJSON, "json", false, "print the counts as JSON; everything else goes to standard error")
 	return cmd

@@ -99,7 +99,7 @@ type ending struct {
 // endOf reads from an agent's history how the agent's last turn ended. It needs no worker. It copies the given status of the
 // agent into its result.
 func endOf(ctx context.Context, c *client.Client, id string, status client.Status) (ending, error) {
-	snap, err := c.Read(ctx, id)
+	snap, err := c.ShowRecorded(ctx, id)
 	return ending{ID: id, Status: status, Answer: snap.Answer, FinishReason: snap.FinishReason, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err
 }
 

@@ -37,7 +37,7 @@ func (f *follower) askText(ctx context.Context, c *client.Client, p client.Progr
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		_ = c.AskPartialText(ctx, f.id, textTime) // without the text, the command shows the complete messages
+		_ = c.RequestPartialText(ctx, f.id, textTime) // without the text, the command shows the complete messages
 	}()
 }
 

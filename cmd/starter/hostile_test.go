@@ -35,7 +35,7 @@ func hostileSnapshot() client.Snapshot {
 		ID: hostile, Agent: hostile, Status: client.Failed,
 		Messages: []agent.Message{{Message: words}, {Message: llm.Message{Role: llm.Tool, Content: hostile, ToolCallID: hostile}}},
 		Pending:  []agent.Call{{CallID: hostile, Name: hostile, Arguments: hostile}},
-		Inbox:    []agent.InboxMessage{{ID: hostile, Text: hostile}},
+		Queue:    []agent.QueuedMessage{{ID: hostile, Text: hostile}},
 		Children: []client.Child{{ID: hostile, Agent: hostile, Status: client.Running}},
 		Retry:    &client.Retry{What: hostile, Class: hostile, Message: hostile, Attempt: 2},
 		Failure:  hostile, Class: hostile, Stopped: hostile, Answer: hostile,

@@ -36,7 +36,7 @@ it shows what the agent waits for, what it and its sub-agents have used, and its
 It reads Temporal's histories and needs no worker.
 
 WAITS FOR shows who has to act. "message" means the user's next message, "approval" a
-decision on a tool call. "person" means that the turn is held: a person has to remove
+decision on a tool call. "release" means that the turn is held: a person has to remove
 the cause and send a message. "sub-agents" means that only sub-agents work. A "?" means
 unknown. If a history cannot be read, the agent has the status "unknown", and list
 always shows it.

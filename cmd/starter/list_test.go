@@ -27,10 +27,10 @@ func TestAgeIsInTheLargestUnitThatSaysEnough(t *testing.T) {
 	}
 }
 
-// entryFunc is a client with only the method ReadEntry.
+// entryFunc is a client with only the method DescribeEntry.
 type entryFunc func(ctx context.Context, e client.Entry) (client.Snapshot, error)
 
-func (f entryFunc) ReadEntry(ctx context.Context, e client.Entry) (client.Snapshot, error) {
+func (f entryFunc) DescribeEntry(ctx context.Context, e client.Entry) (client.Snapshot, error) {
 	return f(ctx, e)
 }
 
@@ -46,7 +46,7 @@ func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
 		case "odd":
 			return client.Snapshot{}, errors.New("of another\x1b[2J version")
 		}
-		return client.Snapshot{Status: client.Held, WaitsFor: client.WaitsForPerson}, nil
+		return client.Snapshot{Status: client.Held, WaitsFor: client.WaitsForRelease}, nil
 	}), []client.Entry{{ID: "a", Status: client.Running}, {ID: "gone"}, {ID: "odd", Status: client.Running, Task: "sums"}, {ID: "b"}})
 	require.NoError(t, err)
 	require.Len(t, rows, 3)

@@ -37,7 +37,7 @@ type reading struct {
 
 // entryReader is the part of [client.Client] that [reading.all] uses.
 type entryReader interface {
-	ReadEntry(ctx context.Context, e client.Entry) (client.Snapshot, error)
+	DescribeEntry(ctx context.Context, e client.Entry) (client.Snapshot, error)
 }
 
 // all reads the status of each of the given agents. It returns a row for each agent, in the same order, but none for agents
@@ -53,7 +53,7 @@ func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry
 		group.Go(func() error {
 			one, cancel := context.WithTimeout(ctx, readTimeout)
 			defer cancel()
-			snap, err := c.ReadEntry(one, e)
+			snap, err := c.DescribeEntry(one, e)
 			r.count()
 			switch {
 			case ctx.Err() != nil:

@@ -47,7 +47,7 @@ in a history. With --action-price, show prints what the actions cost.`,
 			snap, err := c.Show(cmd.Context(), args[0])
 			if errors.Is(err, client.ErrNoWorker) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "No worker answers on task queue %q; this was read from Temporal's history. Start a worker with `%s`.\n", queue, startWorker)
-				snap, err = c.Read(cmd.Context(), args[0])
+				snap, err = c.ShowRecorded(cmd.Context(), args[0])
 			}
 			if err != nil {
 				return withExitCode(err, queue)
@@ -98,7 +98,7 @@ type agentView struct {
 	Retry   *retryView    `json:"retry,omitempty"`
 	Pending []pendingView `json:"pending"`
 	// Inbox holds the messages that the agent has not taken yet.
-	Inbox    []inboxView `json:"inbox,omitempty"`
+	Inbox    []inboxView `json:"queue,omitempty"`
 	Children []childView `json:"children"`
 	// EarlierChildren is the number of sub-agents that are not in `Children`. They are sub-agents that ended long ago, and
 	// sub-agents that have not started yet.
@@ -185,10 +185,10 @@ type usageView struct {
 	Tree        treeUsage `json:"tree"`
 	Compactions int       `json:"compactions"`
 	// These four fields count what recovery did: see [agent.Usage].
-	Recalled    int `json:"recalled"`
-	Reattached  int `json:"reattached"`
-	Interrupted int `json:"interrupted"`
-	Repaired    int `json:"repaired"`
+	Recalled   int `json:"recalled"`
+	Reattached int `json:"reattached"`
+	Unanswered int `json:"unanswered"`
+	Repaired   int `json:"repaired"`
 	// EmptyReplies counts replies without content. After such a reply, the model was called again.
 	EmptyReplies int `json:"empty_replies"`
 	// RepairedReplies counts replies in an unusual form that the worker could repair.
@@ -243,7 +243,7 @@ func view(s client.Snapshot) agentView {
 			Tree:        treeUsage{tree.InputTokens, tree.OutputTokens, dollars(tree.Cost)},
 			Compactions: s.Usage.Compactions,
 			Recalled:    s.Usage.Recalled, Reattached: s.Usage.Reattached,
-			Interrupted: s.Usage.Interrupted, Repaired: s.Usage.Repaired,
+			Unanswered: s.Usage.Unanswered, Repaired: s.Usage.Repaired,
 			EmptyReplies: s.Usage.EmptyReplies, RepairedReplies: s.Usage.RepairedReplies,
 			RepeatedAttempts: s.Usage.Repeats.Attempts, LostAttempts: s.Usage.Repeats.Lost, LostInputTokens: s.Usage.Repeats.LostInputTokens,
 			ResumeConflicts: s.Usage.ResumeConflicts, DuplicateEvents: s.Usage.DuplicateEvents,
@@ -266,7 +266,7 @@ func view(s client.Snapshot) agentView {
 		state := cmp.Or(string(c.WaitsFor()), "running")
 		v.Pending = append(v.Pending, pendingView{Key: c.Key, CallID: c.CallID, Tool: c.Name, Arguments: c.Arguments, State: state})
 	}
-	for _, m := range s.Inbox {
+	for _, m := range s.Queue {
 		v.Inbox = append(v.Inbox, inboxView{ID: m.ID, Text: m.Text, Steer: m.Steer, Time: time.UnixMilli(m.Time).UTC()})
 	}
 	v.EarlierChildren = s.ChildCount - len(s.Children)
@@ -327,7 +327,7 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 	if waits {
 		fmt.Fprintln(w, "Somebody has to act: see `starter inbox`")
 	}
-	for _, m := range s.Inbox {
+	for _, m := range s.Queue {
 		fmt.Fprintf(w, "waiting  > %s\n", printable.Line(m.Text, 200))
 	}
 	if earlier := s.ChildCount - len(s.Children); earlier > 0 {

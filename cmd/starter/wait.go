@@ -60,7 +60,7 @@ func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, 
 	return ctx, func() { timer.Stop() }, func() { timer.Stop(); end(nil) }
 }
 
-// reach waits until a worker answers for an agent. It returns a snapshot of the agent, as [client.Client.Look] does. If the
+// reach waits until a worker answers for an agent. It returns a snapshot of the agent, as [client.Client.Describe] does. If the
 // time `wait.limit` passes first, the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
 // During a long wait, `wait` informs the user.
 func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (client.Snapshot, error) {

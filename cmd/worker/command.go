@@ -64,10 +64,10 @@ func newCommand() *cobra.Command {
 	f.StringVar(&o.Deployment, "deployment", "", "`name` of the worker deployment; needs --build-id")
 	f.StringVar(&o.BuildID, "build-id", "", "build `ID` of this version of the deployment; needs --deployment")
 	f.BoolVar(&o.Pinned, "pinned", false, "keep agents on the version on which their run began; needs --deployment")
-	f.StringVar(&o.Keep, "keep", "", "`folder` for results of models and tools that Temporal does not have yet, in plain text; a worker that is started again after a crash uses them")
+	f.StringVar(&o.ResultsDir, "results-dir", "", "`folder` for results of models and tools that Temporal does not have yet, in plain text; a worker that is started again after a crash uses them")
 	f.DurationVar(&o.Drain, "drain", 2*time.Minute, "how long running calls may take to end after SIGTERM or Ctrl-C")
-	f.DurationVar(&o.Recovery, "recovery", 0, "how long a call may go without a heartbeat before another worker takes it over; a longer time costs fewer heartbeats (default 30s on Temporal Cloud without --lease, else 3s)")
-	f.BoolVar(&o.Lease, "lease", false, "let all calls of this worker share one heartbeat; on Temporal Cloud a short --recovery then costs at most one action a second")
+	f.DurationVar(&o.HeartbeatTimeout, "heartbeat-timeout", 0, "how long a call may go without a heartbeat before another worker takes it over; a longer time costs fewer heartbeats (default 30s on Temporal Cloud without --lease, else 3s)")
+	f.BoolVar(&o.Lease, "lease", false, "let all calls of this worker share one heartbeat; on Temporal Cloud a short --heartbeat-timeout then costs at most one action a second")
 	f.IntVar(&o.CacheAgents, "cache-agents", 0, "how many `agents` to hold in memory after they have run; others are read from their history when they go on (default 10000)")
 	f.BoolVar(&o.Verbose, "verbose", false, "log more")
 	return cmd

@@ -36,13 +36,13 @@ func TestAnswerHasTheCallersType(t *testing.T) {
 		return llmtest.Say(`{"number": 7, "due": "tomorrow"}`), nil
 	}, nil, "")
 	w.Worker()
-	got, err := reagent.Ask[invoice](t.Context(), w.Client, reagent.StartOptions{ID: t.Name(), Agent: "x", Message: "which is due?"})
+	got, err := reagent.Execute[invoice](t.Context(), w.Client, reagent.StartOptions{ID: t.Name(), Agent: "x", Message: "which is due?"})
 	require.NoError(t, err)
 	require.Equal(t, invoice{7, "tomorrow"}, got)
 	require.Len(t, w.Show(t.Name()).Messages, 4)
 	require.Contains(t, w.Show(t.Name()).Messages[2].Content, "does not fit the JSON schema")
 
-	_, err = reagent.Ask[invoice](t.Context(), w.Client, reagent.StartOptions{ID: t.Name() + "-never", Agent: "x", Message: "never"})
+	_, err = reagent.Execute[invoice](t.Context(), w.Client, reagent.StartOptions{ID: t.Name() + "-never", Agent: "x", Message: "never"})
 	var invalid *reagent.InvalidOutputError
 	require.ErrorAs(t, err, &invalid)
 	require.Contains(t, invalid.Problem, "not valid JSON")

@@ -57,9 +57,9 @@ func TestAttackOnlyADecisionLetsACallRun(t *testing.T) {
 	w.Must("answer", id, forged)
 	w.Must("send", "--detach", id, "approve all calls")
 	w.Eventually("all other calls have their results", func() bool {
-		snap, err := w.Client.Read(t.Context(), id)
+		snap, err := w.Client.ShowRecorded(t.Context(), id)
 		require.NoError(t, err)
-		return len(snap.Pending) == 3 && len(snap.Inbox) == 1
+		return len(snap.Pending) == 3 && len(snap.Queue) == 1
 	})
 	for _, call := range inboxOf(w, id) {
 		require.Equal(t, []string{"pay", `{"n":1}`}, []string{call.Tool, call.Arguments})

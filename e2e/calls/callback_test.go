@@ -148,7 +148,7 @@ func TestResultComesByCallback(t *testing.T) {
 	<-posted
 	w.Finished(id, "done")
 	require.Equal(t, "tool: deployed", w.Show(id).Lines()[2])
-	read, err := w.Client.Read(t.Context(), id)
+	read, err := w.Client.ShowRecorded(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, callback.By, read.Messages[2].Decider.By)
 	require.Equal(t, "127.0.0.1", read.Messages[2].Decider.From)
@@ -234,7 +234,7 @@ func TestResultAfterAnInterruptIsNews(t *testing.T) {
 	far.postUntil(http.StatusConflict, url, "failed")
 	w.Must("send", "--detach", id, "go on")
 	require.Equal(t, []string{
-		"tool: interrupted: a person interrupted the turn; outcome unknown — check before you retry",
+		"tool: no result: a person interrupted the turn; outcome unknown — check before you retry",
 		"user: The interrupted call 1 of deploy has its result now:\n\ndeployed", "user: go on", "assistant: done",
 	}, w.Transcript(id, 6)[2:])
 	w.NothingTwice()

@@ -115,7 +115,7 @@ func works(w *world.World, id string, n int) (string, error) {
 	ctx := w.T.Context()
 	in := agent.Start{
 		Agent: "x", Incarnation: uuid.NewSHA1(uuid.NameSpaceOID, []byte(id)).String(),
-		Message: &agent.InboxMessage{ID: "first", Text: fmt.Sprint("task ", n)},
+		Message: &agent.QueuedMessage{ID: "first", Text: fmt.Sprint("task ", n)},
 	}
 	if _, err := w.Temporal.ExecuteWorkflow(ctx, sdk.StartWorkflowOptions{ID: id, TaskQueue: w.Queue, Memo: workflows.Memo(in)}, protocol.AgentWorkflow, in); err != nil {
 		return "", err
@@ -134,7 +134,7 @@ func works(w *world.World, id string, n int) (string, error) {
 // story returns the transcript of an agent and those of its sub-agents. It returns an error if one of them has not
 // completed.
 func story(ctx context.Context, w *world.World, id string) (string, error) {
-	snap, err := w.Client.Read(ctx, id)
+	snap, err := w.Client.ShowRecorded(ctx, id)
 	if err != nil {
 		return "", err
 	}

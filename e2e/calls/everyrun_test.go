@@ -145,7 +145,7 @@ func TestDecisionsHoldInEveryRun(t *testing.T) {
 		p := newPayments(t, asksForPayments+"    approval_timeout: 4s\n", [][]int{{1, 2}})
 		p.Must("approve", p.id, p.waits(1, 2)[0], "--for-agent")
 		p.Eventually("the wait has ended", func() bool {
-			read, err := p.Client.Read(t.Context(), p.id)
+			read, err := p.Client.ShowRecorded(t.Context(), p.id)
 			return err == nil && len(read.Messages) == 5
 		})
 		want := p.Transcript(p.id, 5)

@@ -78,8 +78,8 @@ func interruptAndSend(ctx context.Context, c *client.Client, id string, order in
 	answer, status, err := c.Reply(ctx, id, "m", 0, nil)
 	switch {
 	case err != nil:
-		snap, read := c.Read(context.WithoutCancel(ctx), id)
-		return fmt.Errorf("order %d: %w: the agent is %s, waits for %q, inbox %d (%w)", order, err, snap.Status, snap.WaitsFor, len(snap.Inbox), read)
+		snap, read := c.ShowRecorded(context.WithoutCancel(ctx), id)
+		return fmt.Errorf("order %d: %w: the agent is %s, waits for %q, inbox %d (%w)", order, err, snap.Status, snap.WaitsFor, len(snap.Queue), read)
 	case status == client.Held && order != 1:
 		if answer, status, err = lift(ctx, c, id); err != nil {
 			return err

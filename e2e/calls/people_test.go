@@ -94,7 +94,7 @@ func TestApprovalHasALimitAndMayBeRemembered(t *testing.T) {
 	w.Eventually("the call waits", func() bool { return len(inboxOf(w, id)) == 1 })
 	w.Must("approve", id, "--for-agent")
 	w.Eventually("both are paid", func() bool {
-		read, err := w.Client.Read(t.Context(), id)
+		read, err := w.Client.ShowRecorded(t.Context(), id)
 		return err == nil && read.Answer == "two"
 	})
 	worker.Kill()
@@ -193,7 +193,7 @@ func TestInterruptStopsWhatRuns(t *testing.T) {
 	shown := w.Show(id)
 	require.Equal(t, "held", shown.Status)
 	require.Equal(t, []string{
-		"tool: interrupted: a person interrupted the turn; outcome unknown — check before you retry",
+		"tool: no result: a person interrupted the turn; outcome unknown — check before you retry",
 		"tool: error: the agent clerk ended without an answer: a person interrupted the turn",
 	}, shown.Lines()[2:])
 	_, stderr, code := w.Starter("interrupt", id)
@@ -231,16 +231,16 @@ func TestQuestionAside(t *testing.T) {
 	id := t.Name()
 	w.Must("run", "--detach", "--id", id, "go slowly")
 	gate.Wait(t)
-	require.Equal(t, "I do: go slowly\n", w.Must("ask", id, "What are you doing?"))
-	_, stderr, code := w.Starter("ask", id, " ")
+	require.Equal(t, "I do: go slowly\n", w.Must("aside", id, "What are you doing?"))
+	_, stderr, code := w.Starter("aside", id, " ")
 	require.NotEqual(t, 0, code, stderr)
-	_, stderr, code = w.Starter("ask", id, "Say nothing!")
+	_, stderr, code = w.Starter("aside", id, "Say nothing!")
 	require.Equal(t, 4, code, stderr)
 	require.Contains(t, stderr, "without a text")
 	close(gate.Open)
 	w.Finished(id, "done")
 	require.Equal(t, []string{"user: go slowly", "assistant: [slow {}]", "tool: slow", "assistant: done"}, w.Show(id).Lines())
-	_, stderr, code = w.Starter("ask", id, "And now?")
+	_, stderr, code = w.Starter("aside", id, "And now?")
 	require.Equal(t, 4, code, stderr)
 	w.NothingTwice()
 }

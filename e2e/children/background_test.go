@@ -129,7 +129,7 @@ func TestNothingBeginsBeforeLateResultsAreFound(t *testing.T) {
 		}
 		return llmtest.Say("so be it"), nil
 	}, nil, "")
-	recall := world.NewHold(protocol.RecallCall)
+	recall := world.NewHold(protocol.FindCall)
 	w.WorkerHere(worker.Options{Interceptors: []interceptor.WorkerInterceptor{recall}}, func(*agent.Definition) {},
 		activities.Agent{Name: "x", Model: "main", Agents: []string{"scout"}, Background: []string{"scout"}, Limits: agent.Limits{Depth: 1}},
 		activities.Agent{Name: "scout", Model: "main", Instructions: "You look."},
@@ -145,7 +145,7 @@ func TestNothingBeginsBeforeLateResultsAreFound(t *testing.T) {
 	want := w.Transcript(id, 8)
 	w.Reset(id, run, before)
 	recall.Wait(t)
-	require.Equal(t, []string{protocol.RecallCall}, begunSinceReset(w, id))
+	require.Equal(t, []string{protocol.FindCall}, begunSinceReset(w, id))
 	close(recall.Open)
 	require.Equal(t, want, w.Transcript(id, 8))
 	w.NothingTwice()
@@ -174,7 +174,7 @@ func requireAgents(w *world.World, id string, count int) {
 
 // said returns the texts of all messages of an agent, which may be working.
 func said(w *world.World, id string) string {
-	read, err := w.Client.Read(w.T.Context(), id)
+	read, err := w.Client.ShowRecorded(w.T.Context(), id)
 	require.NoError(w.T, err)
 	var texts []string
 	for _, m := range read.Messages {

@@ -58,7 +58,7 @@ const treeAgents = `    instructions: x
 // clerk, the sub-agent of x, and of scribe, the sub-agent of clerk. The parameter timeout limits each run of x; 0 means
 // no limit.
 func startTree(w *world.World, g *world.Gate, id string, timeout time.Duration) (clerk, scribe string) {
-	in := agent.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "ask the clerk"}}
+	in := agent.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.QueuedMessage{ID: "first", Text: "ask the clerk"}}
 	_, err := w.Temporal.ExecuteWorkflow(w.T.Context(), sdk.StartWorkflowOptions{
 		ID: id, TaskQueue: w.Queue, WorkflowRunTimeout: timeout, Memo: workflows.Memo(in),
 	}, protocol.AgentWorkflow, in)
@@ -128,7 +128,7 @@ func TestWaitsSurviveWhateverHappensToThoseWhoWait(t *testing.T) {
 		}},
 		"parent timed out and resumed": {timeout: 5 * time.Second, disturb: func(w *world.World, x, clerk, _ string) {
 			w.Eventually("it times out", func() bool {
-				look, err := w.Client.Look(w.T.Context(), x)
+				look, err := w.Client.Describe(w.T.Context(), x)
 				return err == nil && look.Status == reagent.TimedOut
 			})
 			w.Must("resume", "--detach", x)
@@ -216,7 +216,7 @@ func foreignIsNoSubAgent(t *testing.T, broken string) {
 	w := world.New(t, treeModel(g, broken), nil, treeAgents)
 	close(g.Open)
 	w.Worker()
-	in := agent.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "ask the clerk"}}
+	in := agent.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.QueuedMessage{ID: "first", Text: "ask the clerk"}}
 	foreign := childOf(t, "x-"+in.Incarnation, in, "clerk", `{"task":"count"}`)
 	_, _, code := w.Starter("run", "-a", "scribe", "--id", foreign, "count something else")
 	require.Equal(t, broken == "", code == 0)
@@ -342,7 +342,7 @@ func TestLateAnswerComesOnceAsAMessage(t *testing.T) {
 			s := w.Show(id)
 			require.Equal(t, []string{
 				"user: ask the clerk", `assistant: [clerk {"task":"count"}]`,
-				fmt.Sprintf("tool: interrupted: no answer within 2 seconds; the agent works on. To wait for it again, call it with {\"continue\": %q}", handle(s.Children[0].ID)),
+				fmt.Sprintf("tool: no result yet: no answer within 2 seconds; the agent works on. To wait for it again, call it with {\"continue\": %q}", handle(s.Children[0].ID)),
 				"assistant: I go on without.",
 				"user: The interrupted call 1 of clerk has its result now:\n\ncounted", "assistant: I see.",
 			}, s.Lines())

@@ -91,7 +91,7 @@ func TestInterruptedSubAgentIsAskedForAgain(t *testing.T) {
 		switch {
 		case last.Role == llm.User:
 			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil
-		case strings.Contains(last.Content, "interrupted: no answer within 1 second; the agent works on"):
+		case strings.Contains(last.Content, "no result yet: no answer within 1 second; the agent works on"):
 			if world.Asked(req) == 2 { // after the second interruption, the answer may come
 				close(g.Open)
 			}
@@ -107,6 +107,6 @@ func TestInterruptedSubAgentIsAskedForAgain(t *testing.T) {
 	w.Eventually("it ends", func() bool { return w.Show(t.Name()).Status == "completed" })
 	s := w.Show(t.Name())
 	require.Len(t, s.Children, 1)
-	require.Contains(t, s.Lines()[2], "interrupted: no answer within 1 second")
+	require.Contains(t, s.Lines()[2], "no result: no answer within 1 second")
 	require.NotZero(t, s.Usage["model_calls"])
 }

@@ -85,7 +85,7 @@ func (o *office) model(ctx context.Context, req llm.Request) (llm.Reply, error) 
 		return llmtest.Call(llmtest.ToolCall("1", "pay", `{"for":"the clerk"}`)), nil
 	case req.Messages[0].Content == "clerk":
 		return llmtest.Say("counted"), o.gate.Pass(ctx)
-	case world.Asked(req) == 0, o.stubborn.Load() && strings.HasPrefix(last.Content, "interrupted: no answer"):
+	case world.Asked(req) == 0, o.stubborn.Load() && strings.HasPrefix(last.Content, "no result: no answer"):
 		return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil
 	case last.Content == "paid":
 		return llmtest.Say(fmt.Sprint("answer ", world.Asked(req))), nil
@@ -302,7 +302,7 @@ func TestAnswerOfAResumedSubAgentReachesItsParent(t *testing.T) {
 			require.Equal(t, told, lines[:6])
 			require.Equal(t, "user: The interrupted call 1 of clerk has its result now:\n\ncounted", lines[6])
 			o.paidOnce(3)
-			s, err := o.Client.Look(t.Context(), o.id)
+			s, err := o.Client.Describe(t.Context(), o.id)
 			require.NoError(t, err)
 			require.Equal(t, 1, s.Usage.Repaired)
 		})
@@ -360,5 +360,5 @@ func TestOrdinaryRunRecallsNoCalls(t *testing.T) {
 			kinds["marker"]++
 		}
 	}
-	require.Zero(t, kinds[protocol.RecallCall])
+	require.Zero(t, kinds[protocol.FindCall])
 }

@@ -165,7 +165,7 @@ func TestChatOfAWholeDay(t *testing.T) {
 
 	p.types("hello")
 	p.shows("> hello\n\n  "+begun, "Esc interrupts")
-	p.types("/ask what do you do?")
+	p.types("/aside what do you do?")
 	p.shows("~ aside: what do you do?\n    I speak.\n", begun, "works")
 	p.tmux("send-keys", "C-z")
 	p.shows("Stopped")

@@ -31,7 +31,7 @@ builtin:
 agents:
   x: {model: main, tools: [shell], approval: {shell: never}}
 `, w.Queue, w.Model.URL, folder))
-	w.Worker("--recovery", "10m") // so that a heartbeat comes only if there is new output
+	w.Worker("--heartbeat-timeout", "10m") // so that a heartbeat comes only if there is new output
 	_, err := w.Client.Start(t.Context(), reagent.StartOptions{ID: t.Name(), Agent: "x", Message: "build", PartialText: true})
 	require.NoError(t, err)
 

@@ -268,7 +268,7 @@ func TestNewcomerListsAgentsWithoutAWorker(t *testing.T) {
 	require.Equal(t, "hello once", all["done"].Task)
 	require.Equal(t, 20, all["done"].Usage.InputTokens)
 	require.Equal(t, "held", all["held"].Status)
-	require.Equal(t, "person", all["held"].WaitsFor)
+	require.Equal(t, "release", all["held"].WaitsFor)
 	require.Equal(t, "InvalidRequest", all["held"].Class)
 	require.Equal(t, "running", all["new"].Status)
 	require.Equal(t, "nobody does this", all["new"].Task)

@@ -177,7 +177,7 @@ func TestKilledDemoLeavesNoProcess(t *testing.T) {
 }
 
 func TestKeptDemoRunsOnUntilCtrlC(t *testing.T) {
-	d := startDemo(t, world.Path(), nil, "--keep")
+	d := startDemo(t, world.Path(), nil, "--keep-running")
 	d.says("All of it runs on until Ctrl-C.")
 	s := d.summary()
 	address := demoAddress(t, d)

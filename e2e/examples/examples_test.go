@@ -120,7 +120,7 @@ func TestExampleGoToolOrdersOnceThoughItsWorkerIsKilled(t *testing.T) {
 func TestExampleAskDecodesTheAnswer(t *testing.T) {
 	w := newExample(t, "gotool", world.Script(llmtest.Call(llmtest.ToolCall("1", "price", `{"name":"cherry"}`)), llmtest.Say(`{"euros":9}`)))
 	serving(w, "gotool")
-	out, err := w.Command("ask").CombinedOutput()
+	out, err := w.Command("answer").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, "9\n", string(out))
 }

@@ -202,7 +202,7 @@ func (c *chaos) resume(ctx context.Context, id string) error {
 	c.later.Go(func() {
 		began := time.Now()
 		err := until(ctx, id+" is resumed", func(ctx context.Context) (bool, error) {
-			look, err := c.Client.Look(ctx, id)
+			look, err := c.Client.Describe(ctx, id)
 			switch {
 			case err != nil && !errors.Is(err, reagent.ErrNoWorker):
 				return false, err
@@ -226,7 +226,7 @@ func (c *chaos) sendAndCancel(ctx context.Context, id string) error {
 	if !slices.ContainsFunc(c.all, func(a cast) bool { return a.id == id && len(a.senders) > 0 }) {
 		return errNothing
 	}
-	look, err := c.Client.Read(ctx, id)
+	look, err := c.Client.ShowRecorded(ctx, id)
 	if err != nil || look.Status.Ended() {
 		return errors.Join(err, errNothing)
 	}
@@ -392,7 +392,7 @@ func (c *chaos) deleteRun(ctx context.Context, root, id, run string) error {
 
 // childOf returns the ID of a random sub-agent of an agent, at any depth. If there is none, the error is [errNothing].
 func (c *chaos) childOf(ctx context.Context, id string) (string, error) {
-	snap, err := c.Client.Read(ctx, id)
+	snap, err := c.Client.ShowRecorded(ctx, id)
 	if err != nil || len(snap.Children) == 0 {
 		return "", errors.Join(err, errNothing)
 	}
@@ -433,7 +433,7 @@ func (c *chaos) deleteChild(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	look, err := c.Client.Read(ctx, child)
+	look, err := c.Client.ShowRecorded(ctx, child)
 	if err != nil || !look.Status.Ended() {
 		return errors.Join(err, errNothing)
 	}

@@ -228,7 +228,7 @@ func (c *chaos) end(ctx context.Context, id string) error {
 	var failed error
 	var last reagent.Snapshot
 	err := until(ctx, id+" completes", func(ctx context.Context) (bool, error) {
-		look, err := c.Client.Read(ctx, id)
+		look, err := c.Client.ShowRecorded(ctx, id)
 		last = look
 		switch {
 		case err != nil:

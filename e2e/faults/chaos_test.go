@@ -273,7 +273,7 @@ func (c *chaos) hear(ctx context.Context, v *verdict, id string, a *cast) []stri
 	defer cancel()
 	err := until(one, id+" has ended", func(ctx context.Context) (bool, error) {
 		var err error
-		snap, err = c.Client.Read(ctx, id)
+		snap, err = c.Client.ShowRecorded(ctx, id)
 		if a == nil && c.forgotten[id] && errors.Is(err, reagent.ErrNotFound) {
 			return true, nil // the sub-agent had ended, and was deleted
 		}

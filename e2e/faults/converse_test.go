@@ -50,7 +50,7 @@ func converse(ctx context.Context, c *reagent.Client, id string, s scenario, p *
 // answered waits until the transcript of an agent has the user message with the given text and ends with an answer.
 func answered(ctx context.Context, c *reagent.Client, id, text string) error {
 	return until(ctx, fmt.Sprintf("%q is answered", text), func(ctx context.Context) (bool, error) {
-		snap, err := c.Read(ctx, id)
+		snap, err := c.ShowRecorded(ctx, id)
 		if err != nil || len(snap.Messages) == 0 {
 			return false, err
 		}
@@ -67,7 +67,7 @@ func closed(ctx context.Context, c *reagent.Client, id string) error {
 		if err := c.Close(ctx, id); err != nil && !errors.Is(err, reagent.ErrClosed) {
 			return false, err
 		}
-		snap, err := c.Read(ctx, id)
+		snap, err := c.ShowRecorded(ctx, id)
 		return snap.Status == reagent.Completed, err
 	})
 }
@@ -77,7 +77,7 @@ func closed(ctx context.Context, c *reagent.Client, id string) error {
 func completed(ctx context.Context, c *reagent.Client, id string) error {
 	var failed error
 	err := until(ctx, "it completes", func(ctx context.Context) (bool, error) {
-		snap, err := c.Read(ctx, id)
+		snap, err := c.ShowRecorded(ctx, id)
 		if snap.Status == reagent.Failed && snap.Class != agent.Interrupted {
 			failed = fmt.Errorf("it failed: %s", snap.Failure)
 		}

@@ -129,7 +129,7 @@ func (v *verdict) hearMessages(lines []line, got correspondence) {
 	}
 }
 
-// lateResult is the beginning of a message with the real result of a call that was answered as interrupted. backgroundResult is the
+// lateResult is the beginning of a message with the real result of a call that was left unanswered. backgroundResult is the
 // beginning of a message with the result of a sub-agent in the background.
 const (
 	lateResult       = "The interrupted call "

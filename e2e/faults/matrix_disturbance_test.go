@@ -255,7 +255,7 @@ func (l *lab) terminateHeld() {
 func (l *lab) resetHeld() {
 	l.held.Wait(l.T)
 	l.soon("other calls have their results", func() bool {
-		snap, err := l.Client.Read(l.ctx, l.id)
+		snap, err := l.Client.ShowRecorded(l.ctx, l.id)
 		open := slices.DeleteFunc(snap.Pending, func(c agent.Call) bool { return c.Waits() })
 		return err == nil && len(open) <= 1
 	})
@@ -298,7 +298,7 @@ func (l *lab) resume() {
 
 // startShort starts the agent with a run timeout of 4 seconds.
 func (l *lab) startShort() {
-	in := agent.Start{Agent: l.scenario.agent(), Mode: agent.Task, Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: l.scenario.messages[0]}}
+	in := agent.Start{Agent: l.scenario.agent(), Mode: agent.Task, Incarnation: uuid.NewString(), Message: &agent.QueuedMessage{ID: "first", Text: l.scenario.messages[0]}}
 	if l.scenario.chat() {
 		in.Mode = agent.Chat
 	}
@@ -310,7 +310,7 @@ func (l *lab) startShort() {
 
 func (l *lab) timeOutHeld() {
 	l.soon("its time is up", func() bool {
-		snap, err := l.Client.Read(l.ctx, l.id)
+		snap, err := l.Client.ShowRecorded(l.ctx, l.id)
 		return err == nil && snap.Status == reagent.TimedOut
 	})
 	l.held.Wait(l.T) // without a call in flight, the case would show nothing

@@ -89,7 +89,7 @@ func (l *lab) agent(part string) string {
 	}
 	var found string
 	l.soon("there is an agent "+part, func() bool {
-		snap, err := l.Client.Read(l.ctx, l.id)
+		snap, err := l.Client.ShowRecorded(l.ctx, l.id)
 		for _, c := range snap.Children {
 			if strings.Contains(strings.TrimPrefix(c.ID, l.id), part) {
 				found = c.ID

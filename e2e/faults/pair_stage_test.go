@@ -78,18 +78,18 @@ func startDoing(t *testing.T) {
 	for _, name := range []string{protocol.LoadAgent, protocol.CallModel, protocol.CallTool, protocol.Notify} {
 		acts.RegisterActivityWithOptions(pending, activity.RegisterOptions{Name: name})
 	}
-	acts.RegisterActivityWithOptions(doing.RecallCall, activity.RegisterOptions{Name: protocol.RecallCall})
+	acts.RegisterActivityWithOptions(doing.FindCall, activity.RegisterOptions{Name: protocol.FindCall})
 	acts.RegisterActivityWithOptions(doing.FindMessages, activity.RegisterOptions{Name: protocol.FindMessages})
 	acts.RegisterActivityWithOptions(doing.ReadAgent, activity.RegisterOptions{Name: protocol.ReadAgent})
 	acts.RegisterActivityWithOptions(doing.AwaitAgent, activity.RegisterOptions{Name: protocol.AwaitAgent})
-	acts.RegisterActivityWithOptions(doing.LookAgent, activity.RegisterOptions{Name: protocol.LookAgent})
+	acts.RegisterActivityWithOptions(doing.ReadProgress, activity.RegisterOptions{Name: protocol.ReadProgress})
 	require.NoError(t, acts.Start())
 	t.Cleanup(acts.Stop)
 
 	children := worker.New(world.Temporal, childrenQueue, worker.Options{
 		LocalActivityWorkerOnly: true, Interceptors: []interceptor.WorkerInterceptor{&apart{}},
 	})
-	workflows.New(workflows.Options{Recovery: time.Hour}).Register(children)
+	workflows.New(workflows.Options{HeartbeatTimeout: time.Hour}).Register(children)
 	require.NoError(t, children.Start())
 	t.Cleanup(children.Stop)
 }
@@ -164,7 +164,7 @@ func (s *stage) serve() {
 		LocalActivityWorkerOnly: true, MaxConcurrentWorkflowTaskPollers: 2, StickyScheduleToStartTimeout: 100 * time.Millisecond,
 		Interceptors: []interceptor.WorkerInterceptor{&apart{}, statelog.Interceptor(false, record)},
 	})
-	workflows.New(workflows.Options{Recovery: time.Hour}).Register(s.worker)
+	workflows.New(workflows.Options{HeartbeatTimeout: time.Hour}).Register(s.worker)
 	require.NoError(s.t, s.worker.Start())
 }
 
@@ -317,7 +317,7 @@ func (s *stage) lead(id string) {
 }
 
 // idle brings the agent into the following state. The agent has answered its first message and waits for the next one. It has
-// called the sub-agent clerk, and this call was answered as interrupted, because clerk took too long. clerk goes on working.
+// called the sub-agent clerk, and this call was left unanswered, because clerk took too long. clerk goes on working.
 func (s *stage) idle() {
 	s.complete(s.id, s.awaits(s.id, protocol.LoadAgent), s.definitionOf("x"))
 	s.complete(s.id, s.awaits(s.id, protocol.CallModel), reply(llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"task of clerk"}`))))
@@ -327,7 +327,7 @@ func (s *stage) idle() {
 }
 
 // busy brings the agent into the following state. The agent waits for the tool pay, for a result from outside, for the sub-agent chief
-// and, with a time limit, for the sub-agent boss. An earlier call of the sub-agent clerk was answered as interrupted, and clerk goes on
+// and, with a time limit, for the sub-agent boss. An earlier call of the sub-agent clerk was left unanswered, and clerk goes on
 // working.
 func (s *stage) busy() {
 	s.complete(s.id, s.awaits(s.id, protocol.LoadAgent), s.definitionOf("x"))
@@ -342,7 +342,7 @@ func (s *stage) busy() {
 }
 
 func (s *stage) status() agent.Status {
-	look, err := s.agents.Look(s.ctx, s.id)
+	look, err := s.agents.Describe(s.ctx, s.id)
 	if err != nil {
 		return ""
 	}
@@ -385,11 +385,11 @@ func (s *stage) settle() {
 		case view.WaitsFor == agent.WaitsForResult:
 			_, err := s.agents.Complete(ctx, s.id, "", "given", reagent.CompleteOptions{})
 			return false, err
-		case view.Status == agent.HeldUp && view.Held.Class == agent.Interrupted:
+		case view.Status == agent.Held && view.Hold.Class == agent.Interrupted:
 			_, err := s.agents.Send(ctx, s.id, reagent.Message{ID: "go-on", Text: "go on"})
 			return false, err
 		}
-		return !open && view.Status == agent.Waiting && view.Inbox == 0, nil
+		return !open && view.Status == agent.Waiting && view.Queue == 0, nil
 	}))
 }
 

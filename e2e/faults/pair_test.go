@@ -90,7 +90,7 @@ var (
 	}
 	// aside is a question that the model answers aside. The answer comes when the test lets all activities end.
 	aside = arrival{
-		name: "ask", found: ofUpdate(protocol.AskUpdate), update: true,
+		name: "ask", found: ofUpdate(protocol.AsideUpdate), update: true,
 		cause: func(p *duo) {
 			p.callIn(&p.asides, func(ctx context.Context) error {
 				_, err := p.agents.Aside(ctx, p.id, "what do you do?")
@@ -266,14 +266,14 @@ func (p *duo) become(where func(*stage)) {
 	p.serve()
 	where(p.stage)
 	p.began = time.Now()
-	_, err := p.agents.Look(p.ctx, p.id)
+	_, err := p.agents.Describe(p.ctx, p.id)
 	if errors.Is(err, reagent.ErrNoWorker) {
 		// A worker of the SDK that has just started sometimes stops polling. A second worker hides only this: an agent that
 		// cannot go on still fails the test here.
 		p.t.Log("the worker answers no more; another one is started")
 		p.stop()
 		p.serve()
-		_, err = p.agents.Look(p.ctx, p.id)
+		_, err = p.agents.Describe(p.ctx, p.id)
 	}
 	require.NoError(p.t, err)
 	var view protocol.StateView
@@ -446,7 +446,7 @@ func (p *duo) check(a, b arrival) (together bool) {
 	var read, shown reagent.Snapshot
 	require.NoError(p.t, until(p.ctx, "the history and the worker show the same agent", func(ctx context.Context) (bool, error) {
 		var err, err2 error
-		read, err = p.agents.Read(ctx, p.id)
+		read, err = p.agents.ShowRecorded(ctx, p.id)
 		shown, err2 = p.agents.Show(ctx, p.id)
 		shown.Retry = nil // Read always leaves it nil
 		for _, each := range []*reagent.Snapshot{&read, &shown} {

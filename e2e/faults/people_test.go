@@ -141,8 +141,8 @@ func (p *people) forget(id string) {
 // clerk, so that this answer always enters the transcript at the same place.
 func (p *people) settle(ctx context.Context, c *reagent.Client, id string) error {
 	return until(ctx, "people have settled its calls", func(ctx context.Context) (bool, error) {
-		snap, err := c.Read(ctx, id)
-		known := len(snap.Inbox) > 0 || slices.ContainsFunc(snap.Messages, func(m agent.Message) bool {
+		snap, err := c.ShowRecorded(ctx, id)
+		known := len(snap.Queue) > 0 || slices.ContainsFunc(snap.Messages, func(m agent.Message) bool {
 			return m.Role == llm.User && m.Content == clerkAnswers
 		})
 		if err == nil && known {
@@ -167,7 +167,7 @@ func (p *people) weigh(v *verdict, m line) {
 }
 
 // hold is [people.weigh] for all lines of an agent that may be cancelled or interrupted: a call that was approved may then not run, and a
-// result from outside may come with a later message, when the call was answered as interrupted.
+// result from outside may come with a later message, when the call was left unanswered.
 func (p *people) hold(v *verdict, id string, lines []line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

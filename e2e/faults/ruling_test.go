@@ -239,8 +239,8 @@ func TestLostDecisionIsSeenInChaos(t *testing.T) {
 		{"denied", denied, []line{result("denied: a person refused this call")}, false},
 		{"denied and told otherwise", denied, []line{result("not run: the agent was cancelled")}, true},
 		{"given", given, []line{result(givenFor("deploy"))}, false},
-		{"given and not told", given, []line{result("interrupted: outcome unknown")}, true},
-		{"given after an interrupt", given, []line{result("interrupted: outcome unknown"), late}, false},
+		{"given and not told", given, []line{result("no result: outcome unknown")}, true},
+		{"given after an interrupt", given, []line{result("no result: outcome unknown"), late}, false},
 	} {
 		v := &verdict{}
 		test.people.hold(v, "a", test.lines)

@@ -150,7 +150,7 @@ func (s *soak) resetSome(ctx context.Context) func(string) error {
 // to a random point, and gives the fork a new task.
 func (s *soak) fork(ctx context.Context) func(string) error {
 	return func(id string) error {
-		snap, err := s.Client.Read(ctx, id)
+		snap, err := s.Client.ShowRecorded(ctx, id)
 		if err != nil {
 			return err
 		}

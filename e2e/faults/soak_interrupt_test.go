@@ -72,7 +72,7 @@ func (s *soak) attend(ctx context.Context, id string) {
 		if !s.extras.wasInterrupted(id) {
 			continue
 		}
-		snap, err := s.Client.Read(ctx, id)
+		snap, err := s.Client.ShowRecorded(ctx, id)
 		if err != nil {
 			continue // the server may be down
 		}
@@ -108,7 +108,7 @@ func (s *soak) hearInterrupted(ctx context.Context, v *verdict, id string, messa
 		var snap reagent.Snapshot
 		err := until(ctx, each+" has ended", func(ctx context.Context) (bool, error) {
 			var err error
-			snap, err = s.Client.Read(ctx, each)
+			snap, err = s.Client.ShowRecorded(ctx, each)
 			return err == nil && snap.Status.Ended(), err
 		})
 		// An interrupt cancels the sub-agents for which the turn waits.

@@ -20,7 +20,7 @@ import (
 )
 
 // cutOff is the result of an at-most-once tool call whose worker died during the call. The call may or may not have taken effect.
-const cutOff = "interrupted: the worker stopped while the tool ran" + unknownOutcome
+const cutOff = "no result: the worker stopped while the tool ran" + unknownOutcome
 
 // unknownOutcome is the end of the results of tool calls that may or may not have taken effect.
 const unknownOutcome = "; outcome unknown — check before you retry"
@@ -53,7 +53,7 @@ func (l line) String() string { return strings.TrimSpace(fmt.Sprint(l.role, ": "
 // tell reads the messages of a completed agent and of its sub-agents. If one of them has not completed, or if a tool call does
 // not have exactly one result, it returns an error.
 func tell(ctx context.Context, c *reagent.Client, id string) (told, error) {
-	snap, err := c.Read(ctx, id)
+	snap, err := c.ShowRecorded(ctx, id)
 	if err != nil {
 		return told{}, err
 	}
@@ -179,7 +179,7 @@ func users(t told) (n int) {
 func (v *verdict) weigh(m line) {
 	tool, _, _ := strings.Cut(m.answers, " ")
 	n, notRun := len(v.seen[m.key]), strings.HasPrefix(m.content, "not run: ")
-	unknown := strings.HasPrefix(m.content, "interrupted: ") && strings.HasSuffix(m.content, unknownOutcome)
+	unknown := strings.HasPrefix(m.content, "no result: ") && strings.HasSuffix(m.content, unknownOutcome)
 	switch {
 	case tool == "deploy" && unknown: // a result that somebody gives later comes as a message: see [people.hold]
 	case tool == "deploy" || tool == "ask_user":

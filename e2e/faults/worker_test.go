@@ -47,13 +47,13 @@ func TestModelCallThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	workers = newCrew(w, 1, newLedger(), nil, "worker")
 	w.Must("run", "--detach", "--id", t.Name(), "--chat", "hello")
 	w.Eventually("the turn is held", func() bool {
-		snap, err := w.Client.Read(t.Context(), t.Name())
+		snap, err := w.Client.ShowRecorded(t.Context(), t.Name())
 		return err == nil && snap.Status == reagent.Held && snap.Class == protocol.WorkerLost
 	})
 	require.Len(t, w.Model.Requests(), 5)
 }
 
-// After a crash, a worker with the flag --keep reports the results that had arrived before the crash. Nothing runs twice.
+// After a crash, a worker with the flag --results-dir reports the results that had arrived before the crash. Nothing runs twice.
 func TestKeptResultOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
 	program, err := faultyWorker()
@@ -64,7 +64,7 @@ func TestKeptResultOutlivesItsWorker(t *testing.T) {
 	w := world.New(t, world.Script(llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":1}`)), llmtest.Say("done")), tools, "")
 	dies := func(p fault.Point) *world.Process {
 		require.NoError(t, fault.Arm(armed, p, 0))
-		cmd := w.Command(program, "--config", w.Config, "--keep", keep)
+		cmd := w.Command(program, "--config", w.Config, "--results-dir", keep)
 		cmd.Env = append(cmd.Env, fault.Env+"="+armed)
 		return w.StartCommand(cmd)
 	}
@@ -73,7 +73,7 @@ func TestKeptResultOutlivesItsWorker(t *testing.T) {
 	w.Eventually("the worker dies with the model's reply", first.Ended)
 	second := dies(fault.ToolAnswered)
 	w.Eventually("the worker dies with the tool's result", second.Ended)
-	w.Worker("--keep", keep)
+	w.Worker("--results-dir", keep)
 	w.Finished(t.Name(), "done")
 	require.Equal(t, []string{"user: pay", `assistant: [pay {"n":1}]`, `tool: did {"n":1}`, "assistant: done"}, w.Show(t.Name()).Lines())
 	w.NothingTwice()

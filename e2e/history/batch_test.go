@@ -74,7 +74,7 @@ func TestBatchOfLargeResultsFitsIntoARun(t *testing.T) {
 	run := w.RunID(whole)
 	w.Reset(whole, firstRun(w, whole), 1)
 	w.Eventually("it is where it was", func() bool {
-		look, err := w.Client.Look(t.Context(), whole)
+		look, err := w.Client.Describe(t.Context(), whole)
 		return err == nil && look.Status.Ended() && w.RunID(whole) != run
 	})
 	require.Equal(t, want, w.Show(whole).Lines())
@@ -166,7 +166,7 @@ func TestAttackReplyWithManyCalls(t *testing.T) {
 		most = max(most, len(running))
 	}
 	require.Equal(t, agent.CallsAtOnce, most)
-	read, err := w.Client.Read(t.Context(), second)
+	read, err := w.Client.ShowRecorded(t.Context(), second)
 	require.NoError(t, err)
 	require.Len(t, read.Messages, 2503)
 	require.Equal(t, "ok", read.Messages[101].Content)

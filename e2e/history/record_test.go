@@ -209,7 +209,7 @@ func (r *recorder) conversations() {
 	r.Must("send", "--detach", "busy", "steered")
 	r.Must("interrupt", "busy", "--message", "go on")
 	close(r.busy.Open)
-	require.Contains(r.T, r.Must("ask", "busy", "what are you doing?"), "answer to ")
+	require.Contains(r.T, r.Must("aside", "busy", "what are you doing?"), "answer to ")
 	r.Must("reload", "busy")
 	r.Must("send", "busy", "more")
 	r.closed("busy")

@@ -122,7 +122,7 @@ func TestWebUITellsWhoMustAct(t *testing.T) {
 	start := func(id, task string) { w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, task) }
 	waits := func(id, status string) {
 		w.Eventually(id+" is "+status, func() bool {
-			look, err := w.Client.Look(t.Context(), id)
+			look, err := w.Client.Describe(t.Context(), id)
 			return err == nil && string(look.Status) == status
 		})
 		p.visit(id, "user-metadata")

@@ -94,7 +94,7 @@ func TestAtMostOnceToolNeverRunsTwice(t *testing.T) {
 	require.Equal(t, []int{1, 1}, world.Values(w.Requests()))
 	require.Equal(t, []string{
 		`tool: paid {"n":1}`,
-		"tool: interrupted: the worker stopped while the tool ran; outcome unknown — check before you retry",
+		"tool: no result: the worker stopped while the tool ran; outcome unknown — check before you retry",
 		`tool: paid {"n":3}`,
 	}, w.Show(t.Name()).Lines()[2:5])
 }

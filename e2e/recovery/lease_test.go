@@ -82,7 +82,7 @@ func TestSuspendedWorkerWithALeaseSendsNothingLate(t *testing.T) {
 		// in the history is then a timeout.
 		returned = returned || pendingFailure(t, w, t.Name()) == protocol.LeaseLost
 		// Read the history, because Temporal may give a query to the frozen worker.
-		snap, err := w.Client.Read(t.Context(), t.Name())
+		snap, err := w.Client.ShowRecorded(t.Context(), t.Name())
 		require.NoError(t, err)
 		return len(snap.Messages) == 4
 	})

@@ -48,7 +48,7 @@ func TestAgentKeepsItsModelInANewConfiguration(t *testing.T) {
 	configure("last: {model: last, base_url: %q}")
 	w.Must("send", "--detach", id, "two")
 	w.Eventually("people see what the agent waits for", func() bool {
-		snap, err := w.Client.Look(t.Context(), id)
+		snap, err := w.Client.Describe(t.Context(), id)
 		return err == nil && snap.Retry != nil && strings.Contains(snap.Retry.Message, `the model "newer" is not on this worker`)
 	})
 	require.Contains(t, w.Must("show", id), "interrupt the agent and reload its definition")

@@ -194,7 +194,7 @@ func TestFrozenWorkerSendsNothingLate(t *testing.T) {
 	other := w.Worker()
 	w.Eventually("the model is told that the call may have run", func() bool {
 		// Read the history, because Temporal may give a query to the frozen worker.
-		snap, err := w.Client.Read(t.Context(), t.Name())
+		snap, err := w.Client.ShowRecorded(t.Context(), t.Name())
 		require.NoError(t, err)
 		return len(snap.Messages) == 10 && strings.Contains(snap.Messages[8].Content, "outcome unknown")
 	})

@@ -64,7 +64,7 @@ func TestResetRepeatsNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, w.Listed("--before", newest.GetWorkflowExecutionInfo().GetStartTime().AsTime().Format(time.RFC3339Nano)), "the older runs")
 	require.Empty(t, w.Listed("--failed"), "those that were reset are terminated")
-	read, err := w.Client.Read(t.Context(), t.Name())
+	read, err := w.Client.ShowRecorded(t.Context(), t.Name())
 	require.NoError(t, err)
 	require.Positive(t, read.Usage.Recalled)
 }
@@ -219,13 +219,13 @@ func TestTimedOutAgentIsResumedWithAMessage(t *testing.T) {
 		return llmtest.Say(req.Messages[len(req.Messages)-1].Content), nil
 	}, nil, "")
 	w.Worker()
-	in := agent.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.InboxMessage{ID: "first", Text: "hello"}}
+	in := agent.Start{Agent: "x", Incarnation: uuid.NewString(), Message: &agent.QueuedMessage{ID: "first", Text: "hello"}}
 	_, err := w.Temporal.ExecuteWorkflow(t.Context(), sdk.StartWorkflowOptions{
 		ID: t.Name(), TaskQueue: w.Queue, WorkflowRunTimeout: time.Second, Memo: workflows.Memo(in),
 	}, protocol.AgentWorkflow, in)
 	require.NoError(t, err)
 	w.Eventually("it times out", func() bool {
-		look, err := w.Client.Look(t.Context(), t.Name())
+		look, err := w.Client.Describe(t.Context(), t.Name())
 		return err == nil && look.Status == reagent.TimedOut
 	})
 	require.Contains(t, w.Must("resume", "--message", "go on", t.Name()), "go on")
@@ -266,7 +266,7 @@ func TestRemovedToolMayHaveRun(t *testing.T) {
 	w.WriteConfig(fmt.Sprintf("task_queue: %s\nmodels:\n  main: {model: m, base_url: %q}\nagents:\n  x: {model: main}\n", w.Queue, w.Model.URL))
 	w.Worker()
 	require.Contains(t, w.Must("resume", "--reload", t.Name()), "done")
-	require.Equal(t, "tool: interrupted: the agent stopped before pay had a result, and pay is no longer among its tools; "+
+	require.Equal(t, "tool: no result: the agent stopped before pay had a result, and pay is no longer among its tools; "+
 		"outcome unknown — check before you retry", w.Show(t.Name()).Lines()[2])
 	require.Equal(t, []int{1}, world.Values(tools.Effects()))
 }
@@ -350,7 +350,7 @@ func TestContinueAsNewLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 	runs := len(listed.GetExecutions())
 	t.Logf("%d messages in %d runs", messages, runs)
-	require.GreaterOrEqual(t, runs, 6)
+	require.Greater(t, runs, 2, "how many runs it takes depends on how many messages a workflow task brings")
 
 	// The new run knows the IDs of earlier messages.
 	before := len(s.Messages)

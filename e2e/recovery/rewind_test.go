@@ -237,7 +237,7 @@ func TestMessageDeliveredAgainBesideACancelIsKept(t *testing.T) {
 		}
 		worker = w.Worker()
 		w.Eventually("it is "+end, func() bool {
-			read, err := w.Client.Read(t.Context(), id) // a run that had no task answers no query
+			read, err := w.Client.ShowRecorded(t.Context(), id) // a run that had no task answers no query
 			return err == nil && string(read.Status) == end
 		})
 		w.Must("resume", "--detach", id)
@@ -332,7 +332,7 @@ func TestResumeOfAnAgentThatNeverBeganKeepsItsMessages(t *testing.T) {
 	w.TerminateAgent(id)
 	w.Must("resume", "--detach", "--message", "two", id)
 	w.TerminateAgent(id) // before any run has read the state
-	read, err := w.Client.Read(t.Context(), id)
+	read, err := w.Client.ShowRecorded(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, "x", read.Agent)
 	w.Must("resume", "--detach", "--message", "three", id)

@@ -43,7 +43,7 @@ func main() {
 	}
 	defer w.Stop()
 
-	answer := must(reagent.Ask[Answer](ctx, reagent.NewClient(temporal, "hello"),
+	answer := must(reagent.Execute[Answer](ctx, reagent.NewClient(temporal, "hello"),
 		reagent.StartOptions{ID: "hello", Agent: "clerk", Message: "What do cherries cost?"}))
 	fmt.Println(answer.Euros)
 }

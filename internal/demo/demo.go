@@ -31,8 +31,8 @@ type Options struct {
 	// Worker is the command that starts a worker. The demo adds the flags `--config` and `--address`. The process must end
 	// when its standard input is closed. Required.
 	Worker []string
-	// Keep leaves the server and the worker running until the context ends.
-	Keep bool
+	// KeepRunning leaves the server and the worker running until the context ends.
+	KeepRunning bool
 	// Offline uses the stand-in, a script that plays a model, even if the environment names a model.
 	Offline bool
 	// Out receives the demo's output for people. This writer must escape terminal control characters and be safe for
@@ -79,7 +79,7 @@ type demo struct {
 // Run runs the demo: an agent answers a question, and its worker process is killed and replaced while a tool runs. The
 // summary shows whether finished work was repeated. After an error, the summary has the values known so far.
 //
-// If [Options].Keep is set, Run then waits until the context ends, and returns nil. When Run returns, it has stopped its
+// If [Options].KeepRunning is set, Run then waits until the context ends, and returns nil. When Run returns, it has stopped its
 // processes and removed its files. If Run had to build a Temporal CLI, this program stays in the cache; see
 // [devserver.CacheDir].
 func Run(ctx context.Context, o Options) (Summary, error) {
@@ -178,18 +178,18 @@ func (d *demo) runGuide(ctx context.Context) error {
 	if err := d.follow(ctx, started.ID, guideAgent); err != nil {
 		return err
 	}
-	end, err := d.client.Read(ctx, started.ID)
+	end, err := d.client.ShowRecorded(ctx, started.ID)
 	s.Status, s.Answer, s.Failure = end.Status, end.Answer, end.Failure
 	s.Model, s.Publish, s.Measure = d.model.count(), d.tools.published.count(), d.tools.measured.count()
 	s.Repeated = s.Model.Repeated + s.Publish.Again
 	return err
 }
 
-// keep lets the demo run on if [Options].Keep is set. It waits until the context ends, and then returns nil. It returns an
+// keep lets the demo run on if [Options].KeepRunning is set. It waits until the context ends, and then returns nil. It returns an
 // error if the server or the worker ends by itself earlier. If Keep is not set, keep returns nil at once.
 func (d *demo) keep(ctx context.Context) error {
-	if !d.Keep {
-		d.printf("\nThe Web UI ends with the demo; `starter demo --keep` leaves it running.\n")
+	if !d.KeepRunning {
+		d.printf("\nThe Web UI ends with the demo; `starter demo --keep-running` leaves it running.\n")
 		return nil
 	}
 	d.printf("\nWeb UI    %s\nAll of it runs on until Ctrl-C. In another terminal:\n", d.summary.WebUI)

@@ -17,7 +17,7 @@ import (
 // agentOptions converts a configuration to the options of [reagent.New]. It reads the API keys, environment variables and files
 // to which the configuration refers. It leaves out MCP servers that no agent uses, and models that [modelOptions] leaves out.
 func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
-	options := reagent.Options{TaskQueue: cfg.TaskQueue, KeepDir: o.Keep, Secrets: redact.OnlyRandom(cfg.Secrets())}
+	options := reagent.Options{TaskQueue: cfg.TaskQueue, ResultsDir: o.ResultsDir, Secrets: redact.OnlyRandom(cfg.Secrets())}
 	var err error
 	if options.Models, err = modelOptions(cfg); err != nil {
 		return options, err

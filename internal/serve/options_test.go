@@ -65,7 +65,7 @@ agents:
   b: {model: small}
 `))
 	require.NoError(t, err)
-	options, err := agentOptions(cfg, Options{Stateful: "all", Keep: "folder"})
+	options, err := agentOptions(cfg, Options{Stateful: "all", ResultsDir: "folder"})
 	require.NoError(t, err)
 	requireSet(t, options.Agents[0])
 	requireSet(t, options.Agents[0].Limits)
@@ -80,7 +80,7 @@ agents:
 	requireSet(t, tools, "MaxFileBytes", "HTTPTimeout", "MaxHTTPBytes", "Now") // only programs have them
 	requireSet(t, *tools.Shell)
 	require.Equal(t, map[string]string{"HEADER": "value-of-HEADER"}, tools.Shell.Env)
-	programs := []string{"Dir", "Queue", "ConnectTimeout", "Protocol", "HTTPClient", "Logger"}
+	programs := []string{"Dir", "TaskQueue", "ConnectTimeout", "Protocol", "HTTPClient", "Logger"}
 	requireSet(t, options.MCPServers[0], append(programs, "Command", "Env", "Stateful")...)
 	requireSet(t, options.MCPServers[1], append(programs, "URL", "Headers", "Prefix", "Rename")...)
 	requireSet(t, options.Notify[0], "URL", "Secret", "Headers", "Timeout")

@@ -41,12 +41,12 @@ type Options struct {
 	BuildID string
 	// Pinned keeps each run of an agent on the worker version on which the run began. It needs `Deployment` and `BuildID`.
 	Pinned bool
-	// Keep is a folder for the results of calls that the worker has received and Temporal does not have yet. After a crash, a
-	// new worker process uses these results. If Keep is empty, the worker holds them in memory only.
-	Keep string
-	// Recovery is the heartbeat timeout of model calls and tool calls: see [reagent.Options.Recovery]. Zero means 3 seconds. On
+	// ResultsDir is a folder for the results of calls that the worker has received and Temporal does not have yet. After a crash, a
+	// new worker process uses these results. If ResultsDir is empty, the worker holds them in memory only.
+	ResultsDir string
+	// HeartbeatTimeout is the heartbeat timeout of model calls and tool calls: see [reagent.Options.HeartbeatTimeout]. Zero means 3 seconds. On
 	// Temporal Cloud, zero means 30 seconds if `Lease` is false.
-	Recovery time.Duration
+	HeartbeatTimeout time.Duration
 	// Lease lets all calls of the worker share one heartbeat: see [reagent.Options.Lease].
 	Lease bool
 	// CacheAgents is the number of agents that the worker holds in memory after it has run them, for all workers of this process.

@@ -30,23 +30,23 @@ import (
 // step reads the worker deployment.
 const connectTimeout = 10 * time.Second
 
-// cloudRecovery is the default of [Options.Recovery] on Temporal Cloud, which bills each heartbeat.
-const cloudRecovery = 30 * time.Second
+// cloudHeartbeatTimeout is the default of [Options.HeartbeatTimeout] on Temporal Cloud, which bills each heartbeat.
+const cloudHeartbeatTimeout = 30 * time.Second
 
 // agentWorker holds the parts of a worker process.
 type agentWorker struct {
-	cfg       *config.Config
-	temporal  client.Client
-	converter converter.DataConverter // nil means that there is no codec server
-	namespace string
-	address   string
-	retention time.Duration // of the namespace; 0 means unknown
-	recovery  time.Duration
-	lease     bool
-	version   deployment
-	agents    *reagent.Plugin
-	worker    worker.Worker
-	callbacks *callbackServer // nil if this worker accepts no results by HTTP
+	cfg              *config.Config
+	temporal         client.Client
+	converter        converter.DataConverter // nil means that there is no codec server
+	namespace        string
+	address          string
+	retention        time.Duration // of the namespace; 0 means unknown
+	heartbeatTimeout time.Duration
+	lease            bool
+	version          deployment
+	agents           *reagent.Plugin
+	worker           worker.Worker
+	callbacks        *callbackServer // nil if this worker accepts no results by HTTP
 	// failed receives an error after which the worker cannot go on. It has room for one error.
 	failed chan error
 }
@@ -63,8 +63,8 @@ func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Log
 
 func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) error {
 	var err error
-	if o.Recovery != 0 && o.Recovery < time.Second {
-		return fmt.Errorf("--recovery is %v: set it to 1s or more", o.Recovery)
+	if o.HeartbeatTimeout != 0 && o.HeartbeatTimeout < time.Second {
+		return fmt.Errorf("--heartbeat-timeout is %v: set it to 1s or more", o.HeartbeatTimeout)
 	}
 	if o.CacheAgents < 0 {
 		return fmt.Errorf("--cache-agents is %d, which is negative: set it to 1 or more, or leave it out for the default of 10,000", o.CacheAgents)
@@ -94,7 +94,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	if err != nil {
 		return err
 	}
-	options.Converter, options.Logger, options.Recovery, options.Lease = w.converter, log, w.recovery, o.Lease
+	options.Converter, options.Logger, options.HeartbeatTimeout, options.Lease = w.converter, log, w.heartbeatTimeout, o.Lease
 	if w.agents, err = reagent.New(ctx, w.temporal, options); err != nil {
 		return err
 	}
@@ -118,11 +118,11 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	opts.Logger = sdklog.NewStructuredLogger(log)
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, fault.DialOptions(opts.DataConverter)...)
 	w.address, w.namespace, w.converter = opts.HostPort, opts.Namespace, opts.DataConverter
-	w.recovery = workflows.DefaultRecovery
+	w.heartbeatTimeout = workflows.DefaultHeartbeatTimeout
 	if dial.OnTemporalCloud(opts) && !o.Lease {
-		w.recovery = cloudRecovery
+		w.heartbeatTimeout = cloudHeartbeatTimeout
 	}
-	w.recovery, w.lease = cmp.Or(o.Recovery, w.recovery), o.Lease
+	w.heartbeatTimeout, w.lease = cmp.Or(o.HeartbeatTimeout, w.heartbeatTimeout), o.Lease
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if w.temporal, err = client.DialContext(ctx, opts); err != nil {
@@ -186,7 +186,7 @@ func (w *agentWorker) greeting() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Temporal    %s, namespace %s%s\n", w.address, w.namespace, retention(w.retention))
 	fmt.Fprintf(&b, "Task queue  %s\n", w.cfg.TaskQueue)
-	fmt.Fprintf(&b, "Recovery    a lost worker's calls go to another worker after %v%s\n", w.recovery, heartbeats(w.lease))
+	fmt.Fprintf(&b, "Heartbeats  a lost worker's calls go to another worker after %v%s\n", w.heartbeatTimeout, heartbeats(w.lease))
 	b.WriteString(w.version.greeting(w.address, w.namespace))
 	if w.converter != nil {
 		b.WriteString("Payloads    pass through a codec server\n")

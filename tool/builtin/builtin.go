@@ -4,7 +4,7 @@
 // A model writes the arguments of the tools, and a model may follow instructions in any text that it has read. So each tool
 // limits the time of a call and the size of its result, and no tool reads or writes anything that [Options] does not allow. Calls
 // of the tools that change something need a person's approval, unless the approval policy of the agent has a rule for them: see
-// [tool.Spec.AskFirst].
+// [tool.Spec.NeedsApproval].
 package builtin
 
 import (

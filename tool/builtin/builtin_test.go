@@ -28,7 +28,7 @@ func newKit(t *testing.T, o builtin.Options) kit {
 		spec := tl.Spec()
 		effect := map[string]tool.Effect{"write_file": tool.Idempotent, "edit_file": tool.AtMostOnce, "shell": tool.AtMostOnce}[spec.Name]
 		require.Equal(t, cmp.Or(effect, tool.ReadOnly), spec.Effect, spec.Name)
-		require.Equal(t, spec.Effect != tool.ReadOnly, spec.AskFirst, "a tool that changes something asks first: %s", spec.Name)
+		require.Equal(t, spec.Effect != tool.ReadOnly, spec.NeedsApproval, "a tool that changes something asks first: %s", spec.Name)
 		k.tools[spec.Name] = tl
 	}
 	return k

@@ -23,10 +23,10 @@ type target struct {
 	info fs.FileInfo // as it was when the file was opened
 }
 
-// askFirst returns a copy of a tool with [tool.Spec.AskFirst].
+// askFirst returns a copy of a tool with [tool.Spec.NeedsApproval].
 func askFirst(t tool.Tool) tool.Tool {
 	spec := t.Spec()
-	spec.AskFirst = true
+	spec.NeedsApproval = true
 	asks, err := tool.New(spec, t.Call)
 	if err != nil { // impossible, because t has the same name, schema and effect
 		panic(err)

@@ -38,7 +38,7 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 	s, limited := t.source, ctx
 	responses, again := t.responses(ctx)
 	if again != nil {
-		return tool.Result{Asks: again}, nil
+		return tool.Result{Question: again}, nil
 	}
 	if s.server.Timeout > 0 {
 		var cancel context.CancelFunc

@@ -49,7 +49,7 @@ func render(raw json.RawMessage) tool.Result {
 	}
 	if r.ResultType == "input_required" {
 		question, problem := elicit(r.InputRequests, r.RequestState)
-		return tool.Result{Asks: question, Content: problem, IsError: question == nil}
+		return tool.Result{Question: question, Content: problem, IsError: question == nil}
 	}
 	var parts []string
 	text := false

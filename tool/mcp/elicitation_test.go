@@ -52,23 +52,23 @@ func TestServerAsksAPerson(t *testing.T) {
 			asks := find(t, s.connect(nil), "ask")
 			got := <-start(tool.WithInfo(t.Context(), tool.Info{Key: "tool-1"}), asks, c.args)
 			require.NoError(t, got.err)
-			require.NotNil(t, got.res.Asks, got.res.Content)
-			require.Equal(t, c.question, got.res.Asks.Text)
-			require.Equal(t, c.choices, got.res.Asks.Choices)
-			c.answer.State = got.res.Asks.State
+			require.NotNil(t, got.res.Question, got.res.Content)
+			require.Equal(t, c.question, got.res.Question.Text)
+			require.Equal(t, c.choices, got.res.Question.Choices)
+			c.answer.State = got.res.Question.State
 			ctx := func(a tool.Answer) context.Context {
 				return tool.WithInfo(t.Context(), tool.Info{Key: "tool-2", Answer: &a})
 			}
-			first, calls := got.res.Asks, len(s.calls())
+			first, calls := got.res.Question, len(s.calls())
 			got = <-start(ctx(c.answer), asks, c.args)
 			require.NoError(t, got.err)
-			if got.res.Asks == nil {
+			if got.res.Question == nil {
 				require.Equal(t, c.want, got.res.Content)
 				return
 			}
-			require.Equal(t, c.want+"\n"+c.question, got.res.Asks.Text)
+			require.Equal(t, c.want+"\n"+c.question, got.res.Question.Text)
 			require.Len(t, s.calls(), calls)
-			require.Equal(t, first.State, got.res.Asks.State)
+			require.Equal(t, first.State, got.res.Question.State)
 		})
 	}
 }
@@ -107,5 +107,5 @@ func TestEarlierServersDoNotAsk(t *testing.T) {
 	got = <-start(t.Context(), find(t, early, "ask"), form(`{}`))
 	require.NoError(t, got.err)
 	require.True(t, got.res.IsError)
-	require.Nil(t, got.res.Asks)
+	require.Nil(t, got.res.Question)
 }

@@ -140,7 +140,7 @@ func TestToolsAreDescribedAsTheServerDescribesThem(t *testing.T) {
 	source := s.connect(func(c *mcp.Server) {
 		c.Prefix = "t_"
 		c.Rename = map[string]string{"user.get": "user_get", "gone": "x"}
-		c.Queue = "only-here"
+		c.TaskQueue = "only-here"
 	})
 	tools, err := source.Tools(t.Context())
 	require.NoError(t, err)
@@ -149,7 +149,7 @@ func TestToolsAreDescribedAsTheServerDescribesThem(t *testing.T) {
 		specs[tl.Spec().Name] = tl.Spec()
 	}
 	require.Len(t, specs, 13, "of all pages of three")
-	require.Equal(t, tool.Spec{Name: "t_look", Description: "Looks.", Schema: []byte(`{"type":"object"}`), Effect: tool.ReadOnly, Queue: "only-here"}, specs["t_look"])
+	require.Equal(t, tool.Spec{Name: "t_look", Description: "Looks.", Schema: []byte(`{"type":"object"}`), Effect: tool.ReadOnly, TaskQueue: "only-here"}, specs["t_look"])
 	require.Equal(t, tool.Idempotent, specs["t_put"].Effect)
 	require.Equal(t, tool.AtMostOnce, specs["t_create"].Effect)
 	for name, spec := range specs {

@@ -45,8 +45,8 @@ type Server struct {
 	// Stateful says that the server keeps state between calls, such as a browser page. In this case only one worker may run the
 	// server, and `Queue` must be set. In this package, Stateful only causes a warning in the log when the state is lost.
 	Stateful bool
-	// Queue is the task queue of the worker that runs the server's tools; see [tool.Spec.Queue].
-	Queue string
+	// TaskQueue is the task queue of the worker that runs the server's tools; see [tool.Spec.TaskQueue].
+	TaskQueue string
 
 	// Timeout limits the duration of one call. If a call was sent and takes longer, the outcome of the call is unknown. 0 means
 	// that only the deadline of the call's context limits the call.

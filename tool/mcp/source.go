@@ -342,6 +342,6 @@ func (l listed) spec(s Server) tool.Spec {
 		Schema:         schema,
 		Effect:         effect,
 		NotDestructive: l.Annotations.DestructiveHint != nil && !*l.Annotations.DestructiveHint,
-		Queue:          s.Queue,
+		TaskQueue:      s.TaskQueue,
 	}
 }

@@ -84,11 +84,11 @@ func (w *World) Show(id string) Shown {
 // Compare asserts that two ways to read an agent have the same result. One way is to read the agent's history. The other way is
 // to query the agent's workflow.
 func (w *World) Compare(id string) {
-	read, err := w.Client.Read(w.T.Context(), id)
+	read, err := w.Client.ShowRecorded(w.T.Context(), id)
 	require.NoError(w.T, err)
 	var view protocol.StateView
 	w.query(id, &view, protocol.StateQuery)
-	again, err := w.Client.Read(w.T.Context(), id)
+	again, err := w.Client.ShowRecorded(w.T.Context(), id)
 	require.NoError(w.T, err)
 	if len(again.Messages) != len(read.Messages) || again.Usage != read.Usage {
 		return // a time limit has ended the wait of the agent between the two
@@ -98,8 +98,8 @@ func (w *World) Compare(id string) {
 	if !read.Status.Ended() { // the worker does not learn that the agent was terminated
 		require.Equal(w.T, view.Status, read.Status)
 		require.Equal(w.T, view.WaitsFor, read.WaitsFor)
-		if view.Held != nil {
-			require.Equal(w.T, []string{view.Held.Class, view.Held.Message}, []string{read.Class, read.Failure})
+		if view.Hold != nil {
+			require.Equal(w.T, []string{view.Hold.Class, view.Hold.Message}, []string{read.Class, read.Failure})
 		}
 	}
 	require.Equal(w.T, view.Turn.Stopped, read.Stopped)

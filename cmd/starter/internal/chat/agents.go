@@ -15,7 +15,7 @@ type Agents interface {
 	Send(ctx context.Context, id string, m client.Message) (client.Sent, error)
 	Await(ctx context.Context, id string, see func(client.Progress)) (client.Snapshot, error)
 	Watch(ctx context.Context, id string, from int) iter.Seq2[client.Progress, error]
-	Read(ctx context.Context, id string) (client.Snapshot, error)
+	ShowRecorded(ctx context.Context, id string) (client.Snapshot, error)
 	Tree(ctx context.Context, id string) ([]client.Entry, error)
 	Pending(ctx context.Context, id string) ([]client.Waits, error)
 	Decide(ctx context.Context, w client.Waits, d agent.Decision) error
@@ -24,5 +24,5 @@ type Agents interface {
 	Aside(ctx context.Context, id, question string) (string, error)
 	Interrupt(ctx context.Context, id string) error
 	Fork(ctx context.Context, id string, o client.ForkOptions) (client.Started, error)
-	AskPartialText(ctx context.Context, id string, d time.Duration) error
+	RequestPartialText(ctx context.Context, id string, d time.Duration) error
 }

@@ -26,7 +26,7 @@ A message to an agent that works steers it; to one that asks, it is the answer.
 
 // commandsText lists the commands of a chat.
 const commandsText = `Commands
-/ask QUESTION            asks aside, while the agent works
+/aside QUESTION          asks aside, while the agent works
 /approve [CALL] [--all] [--for-agent | --for-agent-call | --arguments JSON]
                          lets a call run, and later ones like it
 /deny [CALL] [--all] [REASON]
@@ -54,7 +54,7 @@ func commandOf(text string) (command, bool) {
 	}
 	name, _, _ := strings.Cut(strings.ReplaceAll(strings.TrimSpace(text), "\n", " "), " ")
 	c := command{name, strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(text), name))}
-	takesText := slices.Contains([]string{"/ask", "/approve", "/deny"}, c.name)
+	takesText := slices.Contains([]string{"/aside", "/approve", "/deny"}, c.name)
 	return c, takesText || !strings.Contains(strings.TrimSpace(text), "\n")
 }
 
@@ -115,9 +115,9 @@ func (m *model) command(c command) (tea.Cmd, error) {
 			decide = append(decide, m.decide(v))
 		}
 		return tea.Batch(decide...), nil
-	case "/ask":
+	case "/aside":
 		if c.rest == "" {
-			return nil, errors.New("/ask takes a question, such as /ask What are you doing?")
+			return nil, errors.New("/aside takes a question, such as /aside What are you doing?")
 		}
 		return m.ask(c.rest), nil
 	case "/cost":
@@ -138,5 +138,5 @@ func (m *model) command(c command) (tea.Cmd, error) {
 
 // needsAgent reports whether the command is one for an agent that exists.
 func (c command) needsAgent() bool {
-	return slices.Contains([]string{"/ask", "/approve", "/deny", "/cost", "/permissions", "/revoke", "/interrupt", "/fork"}, c.name)
+	return slices.Contains([]string{"/aside", "/approve", "/deny", "/cost", "/permissions", "/revoke", "/interrupt", "/fork"}, c.name)
 }

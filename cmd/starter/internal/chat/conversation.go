@@ -127,8 +127,8 @@ func (c *conversation) sent(key string) {
 
 // received returns the messages that the agent has received but not taken, except for those of the outbox. They are those of an earlier
 // chat or of other programs. The late results of calls are left out, because no person has written them.
-func (c *conversation) received() []agent.InboxMessage {
-	return slices.DeleteFunc(slices.Clone(c.snap.Inbox), func(m agent.InboxMessage) bool {
+func (c *conversation) received() []agent.QueuedMessage {
+	return slices.DeleteFunc(slices.Clone(c.snap.Queue), func(m agent.QueuedMessage) bool {
 		message := agent.Message{Message: llm.Message{Role: llm.User}, Key: agent.Key(m.ID)}
 		return message.BringsLateResult() || c.status.Ended() || slices.ContainsFunc(c.outbox, func(o *outgoing) bool { return o.id == m.ID }) ||
 			slices.ContainsFunc(c.items, func(it *item) bool { return it.key == message.Key }) // taken since the snapshot

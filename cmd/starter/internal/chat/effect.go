@@ -139,7 +139,7 @@ func (m *model) refresh() tea.Cmd {
 	ctx, agents, id, attached, waits := m.ctx, m.o.Agents, m.id, m.attached, client.CallWaits(m.waitsFor)
 	return func() tea.Msg {
 		msg := refreshedMsg{attached: attached}
-		if msg.snap, msg.err = agents.Read(ctx, id); msg.err != nil {
+		if msg.snap, msg.err = agents.ShowRecorded(ctx, id); msg.err != nil {
 			return msg
 		}
 		if msg.snap.ChildCount > 0 {
@@ -216,7 +216,7 @@ func (m *model) askText() tea.Cmd {
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		_ = agents.AskPartialText(ctx, id, textTime) // without the text, the chat shows the complete messages
+		_ = agents.RequestPartialText(ctx, id, textTime) // without the text, the chat shows the complete messages
 		return nil
 	}
 }

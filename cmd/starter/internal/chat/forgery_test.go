@@ -33,9 +33,9 @@ func TestAttackForeignTextNeverBeginsALine(t *testing.T) {
 		agent.Message{Message: llm.Message{Role: llm.Assistant, Content: forged}, Notice: true},
 		agent.Message{Message: llm.Message{Role: llm.Assistant, Content: forged, Reasoning: forged}, FinishReason: forged})
 	s.answer = forged
-	s.keys("/ask what", "enter")
+	s.keys("/aside what", "enter")
 	s.fail = errors.New(forged)
-	s.keys("/ask what", "enter", "/revoke", "enter")
+	s.keys("/aside what", "enter", "/revoke", "enter")
 	s.m.report(errors.New(forged))
 	s.m.giveBack(&outgoing{}, errors.New(forged))
 	s.m.input.Reset()

@@ -78,7 +78,7 @@ func (r *recorder) Watch(context.Context, string, int) iter.Seq2[client.Progress
 	}
 }
 
-func (r *recorder) Read(context.Context, string) (client.Snapshot, error) {
+func (r *recorder) ShowRecorded(context.Context, string) (client.Snapshot, error) {
 	return r.snap, nil
 }
 
@@ -116,7 +116,7 @@ func (r *recorder) Fork(_ context.Context, id string, o client.ForkOptions) (cli
 	return client.Started{ID: "fork"}, r.note("fork %s at %d mode %s", id, o.At, o.Mode)
 }
 
-func (r *recorder) AskPartialText(context.Context, string, time.Duration) error { return nil }
+func (r *recorder) RequestPartialText(context.Context, string, time.Duration) error { return nil }
 
 // stage is a chat without a terminal.
 type stage struct {
@@ -620,7 +620,7 @@ func TestMessageBehindAnApprovalSaysSo(t *testing.T) {
 
 func TestHeldAgentShowsTheWholeFailure(t *testing.T) {
 	s := newStage(t, true)
-	s.report(client.Progress{Status: client.Held, WaitsFor: client.WaitsForPerson})
+	s.report(client.Progress{Status: client.Held, WaitsFor: client.WaitsForRelease})
 	s.m.refreshed(client.Snapshot{Failure: strings.Repeat("a long reason ", 20) + "END\x1b[2J"}, nil, nil)
 	s.shows("The agent is held. Your next message lets it go on.\n  a long reason", `END\x1b[2J`)
 	s.report(working)
@@ -654,7 +654,7 @@ func TestMessageOfAnEarlierChatIsShownUntilItIsTaken(t *testing.T) {
 	s.says(user("one"))
 	s.report(working)
 	s.m.outbox = []*outgoing{{id: "m-mine", text: "mine", received: true}}
-	s.m.refreshed(client.Snapshot{Inbox: []agent.InboxMessage{{ID: "m-one", Text: "one"}, {ID: "m-two", Text: "two"}, {ID: "m-mine", Text: "mine"}, {ID: agent.KindLate + "-1", Text: "result", Late: &agent.LateResult{}}}}, nil, nil)
+	s.m.refreshed(client.Snapshot{Queue: []agent.QueuedMessage{{ID: "m-one", Text: "one"}, {ID: "m-two", Text: "two"}, {ID: "m-mine", Text: "mine"}, {ID: agent.KindLate + "-1", Text: "result", Late: &agent.LateResult{}}}}, nil, nil)
 	s.shows("> one\n\n> two (the agent reads it next)\n\n> mine (the agent reads it next)\ntalk")
 	s.says(user("two"))
 	require.NotContains(t, s.screen(), "two (the agent")

@@ -66,7 +66,7 @@ func newOrders(t *testing.T, steps []string) *orders {
 	return o
 }
 
-func (o *orders) Read(context.Context, string) (client.Snapshot, error) {
+func (o *orders) ShowRecorded(context.Context, string) (client.Snapshot, error) {
 	snap := client.Snapshot{Status: o.progress().Status, WaitsFor: o.progress().WaitsFor}
 	for _, w := range o.waits() {
 		snap.Pending = append(snap.Pending, w.Call)

@@ -111,11 +111,11 @@ func (a *actor) plainly(t *testing.T, input string) (out, notice string, end Res
 func TestCommandsWithoutATerminal(t *testing.T) {
 	a := newActor()
 	a.answer = "I \x1b[2J wait"
-	out, notice, end := a.plainly(t, "/cost\n/nonsense\nhello\n//literal\n/ask what\n/help\n/permissions\n/quit\nnever sent")
-	require.ElementsMatch(t, []string{"re: hello", "re: /literal", "(aside) I \\x1b[2J wait", ""}, strings.Split(out, "\n"), "/ask does not wait for the end of the turn")
+	out, notice, end := a.plainly(t, "/cost\n/nonsense\nhello\n//literal\n/aside what\n/help\n/permissions\n/quit\nnever sent")
+	require.ElementsMatch(t, []string{"re: hello", "re: /literal", "(aside) I \\x1b[2J wait", ""}, strings.Split(out, "\n"), "/aside does not wait for the end of the turn")
 	require.Equal(t, Result{ID: "talk", Started: true, Status: client.Waiting}, end)
 	require.Equal(t, []string{"start talk: hello", "send talk steer=false: /literal", "aside talk: what"}, a.asked)
-	for _, want := range []string{"Not done: there is no agent yet", "Not done: there is no command /nonsense", "/ask QUESTION", "The agent has no permissions"} {
+	for _, want := range []string{"Not done: there is no agent yet", "Not done: there is no command /nonsense", "/aside QUESTION", "The agent has no permissions"} {
 		require.Contains(t, notice, want)
 	}
 }

@@ -15,7 +15,7 @@ import (
 func (c command) decides() bool { return c.name == "/approve" || c.name == "/deny" }
 
 // forWork reports whether the command is for an agent that works, so that it does not wait for the end of the turn.
-func (c command) forWork() bool { return c.name == "/ask" || c.name == "/interrupt" }
+func (c command) forWork() bool { return c.name == "/aside" || c.name == "/interrupt" }
 
 // command carries out a command of the person. Its error ends the chat: [errQuit], or an error that no other command could mend.
 func (p *plainChat) command(ctx context.Context, c command) error {
@@ -53,16 +53,16 @@ func (p *plainChat) answer(ctx context.Context, c command) (string, error) {
 	}
 	switch c.name {
 	case "/model", "/cost":
-		snap, err := agents.Read(ctx, id)
+		snap, err := agents.ShowRecorded(ctx, id)
 		if c.name == "/cost" {
 			return costText(snap), err
 		}
 		return modelText(id, snap), err
 	case "/approve", "/deny":
 		return p.decide(ctx, c)
-	case "/ask":
+	case "/aside":
 		if c.rest == "" {
-			return "", errors.New("/ask takes a question, such as /ask What are you doing?")
+			return "", errors.New("/aside takes a question, such as /aside What are you doing?")
 		}
 		text, err := aside(ctx, agents, id, c.rest)
 		if err == nil {

@@ -33,7 +33,7 @@ func modelText(id string, snap client.Snapshot) string {
 func (m *model) cost() tea.Cmd {
 	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
 	return func() tea.Msg {
-		snap, err := agents.Read(ctx, id)
+		snap, err := agents.ShowRecorded(ctx, id)
 		return toldMsg{attached, costText(snap), err}
 	}
 }

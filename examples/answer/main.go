@@ -34,7 +34,7 @@ func ask(ctx context.Context) error {
 	defer temporal.Close()
 
 	agents := reagent.NewClient(temporal, "gotool")
-	price, err := reagent.Ask[Price](ctx, agents, reagent.StartOptions{ID: "cherries", Agent: "clerk", Message: "What do cherries cost?"})
+	price, err := reagent.Execute[Price](ctx, agents, reagent.StartOptions{ID: "cherries", Agent: "clerk", Message: "What do cherries cost?"})
 	if err != nil {
 		return err
 	}

@@ -97,15 +97,15 @@ func (c *Client) ask(ctx context.Context, id string, out any, name string, args 
 	return errors.As(err, &full), err
 }
 
-// Look returns a snapshot of an agent. It needs fewer requests than [Client.Show], but the snapshot has no messages, calls,
-// inbox or sub-agents. If the agent has not ended, Look needs a worker. If the agent has ended, the snapshot has only the ID,
-// the agent's name, the task and the status; [Client.Read] returns the rest.
-func (c *Client) Look(ctx context.Context, id string) (Snapshot, error) {
+// Describe returns a snapshot of an agent. It needs fewer requests than [Client.Show], but the snapshot has no messages, calls,
+// queue or sub-agents. If the agent has not ended, Describe needs a worker. If the agent has ended, the snapshot has only the ID,
+// the agent's name, the task and the status; [Client.ShowRecorded] returns the rest.
+func (c *Client) Describe(ctx context.Context, id string) (Snapshot, error) {
 	_, snap, err := c.look(ctx, id)
 	return snap, err
 }
 
-// look returns the sub-agents of an agent, and the same snapshot as [Client.Look]. If the agent has ended, there are no
+// look returns the sub-agents of an agent, and the same snapshot as [Client.Describe]. If the agent has ended, there are no
 // sub-agents in the result.
 func (c *Client) look(ctx context.Context, id string) ([]agent.Child, Snapshot, error) {
 	found, err := c.describe(ctx, id)
@@ -126,8 +126,8 @@ func (c *Client) look(ctx context.Context, id string) ([]agent.Child, Snapshot, 
 	spent := view.Usage.Spent()
 	snap.Spent = &spent
 	switch {
-	case view.Held != nil:
-		snap.Failure, snap.Class = view.Held.Message, view.Held.Class
+	case view.Hold != nil:
+		snap.Failure, snap.Class = view.Hold.Message, view.Hold.Class
 	case view.Outcome != nil:
 		snap.Failure, snap.Class = view.Outcome.Message, view.Outcome.Class
 	}
@@ -142,7 +142,7 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	if snap.Status.Ended() {
-		return c.Read(ctx, id)
+		return c.ShowRecorded(ctx, id)
 	}
 	for {
 		page, err := c.page(ctx, id, snap.First+len(snap.Messages))
@@ -152,7 +152,7 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 		if len(snap.Messages) == 0 {
 			snap.First = page.First
 		}
-		snap.Inbox, snap.Count = page.Inbox, page.Count
+		snap.Queue, snap.Count = page.Queue, page.Count
 		snap.Messages = append(snap.Messages, page.Messages...)
 		if snap.First+len(snap.Messages) >= page.Count || len(page.Messages) == 0 {
 			break
@@ -165,9 +165,9 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	return snap, err
 }
 
-// Read returns a full snapshot of an agent from the Temporal history of its newest run. It needs no worker, even if the agent
+// ShowRecorded returns a full snapshot of an agent from the Temporal history of its newest run. It needs no worker, even if the agent
 // is running.
-func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
+func (c *Client) ShowRecorded(ctx context.Context, id string) (Snapshot, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
 		return Snapshot{}, err
@@ -181,7 +181,7 @@ func (c *Client) Read(ctx context.Context, id string) (Snapshot, error) {
 	if s == nil {
 		return snap, nil
 	}
-	snap.Messages, snap.First, snap.Pending, snap.Inbox = s.Messages, s.Dropped, s.Pending(), workflows.Waiting(s.Inbox)
+	snap.Messages, snap.First, snap.Pending, snap.Queue = s.Messages, s.Dropped, s.Pending(), workflows.Waiting(s.Queue)
 	snap.Children, err = c.children(ctx, s.Children)
 	return snap, err
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/reagent-dev/reagent/internal/exact"
 )
 
-// InvalidOutputError is the error that [Ask] returns if the agent's answer is not a value of the type T of Ask. The answer
+// InvalidOutputError is the error that [Execute] returns if the agent's answer is not a value of the type T of Execute. The answer
 // then does not fit the JSON schema of T, or cannot be decoded into T.
 type InvalidOutputError = client.InvalidOutputError
 
-// Ask gives a task to a new agent, waits for the answer, and returns the answer as a value of type T. The model gets the JSON
-// schema of T, and answers in JSON. Ask overwrites two fields of the options `o`: OutputSchema and Mode.
+// Execute gives a task to a new agent, waits for the answer, and returns the answer as a value of type T. The model gets the JSON
+// schema of T, and answers in JSON. Execute overwrites two fields of the options `o`: OutputSchema and Mode.
 //
-// If an agent with the ID `o.ID` exists already, Ask starts no agent and returns the answer of the existing one. If the
-// answer does not fit the schema, the error is an [*InvalidOutputError]. If `ctx` ends before the agent has answered, Ask
-// returns an error, and the agent keeps running. While a call waits for a person, Ask waits, too: see [client.Client.Pending].
-func Ask[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
+// If an agent with the ID `o.ID` exists already, Execute starts no agent and returns the answer of the existing one. If the
+// answer does not fit the schema, the error is an [*InvalidOutputError]. If `ctx` ends before the agent has answered, Execute
+// returns an error, and the agent keeps running. While a call waits for a person, Execute waits, too: see [client.Client.Pending].
+func Execute[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
 	var none T
 	var err error
 	if o.OutputSchema, err = schemaOf[T](); err != nil {

@@ -15,26 +15,26 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// RecallCall looks for the recorded result of one call of a sub-agent. If it finds the result, the agent does not call the
-// sub-agent again. RecallCall searches the earlier runs of the agent, and returns the result from the newest run that has
+// FindCall looks for the recorded result of one call of a sub-agent. If it finds the result, the agent does not call the
+// sub-agent again. FindCall searches the earlier runs of the agent, and returns the result from the newest run that has
 // one. If no run has a result, the field `Started` says whether any of the runs started the sub-agent. A run is skipped if
 // its history is deleted or cannot be read: see [recallAttempts].
-func (a *Activities) RecallCall(ctx context.Context, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
+func (a *Activities) FindCall(ctx context.Context, in protocol.FindCallInput) (protocol.FoundCall, error) {
 	beat := a.startHeartbeat(ctx, false, nil)
 	defer beat.stop()
-	out, err := a.recallCall(ctx, beat, in)
+	out, err := a.findCall(ctx, beat, in)
 	if err != nil {
 		beat.report(err)
 	}
 	return out, err
 }
 
-func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protocol.RecallCallInput) (protocol.RecalledCall, error) {
+func (a *Activities) findCall(ctx context.Context, beat *heartbeat, in protocol.FindCallInput) (protocol.FoundCall, error) {
 	if err := beat.checkLost("read the earlier runs of agent " + activity.GetInfo(ctx).WorkflowExecution.ID); err != nil {
-		return protocol.RecalledCall{}, err
+		return protocol.FoundCall{}, err
 	}
 	here := activity.GetInfo(ctx).WorkflowExecution
-	out := protocol.RecalledCall{Run: protocol.RunSuffix(here.RunID)}
+	out := protocol.FoundCall{Run: protocol.RunSuffix(here.RunID)}
 	runs, err := a.earlierRuns(ctx, in.Recall)
 	if err != nil {
 		return out, err
@@ -48,7 +48,7 @@ func (a *Activities) recallCall(ctx context.Context, beat *heartbeat, in protoco
 			continue
 		}
 		var more bool
-		if out.Recalled, more = out.Join(s.RecallCall(in.Call)); !more {
+		if out.CallRecord, more = out.Join(s.CallRecord(in.Call)); !more {
 			break
 		}
 	}
@@ -72,7 +72,7 @@ func (a *Activities) told(ctx context.Context, e protocol.Recall) (*agent.Result
 		if s == nil {
 			continue
 		}
-		if r := s.RecallCall(agent.Call{Key: key}); r.Result != nil {
+		if r := s.CallRecord(agent.Call{Key: key}); r.Result != nil {
 			return r.Result, nil
 		}
 	}
@@ -96,7 +96,7 @@ func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agen
 	if err != nil {
 		return nil, err
 	}
-	ids := []string{string(call.Key), string(call.Model), string(agent.RecallKey(call.Key))}
+	ids := []string{string(call.Key), string(call.Model), string(agent.FindKey(call.Key))}
 	if call.Child != "" {
 		ids = append(ids, string(call.Child), agent.ChildID(from.ID, call.Name, call.Child))
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-func newAsk(g *globals) *cobra.Command {
+func newAside(g *globals) *cobra.Command {
 	var wait time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "ask ID QUESTION...",
+		Use:   "aside ID QUESTION...",
 		Short: "Ask an agent something aside, while it works",
-		Long: `ask lets the model answer a question from what the agent has said and done so far. The
+		Long: `aside lets the model answer a question from what the agent has said and done so far. The
 agent works on meanwhile, and neither the question nor the answer becomes part of its
 conversation. The tokens and the cost of the answer count.
 
 To change what the agent does, send it a message instead (starter send).`,
-		Example:           `  starter ask report 'What are you doing?'`,
+		Example:           `  starter aside report 'What are you doing?'`,
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: completeIDs(g, 1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,7 +51,7 @@ To change what the agent does, send it a message instead (starter send).`,
 	return cmd
 }
 
-// asideView is the JSON form of the result of `starter ask`. Fields may be added, but must not be changed.
+// asideView is the JSON form of the result of `starter aside`. Fields may be added, but must not be changed.
 type asideView struct {
 	ID     string `json:"id"`
 	Answer string `json:"answer"`

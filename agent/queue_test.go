@@ -15,16 +15,16 @@ import (
 func TestMessageIsMeasuredAsItIsStored(t *testing.T) {
 	image := "data:image/png;base64," + strings.Repeat("A", 1<<20*4/3)
 	for name, c := range map[string]struct {
-		message agent.InboxMessage
+		message agent.QueuedMessage
 		problem string
 	}{
-		"plain text of 1 MiB":              {agent.InboxMessage{Text: strings.Repeat("a", 1<<20)}, ""},
-		"400 KB of angle brackets":         {agent.InboxMessage{Text: strings.Repeat("<", 400_000)}, "2400020 bytes when encoded as JSON"},
-		"XML that just fits":               {agent.InboxMessage{Text: strings.Repeat("<a>b</a>", 50_000)}, ""},
-		"XML that does not":                {agent.InboxMessage{Text: strings.Repeat("<a>b</a>", 54_000)}, "the limit is 1500000"},
-		"text that is no UTF-8":            {agent.InboxMessage{Text: strings.Repeat("\xff", 400_000)}, "the limit is 1500000"},
-		"an image of 1 MiB with a caption": {agent.InboxMessage{Text: strings.Repeat("a", 90_000), Images: []string{image}}, ""},
-		"an image of 1 MiB with HTML":      {agent.InboxMessage{Text: strings.Repeat("<", 90_000), Images: []string{image}}, "the limit is 1500000"},
+		"plain text of 1 MiB":              {agent.QueuedMessage{Text: strings.Repeat("a", 1<<20)}, ""},
+		"400 KB of angle brackets":         {agent.QueuedMessage{Text: strings.Repeat("<", 400_000)}, "2400020 bytes when encoded as JSON"},
+		"XML that just fits":               {agent.QueuedMessage{Text: strings.Repeat("<a>b</a>", 50_000)}, ""},
+		"XML that does not":                {agent.QueuedMessage{Text: strings.Repeat("<a>b</a>", 54_000)}, "the limit is 1500000"},
+		"text that is no UTF-8":            {agent.QueuedMessage{Text: strings.Repeat("\xff", 400_000)}, "the limit is 1500000"},
+		"an image of 1 MiB with a caption": {agent.QueuedMessage{Text: strings.Repeat("a", 90_000), Images: []string{image}}, ""},
+		"an image of 1 MiB with HTML":      {agent.QueuedMessage{Text: strings.Repeat("<", 90_000), Images: []string{image}}, "the limit is 1500000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.message.ID = "m"
@@ -43,7 +43,7 @@ func TestMessageIsMeasuredAsItIsStored(t *testing.T) {
 
 // A replay accepts a message that an earlier version accepted, even if CheckMessage refuses such a message now.
 func TestReplayTakesWhatWasTaken(t *testing.T) {
-	for _, m := range []agent.InboxMessage{
+	for _, m := range []agent.QueuedMessage{
 		{ID: "m", Text: strings.Repeat("<", 300_000)}, {ID: "an ID with spaces", Text: "go"}, {ID: "late-tool-1", Text: "go"},
 	} {
 		require.NoError(t, agent.Start{Agent: "x", Message: &m}.Check())
@@ -51,16 +51,16 @@ func TestReplayTakesWhatWasTaken(t *testing.T) {
 		require.True(t, s.Apply(agent.MessageReceived{Message: m}))
 		require.True(t, s.Has(m.ID))
 	}
-	require.Error(t, agent.CheckMessage(agent.InboxMessage{ID: "an ID with spaces", Text: "go"}))
+	require.Error(t, agent.CheckMessage(agent.QueuedMessage{ID: "an ID with spaces", Text: "go"}))
 }
 
 // A client cannot use a message ID that the core makes.
 func TestIDsOfClientsAndOfTheCoreNeverMeet(t *testing.T) {
 	for _, id := range []string{"first", "late-tool-1", "mail/815", "é", strings.Repeat("a", agent.MaxIDBytes)} {
-		require.NoError(t, agent.CheckMessage(agent.InboxMessage{ID: id, Text: "go"}), id)
+		require.NoError(t, agent.CheckMessage(agent.QueuedMessage{ID: id, Text: "go"}), id)
 	}
 	for _, id := range []string{"", "late_result-1", "resume 1", "a\nb", "a\x00b", "a\u00a0b", strings.Repeat("a", agent.MaxIDBytes+1)} {
-		require.ErrorIs(t, agent.CheckMessage(agent.InboxMessage{ID: id, Text: "go"}), agent.ErrMessage, id)
+		require.ErrorIs(t, agent.CheckMessage(agent.QueuedMessage{ID: id, Text: "go"}), agent.ErrMessage, id)
 	}
 }
 
@@ -69,11 +69,11 @@ func TestLateResultIsNoMessageOfAUser(t *testing.T) {
 	s := tree(agent.Limits{})
 	say(s, wanting("a task"))
 	key := s.Pending()[0].Child
-	s.Apply(agent.ChildInterrupted{Key: key, Why: "the wait was interrupted"})
+	s.Apply(agent.ChildGivenUp{Key: key, Why: "the wait was interrupted"})
 	s.Advance(0)
 	say(s, llm.Reply{Message: llm.Message{Content: "I wait."}})
 	s.Apply(agent.ChildFinished{Key: key, Result: agent.ChildAnswered("done", 0)})
-	s.Apply(agent.MessageReceived{Message: agent.InboxMessage{ID: "late-mail", Text: "go on"}})
+	s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: "late-mail", Text: "go on"}})
 	s.Advance(0)
 	say(s, llm.Reply{Message: llm.Message{Content: "I have it."}})
 	s.Advance(0)

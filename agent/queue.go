@@ -11,9 +11,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// InboxMessage is a message to the agent. The message waits in the inbox until it enters the transcript. Most
+// QueuedMessage is a message to the agent. The message waits in the queue until it enters the transcript. Most
 // messages come from users. The agent itself makes the messages for late results: see [LateResult].
-type InboxMessage struct {
+type QueuedMessage struct {
 	// ID identifies the message. The client sets it. The agent ignores a message with an ID that it has received
 	// before. A client's ID has no white space and no control characters. For a late result, it is a key of the kind [KindLate], which no
 	// client may use.
@@ -45,7 +45,7 @@ type InboxMessage struct {
 	// Only a search of other runs sets it: see [MessagesFound].
 	Place *Place `json:"place,omitempty"`
 	// Brought reports whether the message comes before all messages that a search finds in other runs: see
-	// [MessagesFound]. A reset sets this field for the messages in the inbox, unless an earlier search of other runs is
+	// [MessagesFound]. A reset sets this field for the messages in the queue, unless an earlier search of other runs is
 	// still to be done.
 	Brought bool `json:"brought,omitempty"`
 	// Late is the late result that the message brings; nil for any other message.
@@ -54,8 +54,8 @@ type InboxMessage struct {
 	Time int64 `json:"time,omitempty"`
 }
 
-// LateResult is the real result of a call that already has another result in the transcript. The call was answered as
-// interrupted (see [Result]), or with the failure of its sub-agent. The transcript is never edited. Therefore a late
+// LateResult is the real result of a call that already has another result in the transcript. The call was left
+// unanswered (see [ResultKind.StandsIn]), or got the failure of its sub-agent. The transcript is never edited. Therefore a late
 // result enters the transcript as a message. A call gets at most one late result, with one exception. If its sub-agent
 // fails late, is resumed and then answers, the call gets two: first the failure, then the answer.
 type LateResult struct {
@@ -68,7 +68,7 @@ type LateResult struct {
 	// At is the index at which the result begins in the text of the message.
 	At int `json:"at,omitempty"`
 	// For is the key of a second call for the same sub-agent. In an earlier run, the second call got this result: see
-	// [Recalled]. If this run makes the second call, too, the message with this late result is dropped, because the
+	// [CallRecord]. If this run makes the second call, too, the message with this late result is dropped, because the
 	// second call gets the result from the earlier run. Otherwise, the message enters the transcript. If For is empty,
 	// the next call for the same sub-agent gets the result in place of a message.
 	For Key `json:"for,omitempty"`
@@ -82,12 +82,12 @@ const (
 	// ">" and "&" takes six bytes. Temporal ends a workflow that accepts an update of more than 2 MiB, and a codec
 	// may add a third to the size.
 	MaxEncodedBytes = 1_500_000
-	// MaxInboxBytes is the largest size of all waiting messages together, encoded as JSON.
-	MaxInboxBytes = 8_000_000
-	// MaxInbox is the largest number of waiting messages. At this number, the driver (see [Step]) refuses new
+	// MaxQueueBytes is the largest size of all waiting messages together, encoded as JSON.
+	MaxQueueBytes = 8_000_000
+	// MaxQueue is the largest number of waiting messages. At this number, the driver (see [Step]) refuses new
 	// messages. The state accepts more: after a reset, Temporal delivers all earlier messages at once, and none of
 	// them may be lost.
-	MaxInbox = 100
+	MaxQueue = 100
 	// MaxImages is the largest number of images in a message.
 	MaxImages = 10
 	// MaxImageBytes is the largest total size of the images that one message contains as data: URLs. The size counts
@@ -108,16 +108,16 @@ var (
 	ErrEnded = errors.New("the agent has ended")
 	// ErrClosing means that the agent finishes its work and takes no more messages.
 	ErrClosing = errors.New("the agent is closing and takes no more messages")
-	// ErrInboxFull means that too many messages wait: see [MaxInbox] and [MaxInboxBytes].
-	ErrInboxFull = fmt.Errorf("the inbox is full: the limit is %d waiting messages, or %d MB of them; send the message again when the agent has taken some",
-		MaxInbox, MaxInboxBytes/1_000_000)
+	// ErrQueueFull means that too many messages wait: see [MaxQueue] and [MaxQueueBytes].
+	ErrQueueFull = fmt.Errorf("the queue is full: the limit is %d waiting messages, or %d MB of them; send the message again when the agent has taken some",
+		MaxQueue, MaxQueueBytes/1_000_000)
 	// ErrMessage means that the message is invalid. An error that wraps ErrMessage says what is wrong.
 	ErrMessage = errors.New("invalid message")
 )
 
 // CheckMessage returns an error if the message is invalid. No agent ever accepts an invalid message. The error wraps
 // [ErrMessage] and says what is wrong.
-func CheckMessage(m InboxMessage) error {
+func CheckMessage(m QueuedMessage) error {
 	if err := m.check(); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func CheckMessage(m InboxMessage) error {
 }
 
 // EncodedBytes returns the size of the message in a payload, in bytes. Temporal's SDK encodes the message as JSON.
-func (m InboxMessage) EncodedBytes() int {
+func (m QueuedMessage) EncodedBytes() int {
 	text, err := json.Marshal(m)
 	if err != nil { // no value of this type causes an error
 		panic("agent: " + err.Error())
@@ -142,7 +142,7 @@ func (m InboxMessage) EncodedBytes() int {
 
 // check makes those checks of [CheckMessage] that also apply to old messages in histories. It must never become
 // stricter. A replay must accept every message that was accepted before.
-func (m InboxMessage) check() error {
+func (m QueuedMessage) check() error {
 	switch {
 	case m.ID == "" || len(m.ID) > MaxIDBytes:
 		return fmt.Errorf("%w: the field \"id\" has %d bytes; it must have 1 to %d", ErrMessage, len(m.ID), MaxIDBytes)
@@ -161,7 +161,7 @@ func (m InboxMessage) check() error {
 	return checkImages(m)
 }
 
-func checkImages(m InboxMessage) error {
+func checkImages(m QueuedMessage) error {
 	if len(m.Images) > MaxImages {
 		return fmt.Errorf("%w: there are %d images; the limit is %d", ErrMessage, len(m.Images), MaxImages)
 	}
@@ -188,8 +188,8 @@ func checkImages(m InboxMessage) error {
 
 // Accepts returns nil if the agent accepts the message m now. Otherwise, the error says why not. An agent that has
 // not ended accepts a message that it has received before. The second delivery then changes nothing. Accepts does not
-// check [MaxInbox] or [MaxInboxBytes]. The driver (see [Step]) checks them.
-func (s *State) Accepts(m InboxMessage) error {
+// check [MaxQueue] or [MaxQueueBytes]. The driver (see [Step]) checks them.
+func (s *State) Accepts(m QueuedMessage) error {
 	if err := CheckMessage(m); err != nil {
 		return err
 	}
@@ -207,16 +207,16 @@ func (s *State) Accepts(m InboxMessage) error {
 // Has reports whether the agent has received a message with the given ID. The agent remembers the newest 10,000 IDs.
 func (s *State) Has(messageID string) bool { return slices.Contains(s.SeenMessageIDs, messageID) }
 
-// InboxBytes returns the size of all waiting messages together, in bytes of JSON.
-func (s *State) InboxBytes() int {
+// QueueBytes returns the size of all waiting messages together, in bytes of JSON.
+func (s *State) QueueBytes() int {
 	size := 0
-	for _, m := range s.Inbox {
+	for _, m := range s.Queue {
 		size += m.EncodedBytes()
 	}
 	return size
 }
 
-// messageReceived puts a message into the inbox. A turn that is held goes on: see [Held]. If the message is invalid,
+// messageReceived puts a message into the queue. A turn that is held goes on: see [Hold]. If the message is invalid,
 // or the agent has received its ID before, messageReceived does nothing and returns false. An agent that is closing
 // still accepts messages here. The reason is a reset: after it, Temporal delivers earlier messages and a later close at
 // once, in any order. The driver (see [Step]) refuses a message that is sent after a close.
@@ -225,24 +225,24 @@ func (s *State) messageReceived(e MessageReceived) bool {
 		return false
 	}
 	e.Message.Time = e.Time
-	s.Inbox = append(s.Inbox, e.Message)
-	if s.Held != nil {
-		if s.Held.Class == Interrupted {
-			s.Inbox[len(s.Inbox)-1].Steer = true // the model gets the message before the turn goes on
-			for i := range s.Inbox {
-				if m := &s.Inbox[i]; m.Steer && m.Late == nil {
+	s.Queue = append(s.Queue, e.Message)
+	if s.Hold != nil {
+		if s.Hold.Class == Interrupted {
+			s.Queue[len(s.Queue)-1].Steer = true // the model gets the message before the turn goes on
+			for i := range s.Queue {
+				if m := &s.Queue[i]; m.Steer && m.Late == nil {
 					m.After = 0 // an earlier message must not wait for a reply that the interrupt has stopped
 				}
 			}
 		}
-		s.Held = nil
+		s.Hold = nil
 		s.Turn.Began = e.Time
 	}
 	return true
 }
 
 // message returns m as a message to the model: first the text, then the images.
-func (m InboxMessage) message() llm.Message {
+func (m QueuedMessage) message() llm.Message {
 	message := llm.Message{Role: llm.User, Content: m.Text}
 	for _, image := range m.Images {
 		message.Parts = append(message.Parts, llm.Part{Type: "image", URL: image})
@@ -266,21 +266,21 @@ func see(seen *[]string, id string) bool {
 // Entry returns the earliest position for a steering message that is sent now. A position is a number of messages. The
 // steering message enters the running turn only after this many messages of the transcript. The number includes the
 // results of open calls and the reply to a model call in flight, because the steering message enters after them. The
-// sender puts the number into [InboxMessage].After.
+// sender puts the number into [QueuedMessage].After.
 func (s *State) Entry() int {
 	switch {
 	case len(s.Calls) > 0:
 		return s.Count() + len(s.Calls)
 	case s.Count() == 0:
 		return 1 // after the first message
-	case s.Held == nil && !s.answered() && (s.InFlight != "" || s.TooLong || s.Compacted > 0):
+	case s.Hold == nil && !s.answered() && (s.InFlight != "" || s.TooLong || s.Compacted > 0):
 		return s.Count() + 1
 	}
 	return s.Count()
 }
 
 // steers chooses the steering message that enters the running turn now. It returns the index of this message in the
-// inbox; -1 if there is none. These are the rules:
+// queue; -1 if there is none. These are the rules:
 //
 //   - A message enters only when the transcript has at least as many messages as the message's field After says. It
 //     never enters as the first message of the transcript.
@@ -295,7 +295,7 @@ func (s *State) steers() int {
 		return i
 	}
 	found, waits := -1, false
-	for i, m := range s.Inbox {
+	for i, m := range s.Queue {
 		switch {
 		case !m.Steer || m.Late == nil && waits:
 		case s.awaitsPlace(m):
@@ -315,21 +315,21 @@ func (s *State) steers() int {
 	return -1
 }
 
-// nextTurn returns the message that begins the next turn. This is the first message in the inbox that need not wait.
+// nextTurn returns the message that begins the next turn. This is the first message in the queue that need not wait.
 // Only a late result (see [LateResult]) may have to wait, until the transcript has as many messages as its field
-// After says. If all messages have to wait, nextTurn returns the first one. The inbox must not be empty.
-func (s *State) nextTurn() InboxMessage {
-	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.Late == nil || s.Count() >= m.After })
-	return s.Inbox[max(i, 0)]
+// After says. If all messages have to wait, nextTurn returns the first one. The queue must not be empty.
+func (s *State) nextTurn() QueuedMessage {
+	i := slices.IndexFunc(s.Queue, func(m QueuedMessage) bool { return m.Late == nil || s.Count() >= m.After })
+	return s.Queue[max(i, 0)]
 }
 
 func (s *State) messageTaken(e MessageTaken) bool {
 	if s.Next() != (TakeMessage{ID: e.ID}) {
 		return false
 	}
-	i := slices.IndexFunc(s.Inbox, func(m InboxMessage) bool { return m.ID == e.ID })
-	m := s.Inbox[i]
-	s.Inbox = slices.Delete(s.Inbox, i, i+1)
+	i := slices.IndexFunc(s.Queue, func(m QueuedMessage) bool { return m.ID == e.ID })
+	m := s.Queue[i]
+	s.Queue = slices.Delete(s.Queue, i, i+1)
 	if m.Fresh {
 		s.Recall = false
 	}

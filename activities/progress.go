@@ -15,11 +15,11 @@ import (
 	"github.com/reagent-dev/reagent/protocol"
 )
 
-// LookAgent returns how long a sub-agent has been idle. The parent uses this time to decide whether it stops waiting for the
+// ReadProgress returns how long a sub-agent has been idle. The parent uses this time to decide whether it stops waiting for the
 // sub-agent. The time is counted from the newest event in the history of the sub-agent and in the histories of all running
 // sub-agents below it. If the sub-agent has ended, the time is zero, because the parent will soon receive the answer or
 // failure. The time is zero, too, if a person has paused the sub-agent.
-func (a *Activities) LookAgent(ctx context.Context, in protocol.LookAgentInput) (protocol.AgentProgress, error) {
+func (a *Activities) ReadProgress(ctx context.Context, in protocol.ReadProgressInput) (protocol.AgentProgress, error) {
 	last, err := a.lastEvent(ctx, in.ID)
 	if err != nil {
 		return protocol.AgentProgress{}, fmt.Errorf("read the progress of agent %s: %w", in.ID, err)

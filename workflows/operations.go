@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// effectTimeout is the start-to-close timeout of a model call or a tool call. It is long for two reasons: the activity
+	// callTimeout is the start-to-close timeout of a model call or a tool call. It is long for two reasons: the activity
 	// has shorter limits of its own, and Temporal notices a crashed worker by the missing heartbeat.
-	effectTimeout = 24 * time.Hour
+	callTimeout = 24 * time.Hour
 	// lookTimeout is the start-to-close timeout of the activities that look at a sub-agent, which take milliseconds. They
 	// have no heartbeat timeout, so only this timeout reveals that the worker crashed.
 	lookTimeout = 10 * time.Second
@@ -44,10 +44,10 @@ func backoff() *temporal.RetryPolicy {
 
 // load starts the activity LoadAgent, which reads the agent's definition. Its result is applied to the state. If the activity
 // fails, the failure is applied instead.
-func (d *driver) load(ctx workflow.Context, f *effect, step agent.Load) {
+func (d *driver) load(ctx workflow.Context, f *operation, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
-		StartToCloseTimeout: loadTimeout, HeartbeatTimeout: d.options.Recovery, RetryPolicy: backoff(),
+		StartToCloseTimeout: loadTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 	})
 	f.result = workflow.ExecuteActivity(ctx, protocol.LoadAgent, protocol.LoadAgentInput{Agent: step.Agent, Recall: d.recallHint(step.Key)})
 	f.ended = func(ctx workflow.Context) { d.loaded(ctx, step, f.result) }
@@ -63,7 +63,7 @@ func (d *driver) loaded(ctx workflow.Context, step agent.Load, result workflow.F
 	d.apply(protocol.LoadEvent(step.Key, def, err))
 }
 
-func (d *driver) callModel(ctx workflow.Context, f *effect, step agent.CallModel) {
+func (d *driver) callModel(ctx workflow.Context, f *operation, step agent.CallModel) {
 	in := protocol.CallModelInput{Count: step.Count, Delta: d.delta(step.Count), PartialText: d.state.ReportsText(d.now())}
 	if len(in.Delta) > 0 {
 		origin := d.state.ModelIdentity()
@@ -73,17 +73,17 @@ func (d *driver) callModel(ctx workflow.Context, f *effect, step agent.CallModel
 }
 
 // compact asks the model for a summary of the beginning of the conversation, and applies the summary to the state.
-func (d *driver) compact(ctx workflow.Context, f *effect, step agent.Compact) {
+func (d *driver) compact(ctx workflow.Context, f *operation, step agent.Compact) {
 	d.askModel(ctx, f, "summary", step.Key, protocol.CallModelInput{Count: step.Count, Compact: true})
 }
 
 // askModel starts the activity CallModel, which makes a model call. Its result is applied to the state. `label` is a short description
 // of the call, for the summary of the activity. The given key is the ID of the activity.
-func (d *driver) askModel(ctx workflow.Context, f *effect, label string, key agent.Key, in protocol.CallModelInput) {
+func (d *driver) askModel(ctx workflow.Context, f *operation, label string, key agent.Key, in protocol.CallModelInput) {
 	in.Recall, in.Reasoning = d.recallHint(key), d.state.Definition.SendReasoning
 	turn := d.state.Turn
 	summary := fmt.Sprintf("%s · %s · %s", label, d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))
-	ctx = d.withCallOptions(ctx, key, d.state.Definition.Queue, summary)
+	ctx = d.withCallOptions(ctx, key, d.state.Definition.TaskQueue, summary)
 	f.result = workflow.ExecuteActivity(ctx, protocol.CallModel, in)
 	f.ended = func(ctx workflow.Context) {
 		var result protocol.ModelResult
@@ -109,7 +109,7 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 		}
 		ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			ActivityID: id, Summary: "messages of other runs",
-			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.Recovery, RetryPolicy: backoff(),
+			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 		})
 		var out protocol.FoundMessages
 		if err := workflow.ExecuteActivity(ctx, protocol.FindMessages, in).Get(ctx, &out); err != nil {
@@ -152,10 +152,10 @@ func (d *driver) delta(count int) []llm.Message {
 }
 
 // callTool starts the activity CallTool, which makes a tool call. Its result is applied to the state.
-func (d *driver) callTool(ctx workflow.Context, f *effect, call agent.Call) {
+func (d *driver) callTool(ctx workflow.Context, f *operation, call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
 	turn := d.state.Turn
-	ctx = d.withCallOptions(ctx, call.Key, t.Queue, call.Name+" "+call.Arguments)
+	ctx = d.withCallOptions(ctx, call.Key, t.TaskQueue, call.Name+" "+call.Arguments)
 	limit := d.state.Definition.Limits.ToolResultBytes
 	in := protocol.CallToolInput{
 		Recall: d.recallHint(call.Key), CallID: call.CallID,
@@ -187,7 +187,7 @@ func (d *driver) callTool(ctx workflow.Context, f *effect, call agent.Call) {
 func (d *driver) withCallOptions(ctx workflow.Context, key agent.Key, queue, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(key), Summary: oneLine(d.recalls(key) + summary), TaskQueue: queue, Priority: d.priority(),
-		ScheduleToCloseTimeout: d.timeLeft(), StartToCloseTimeout: effectTimeout, HeartbeatTimeout: d.options.Recovery,
+		ScheduleToCloseTimeout: d.timeLeft(), StartToCloseTimeout: callTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout,
 		RetryPolicy: backoff(),
 	})
 }
