@@ -51,7 +51,7 @@ FAULTS ?= TestFaultsChangeNothing|TestPairsInOneTask
 
 .PHONY: faults
 faults: ## kill, reset, terminate and roll agents at every point in every scenario; every pair of events in one task; FAULTS selects tests
-	$(GO) test -tags faults ./internal/fault -count=1
+	$(GO) test -tags faults ./internal/testkit/fault -count=1
 	REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run '$(FAULTS)' -count=1 -timeout 60m -v
 
 faults-encrypted faults-lease: FAULTS = TestFaultsChangeNothing
@@ -94,12 +94,12 @@ attacks: ## run the tests of hostile input: endpoints, servers, files, neighbour
 	$(GO) test ./... -run '^TestAttack' -count=1 -v
 
 .PHONY: mutants
-mutants: ## break the code in the ways of internal/mutants/testdata and demand red tests; MUTANTS=late-* tries only some
-	$(GO) run ./internal/mutants $(MUTANTS)
+mutants: ## break the code in the ways of internal/dev/mutants/testdata and demand red tests; MUTANTS=late-* tries only some
+	$(GO) run ./internal/dev/mutants $(MUTANTS)
 
 .PHONY: mutants-list
 mutants-list:
-	@$(GO) run ./internal/mutants -list
+	@$(GO) run ./internal/dev/mutants -list
 
 .PHONY: quirks
 quirks: ## run every quirk of the catalogue of endpoints, with a table of the outcomes
@@ -116,15 +116,15 @@ bench: ## measure what a turn costs, against a workflow written by hand; BENCH=t
 
 .PHONY: gates
 gates: ## run all large gates and write docs/gates.md, or go on where the last call was stopped; GATES=mutants,chaos runs some, GATES=--help
-	@$(GO) run ./internal/gates $(GATES)
+	@$(GO) run ./internal/dev/gates $(GATES)
 
 .PHONY: release
 release: ## make the archives, checksums, SBOM and notes of a release in dist: VERSION=v0.1.0
-	@$(GO) run ./internal/release -version "$(VERSION)"
+	@$(GO) run ./internal/dev/release -version "$(VERSION)"
 
 .PHONY: lint
-lint: ## run the linters pinned in internal/lint
-	$(GO) build -C internal/lint -mod=readonly -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+lint: ## run the linters pinned in internal/pins/lint
+	$(GO) build -C internal/pins/lint -mod=readonly -o ../../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	bin/golangci-lint run ./...
 
 .PHONY: fmt

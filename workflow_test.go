@@ -9,7 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // Price is the type of an agent's answer.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // The methods in this file take over the configuration of a worker. They return everything that is wrong with it.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/clip"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/flight"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // FindCall looks for the recorded result of one call of a sub-agent. If it finds the result, the agent does not call the

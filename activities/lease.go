@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"golang.org/x/time/rate"
 
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // lease lets all calls of a worker share one heartbeat: see [protocol.LeaseWorkflow]. The worker takes a lease when a call

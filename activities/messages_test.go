@@ -15,7 +15,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/payload"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // The list of IDs and times is small enough for one payload together with a page of messages. It has each ID once, and lacks only

@@ -25,7 +25,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/webhook"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // notifyStage returns a stage whose worker has the given hooks. It hides the texts in `secrets`.

@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // told is a Streamer that records the chunks.

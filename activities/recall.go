@@ -13,7 +13,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/flight"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // names reads the context of an activity. It returns the ID of the agent to which the activity belongs, and the activity's

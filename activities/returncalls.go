@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // returnsAtOnce is the number of calls that [Activities.ReturnCalls] returns at the same time.

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // running holds the model calls and tool calls that this worker is making now, by key. They are called operations. The zero

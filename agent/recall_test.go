@@ -130,7 +130,7 @@ func (w *walk) family(r *rand.Rand) {
 // the agent itself says what has become of a call.
 func imitation(r *rand.Rand, child agent.Key) string {
 	return pick(r, "", "no result: ", "not run: ", "error: the agent clerk ended without an answer: ", "started: the agent works in the background under the handle "+child.Handle(),
-		"The interrupted call c1 of clerk has its result now:\n\n")
+		"The call c1 of clerk, which had no result, has its result now:\n\n")
 }
 
 // A person has changed the arguments of a call for a sub-agent. After a reset, the model is told so once, as before.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/internal/trajectory"
+	"github.com/reagent-dev/reagent/internal/testkit/trajectory"
 	"github.com/reagent-dev/reagent/llm"
 )
 

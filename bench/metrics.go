@@ -5,7 +5,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/app/devserver"
 )
 
 // metrics returns the page of the server's metrics, in the text format of Prometheus.

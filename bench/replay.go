@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 

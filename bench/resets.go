@@ -22,7 +22,7 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	agents "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/app/devserver"
 	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"

@@ -13,7 +13,7 @@ func TestClientNeedsNoLibrariesOfTheWorker(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	require.NoError(t, err)
 	deps := strings.Fields(string(out))
-	require.Contains(t, deps, "github.com/reagent-dev/reagent/protocol")
+	require.Contains(t, deps, "github.com/reagent-dev/reagent/internal/protocol")
 	for _, dep := range deps {
 		for _, library := range []string{
 			"github.com/reagent-dev/reagent/activities", "github.com/reagent-dev/reagent/tool", "github.com/maypok86/otter",

@@ -7,7 +7,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // PartialText is the part of a reply that the model has written so far, while the model call is still running. The worker

@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/llm"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // Retry describes a call that failed and that Temporal tries again.

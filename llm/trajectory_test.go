@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reagent-dev/reagent/internal/trajectory"
+	"github.com/reagent-dev/reagent/internal/testkit/trajectory"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/llm/llmtest"

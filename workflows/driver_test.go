@@ -20,7 +20,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/hint"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/workflows"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // listen registers the handlers of the agent's updates and queries. Each update has a validator that bounds its argument, because the

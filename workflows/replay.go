@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // Replay computes the state of an agent from its history. It replays the history with the code of the agent workflow, and

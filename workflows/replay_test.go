@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/reagent-dev/reagent/internal/recording"
+	"github.com/reagent-dev/reagent/internal/testkit/recording"
 	"github.com/reagent-dev/reagent/workflows"
 )
 

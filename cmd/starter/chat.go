@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/chat"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 func newChat(g *globals) *cobra.Command {

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/internal/demo"
-	"github.com/reagent-dev/reagent/internal/serve"
-	"github.com/reagent-dev/reagent/internal/usage"
+	"github.com/reagent-dev/reagent/internal/app/demo"
+	"github.com/reagent-dev/reagent/internal/app/serve"
+	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
 // demoWorker is the name of the hidden command that runs the worker process of the demo.

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/internal/demo"
+	"github.com/reagent-dev/reagent/internal/app/demo"
 )
 
 // The demo fails if it counted a repeat, even if the agent completed.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/internal/usage"
+	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
 func newFork(g *globals) *cobra.Command {

@@ -16,7 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
-	"github.com/reagent-dev/reagent/internal/usage"
+	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
 // inboxOptions are the flags of `starter inbox`.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/internal/usage"
+	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
 func newSetup(g *globals) *cobra.Command {

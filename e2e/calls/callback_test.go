@@ -235,7 +235,7 @@ func TestResultAfterAnInterruptIsNews(t *testing.T) {
 	w.Must("send", "--detach", id, "go on")
 	require.Equal(t, []string{
 		"tool: no result: a person interrupted the turn; outcome unknown — check before you retry",
-		"user: The interrupted call 1 of deploy has its result now:\n\ndeployed", "user: go on", "assistant: done",
+		"user: The call 1 of deploy, which had no result, has its result now:\n\ndeployed", "user: go on", "assistant: done",
 	}, w.Transcript(id, 6)[2:])
 	w.NothingTwice()
 }

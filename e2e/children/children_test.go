@@ -19,7 +19,7 @@ import (
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
@@ -344,7 +344,7 @@ func TestLateAnswerComesOnceAsAMessage(t *testing.T) {
 				"user: ask the clerk", `assistant: [clerk {"task":"count"}]`,
 				fmt.Sprintf("tool: no result yet: no answer within 2 seconds; the agent works on. To wait for it again, call it with {\"continue\": %q}", handle(s.Children[0].ID)),
 				"assistant: I go on without.",
-				"user: The interrupted call 1 of clerk has its result now:\n\ncounted", "assistant: I see.",
+				"user: The call 1 of clerk, which had no result, has its result now:\n\ncounted", "assistant: I see.",
 			}, s.Lines())
 			require.Equal(t, 1, s.Usage["repaired"])
 			w.NothingTwice()

@@ -19,10 +19,10 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	reagent "github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
-	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/app/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -300,7 +300,7 @@ func TestAnswerOfAResumedSubAgentReachesItsParent(t *testing.T) {
 			o.Must("resume", "--detach", clerk)
 			lines := o.waits(10)
 			require.Equal(t, told, lines[:6])
-			require.Equal(t, "user: The interrupted call 1 of clerk has its result now:\n\ncounted", lines[6])
+			require.Equal(t, "user: The call 1 of clerk, which had no result, has its result now:\n\ncounted", lines[6])
 			o.paidOnce(3)
 			s, err := o.Client.Describe(t.Context(), o.id)
 			require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
-	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/app/devserver"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
-	"github.com/reagent-dev/reagent/internal/devserver"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/app/devserver"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // composeFile is the part of a Compose file that docker-compose.yml uses. A field that is not in it is an error, so

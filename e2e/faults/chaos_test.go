@@ -22,7 +22,7 @@ import (
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/dial"
-	"github.com/reagent-dev/reagent/internal/statelog"
+	"github.com/reagent-dev/reagent/internal/testkit/statelog"
 	"github.com/reagent-dev/reagent/llm"
 )
 

@@ -26,7 +26,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/reagent-dev/reagent/internal/dial"
-	"github.com/reagent-dev/reagent/internal/statelog"
+	"github.com/reagent-dev/reagent/internal/testkit/statelog"
 	"github.com/reagent-dev/reagent/workflows"
 )
 

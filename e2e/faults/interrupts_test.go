@@ -132,6 +132,6 @@ func (v *verdict) hearMessages(lines []line, got correspondence) {
 // lateResult is the beginning of a message with the real result of a call that was left unanswered. backgroundResult is the
 // beginning of a message with the result of a sub-agent in the background.
 const (
-	lateResult       = "The interrupted call "
+	lateResult       = "The call "
 	backgroundResult = "The agent of call "
 )

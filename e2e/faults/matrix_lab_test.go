@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
-	"github.com/reagent-dev/reagent/internal/fault"
+	"github.com/reagent-dev/reagent/internal/testkit/fault"
 	"github.com/reagent-dev/reagent/llm"
 )
 

@@ -227,7 +227,7 @@ func TestLawOfPeopleIsCheckedInChaos(t *testing.T) {
 // A denial and a result from outside that an agent has accepted are in its transcript, if need be by a later message.
 func TestLostDecisionIsSeenInChaos(t *testing.T) {
 	result := func(content string) line { return line{key: "tool-k", answers: `deploy {"n":1}`, content: content} }
-	late := line{key: agent.KindLate + "-k", role: llm.User, content: lateResult + "of deploy has its result now:\n\n" + givenFor("deploy")}
+	late := line{key: agent.KindLate + "-k", role: llm.User, content: lateResult + "1 of deploy, which had no result, has its result now:\n\n" + givenFor("deploy")}
 	denied := &people{rulings: map[agent.Key]*ruling{"tool-k": {accepted: time.Now()}}}
 	given := &people{accepted: map[wait]string{{"tool-k", agent.WaitsForResult}: "a"}}
 	for _, test := range []struct {

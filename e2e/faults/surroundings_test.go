@@ -18,8 +18,8 @@ import (
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/history"
-	"github.com/reagent-dev/reagent/internal/devserver"
-	"github.com/reagent-dev/reagent/internal/fault"
+	"github.com/reagent-dev/reagent/internal/app/devserver"
+	"github.com/reagent-dev/reagent/internal/testkit/fault"
 	"github.com/reagent-dev/reagent/llm"
 )
 

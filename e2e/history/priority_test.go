@@ -18,7 +18,7 @@ import (
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // An agent keeps its priority and its tenant over a continue-as-new, a reset, a resume and a fork. Its sub-agents have its tenant,

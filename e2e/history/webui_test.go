@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
-	"github.com/reagent-dev/reagent/internal/webui"
+	"github.com/reagent-dev/reagent/internal/testkit/webui"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )

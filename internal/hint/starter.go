@@ -3,8 +3,8 @@ package hint
 
 import (
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
-	"github.com/reagent-dev/reagent/protocol"
 )
 
 // Starter is [protocol.Commands] with the commands of the program starter.

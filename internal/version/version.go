@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// release and commit are set in the programs of a release: see internal/release. These programs are built without the information that Go
+// release and commit are set in the programs of a release: see internal/dev/release. These programs are built without the information that Go
 // records of the repository, so that they are the same wherever they are built.
 var release, commit string
 

@@ -16,7 +16,7 @@ import (
 
 	sdk "go.temporal.io/sdk/client"
 
-	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/app/devserver"
 	"github.com/reagent-dev/reagent/internal/dial"
 )
 

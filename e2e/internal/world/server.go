@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/app/devserver"
 )
 
 // FreePort returns a port that is free. Other processes that ask for a free port do not get it for some time, but a server can

@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm/openai"
-	"github.com/reagent-dev/reagent/protocol"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
 

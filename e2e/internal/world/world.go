@@ -12,7 +12,7 @@ import (
 	sdk "go.temporal.io/sdk/client"
 
 	reagent "github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/internal/devserver"
+	"github.com/reagent-dev/reagent/internal/app/devserver"
 	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"

@@ -1,0 +1,260 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/reagent-dev/reagent"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/dial"
+	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/testkit/fault"
+	"github.com/reagent-dev/reagent/workflows"
+)
+
+// connectTimeout limits each of two steps of the start. The first step connects to Temporal and reads the namespace. The second
+// step reads the worker deployment.
+const connectTimeout = 10 * time.Second
+
+// cloudHeartbeatTimeout is the default of [Options.HeartbeatTimeout] on Temporal Cloud, which bills each heartbeat.
+const cloudHeartbeatTimeout = 30 * time.Second
+
+// agentWorker holds the parts of a worker process.
+type agentWorker struct {
+	cfg              *config.Config
+	temporal         client.Client
+	converter        converter.DataConverter // nil means that there is no codec server
+	namespace        string
+	address          string
+	retention        time.Duration // of the namespace; 0 means unknown
+	heartbeatTimeout time.Duration
+	lease            bool
+	version          deployment
+	agents           *reagent.Plugin
+	worker           worker.Worker
+	callbacks        *callbackServer // nil if this worker accepts no results by HTTP
+	// failed receives an error after which the worker cannot go on. It has room for one error.
+	failed chan error
+}
+
+// newWorker returns a worker that is connected to Temporal and not started yet. The caller must call [agentWorker.close].
+func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Logger) (*agentWorker, error) {
+	w := &agentWorker{cfg: cfg, failed: make(chan error, 1)}
+	if err := w.build(ctx, o, log); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) error {
+	var err error
+	if o.HeartbeatTimeout != 0 && o.HeartbeatTimeout < time.Second {
+		return fmt.Errorf("--heartbeat-timeout is %v: set it to 1s or more", o.HeartbeatTimeout)
+	}
+	if o.CacheAgents < 0 {
+		return fmt.Errorf("--cache-agents is %d, which is negative: set it to 1 or more, or leave it out for the default of 10,000", o.CacheAgents)
+	}
+	if o.CacheAgents > 0 {
+		worker.SetStickyWorkflowCacheSize(o.CacheAgents)
+	}
+	if w.version, err = newDeployment(o); err != nil {
+		return err
+	}
+	listen, err := listenAddress(w.cfg.Callbacks, o.Listen)
+	if err != nil {
+		return err
+	}
+	if err := w.connect(ctx, o, log); err != nil {
+		return err
+	}
+	if err := w.version.look(ctx, w.temporal); err != nil {
+		return err
+	}
+	if listen != "" {
+		if w.callbacks, err = newCallbackServer(ctx, listen, *w.cfg.Callbacks, w.temporal, w.converter, log); err != nil {
+			return err
+		}
+	}
+	options, err := agentOptions(w.cfg, o)
+	if err != nil {
+		return err
+	}
+	options.Converter, options.Logger, options.HeartbeatTimeout, options.Lease = w.converter, log, w.heartbeatTimeout, o.Lease
+	if w.agents, err = reagent.New(ctx, w.temporal, options); err != nil {
+		return err
+	}
+	w.worker = worker.New(w.temporal, w.cfg.TaskQueue, worker.Options{
+		Plugins:           []worker.Plugin{w.agents},
+		WorkerStopTimeout: max(o.Drain, time.Nanosecond), // zero would mean the plugin's default of 2 minutes
+		OnFatalError:      w.fail,
+		DeploymentOptions: w.version.DeploymentOptions,
+		Interceptors:      fault.Interceptors(),
+	})
+	return nil
+}
+
+// connect connects to Temporal and reads the namespace's retention for the greeting. It returns an error if the namespace
+// does not exist.
+func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) error {
+	opts, err := dial.WorkerOptions(o.Address, o.Namespace)
+	if err != nil {
+		return err
+	}
+	opts.Logger = sdklog.NewStructuredLogger(log)
+	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, fault.DialOptions(opts.DataConverter)...)
+	w.address, w.namespace, w.converter = opts.HostPort, opts.Namespace, opts.DataConverter
+	w.heartbeatTimeout = workflows.DefaultHeartbeatTimeout
+	if dial.OnTemporalCloud(opts) && !o.Lease {
+		w.heartbeatTimeout = cloudHeartbeatTimeout
+	}
+	w.heartbeatTimeout, w.lease = cmp.Or(o.HeartbeatTimeout, w.heartbeatTimeout), o.Lease
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	if w.temporal, err = client.DialContext(ctx, opts); err != nil {
+		return fmt.Errorf("no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS (%w)", opts.HostPort, err)
+	}
+	found, err := w.temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: opts.Namespace})
+	var missing *serviceerror.NamespaceNotFound
+	var denied *serviceerror.PermissionDenied
+	switch {
+	case errors.As(err, &missing):
+		return fmt.Errorf("the Temporal server at %s has no namespace %q: create it, or name another namespace with --namespace or TEMPORAL_NAMESPACE", opts.HostPort, opts.Namespace)
+	case errors.As(err, &denied):
+		// A worker must not need the permission to describe the namespace.
+		return nil
+	case err != nil:
+		return fmt.Errorf("describe namespace %s: %w", opts.Namespace, err)
+	}
+	w.retention = found.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
+	return nil
+}
+
+// fail records the first error after which the worker cannot go on, and drops all later errors.
+func (w *agentWorker) fail(err error) {
+	select {
+	case w.failed <- err:
+	default:
+	}
+}
+
+// start starts the worker, and then accepts the results of external calls.
+func (w *agentWorker) start() error {
+	if err := w.worker.Start(); err != nil {
+		return fmt.Errorf("start the Temporal worker: %w", err)
+	}
+	if w.callbacks != nil {
+		w.callbacks.start(w.fail)
+	}
+	return nil
+}
+
+// stop stops the worker. Before that, it lets the results that are being given arrive, because they may need this worker.
+func (w *agentWorker) stop() {
+	w.callbacks.stop()
+	w.worker.Stop()
+}
+
+// close releases the address for callbacks, the MCP servers and the connection to Temporal. It does not stop the worker.
+func (w *agentWorker) close() {
+	w.callbacks.stop()
+	if w.agents != nil {
+		w.agents.Close()
+	}
+	if w.temporal != nil {
+		w.temporal.Close()
+	}
+}
+
+// greeting returns a text about everything that the worker serves. With this text, people notice at once if something is
+// missing.
+func (w *agentWorker) greeting() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Temporal    %s, namespace %s%s\n", w.address, w.namespace, retention(w.retention))
+	fmt.Fprintf(&b, "Task queue  %s\n", w.cfg.TaskQueue)
+	fmt.Fprintf(&b, "Heartbeats  a lost worker's calls go to another worker after %v%s\n", w.heartbeatTimeout, heartbeats(w.lease))
+	b.WriteString(w.version.greeting(w.address, w.namespace))
+	if w.converter != nil {
+		b.WriteString("Payloads    pass through a codec server\n")
+	}
+	b.WriteString(modelsText(w.cfg))
+	for _, source := range w.agents.Tools() {
+		fmt.Fprintf(&b, "Tools       %s\n", toolsText(source))
+	}
+	b.WriteString(callbacksText(w.cfg.Callbacks, w.callbacks))
+	for _, name := range slices.Sorted(maps.Keys(w.cfg.Agents)) {
+		fmt.Fprintf(&b, "Agent       %s\n", name)
+	}
+	b.WriteString("Ready.\n")
+	return b.String()
+}
+
+// heartbeats returns a text, in parentheses, that says that all calls share one heartbeat. It is empty without a lease.
+func heartbeats(lease bool) string {
+	if !lease {
+		return ""
+	}
+	return " (one heartbeat for all calls)"
+}
+
+// modelsText returns the lines of the greeting about the models. If a model is left out, its line says why.
+func modelsText(cfg *config.Config) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
+		m := cfg.Models[name]
+		if _, err := modelOf(m); err != nil {
+			fmt.Fprintf(&b, "Model       %s: not served, because %v\n", name, err)
+			continue
+		}
+		fmt.Fprintf(&b, "Model       %s: %s at %s\n", name, m.Model, m.BaseURL)
+	}
+	return b.String()
+}
+
+// toolsText returns the text of the greeting about one source of tools, such as an MCP server. The text has the name of the
+// source and the names of its tools. For a stateful source, the text also says where the source runs.
+func toolsText(s reagent.ToolSource) string {
+	from := s.Server
+	if from == "" {
+		from = "built in"
+	}
+	var names []string
+	for _, name := range s.Tools {
+		names = append(names, printable.Name(name))
+	}
+	text := from + ": " + strings.Join(names, ", ")
+	switch {
+	case s.Stateful && s.RunsHere:
+		text += " (stateful, runs here)"
+	case s.Stateful:
+		text += " (stateful, runs in another worker)"
+	}
+	return text
+}
+
+// retention returns a text, in parentheses, that says how long Temporal keeps ended agents. Its argument is the retention of
+// the namespace. A retention of 0 means unknown, and the text is then empty.
+func retention(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	hours := int(d.Hours())
+	if hours >= 48 && hours%24 == 0 {
+		return fmt.Sprintf(" (keeps ended agents for %d days)", hours/24)
+	}
+	return fmt.Sprintf(" (keeps ended agents for %d hours)", hours)
+}
