@@ -17,8 +17,8 @@ import (
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/internal/hint"
-	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/workflows"
 )
 

@@ -7,8 +7,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
 // A paused sub-agent has not ended. The parent asks again later, and the wait holds no slot of the worker.

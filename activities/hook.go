@@ -17,8 +17,8 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/processgroup"
-	"github.com/reagent-dev/reagent/internal/webhook"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/webhook"
 )
 
 // Hook receives notifications when an agent waits for a person, is held, or ends: see [agent.Notification]. A hook is either a URL or a

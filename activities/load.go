@@ -18,8 +18,8 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/canon"
 	"github.com/reagent-dev/reagent/internal/payload"
-	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
 )
 

@@ -25,8 +25,8 @@ import (
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
 // past is a Temporal client with histories of runs, by run ID, and a list of runs, which may be incomplete.

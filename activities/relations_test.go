@@ -18,8 +18,8 @@ import (
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
 // ended is a Temporal client with a list of closed runs, newest first. The runs closed in the order in which they started.

@@ -7,8 +7,8 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 
-	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // Retry describes a call that failed and that Temporal tries again.

@@ -10,8 +10,8 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/converter"
 
-	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // Retry distinguishes three failures of an attempt: the endpoint failed, the worker sent no heartbeats, or the call exceeded its time limit.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
-	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/workflows"
 )
 

@@ -22,9 +22,9 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/testkit/recording"
 	"github.com/reagent-dev/reagent/llm"
-	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // growing is a Temporal client with one agent. The agent's history grows while it is read by a long poll, by a few events in each

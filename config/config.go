@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // MaxFileSize is the largest size of a configuration file, in bytes.

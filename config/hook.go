@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/internal/webhook"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/webhook"
 )
 
 // Hook receives notifications when an agent waits for a person, is held, or ends: either a URL or a command.

@@ -20,8 +20,8 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
-	"github.com/reagent-dev/reagent/internal/testkit/recording"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/testkit/recording"
 	"github.com/reagent-dev/reagent/workflows"
 )
 

@@ -9,9 +9,9 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // Questions aside that are asked at the same time pass a limit by one answer together, and not by one answer each. The same question

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/internal/app/devserver"
-	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/app/usage"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/internal/app/usage"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 func newResume(g *globals) *cobra.Command {

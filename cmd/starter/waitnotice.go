@@ -9,8 +9,8 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
-	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 // silence is how long a problem must last before the user is informed. Most problems end sooner.

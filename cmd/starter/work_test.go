@@ -11,8 +11,8 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 func asks(at int64, calls ...llm.ToolCall) client.Progress {

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/app/serve"
 	"github.com/reagent-dev/reagent/internal/app/usage"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/version"
 )
 

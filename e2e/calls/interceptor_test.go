@@ -14,8 +14,8 @@ import (
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/dial"
-	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
 // counter is an interceptor that counts the activities by their types.

@@ -15,9 +15,9 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // If a worker with a lease dies, all its calls are made again at once on another worker, each once. The calls themselves have

@@ -12,9 +12,9 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // A model call ends at the time limit of its turn. The endpoint notices it, and the history has no timer.

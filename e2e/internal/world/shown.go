@@ -13,8 +13,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // Shown is the output of `starter show --json`.

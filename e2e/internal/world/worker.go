@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/dial"
-	"github.com/reagent-dev/reagent/llm/openai"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/llm/openai"
 	"github.com/reagent-dev/reagent/workflows"
 )
 
