@@ -58,7 +58,7 @@ const (
 // constants returns the values of the constants of package protocol whose names end with the given text.
 func constants(t *testing.T, suffix string) []string {
 	var values []string
-	files, err := filepath.Glob("../protocol/*.go")
+	files, err := filepath.Glob("../internal/protocol/*.go")
 	require.NoError(t, err)
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)

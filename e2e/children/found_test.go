@@ -92,7 +92,7 @@ func TestInterruptedSubAgentIsAskedForAgain(t *testing.T) {
 		case last.Role == llm.User:
 			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil
 		case strings.Contains(last.Content, "no result yet: no answer within 1 second; the agent works on"):
-			if world.Asked(req) == 2 { // after the second interruption, the answer may come
+			if world.Asked(req) == 2 { // after the second call without an answer, the answer may come
 				close(g.Open)
 			}
 			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil
@@ -107,6 +107,6 @@ func TestInterruptedSubAgentIsAskedForAgain(t *testing.T) {
 	w.Eventually("it ends", func() bool { return w.Show(t.Name()).Status == "completed" })
 	s := w.Show(t.Name())
 	require.Len(t, s.Children, 1)
-	require.Contains(t, s.Lines()[2], "no result: no answer within 1 second")
+	require.Contains(t, s.Lines()[2], "no result yet: no answer within 1 second")
 	require.NotZero(t, s.Usage["model_calls"])
 }

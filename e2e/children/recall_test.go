@@ -36,7 +36,7 @@ type office struct {
 	// stop stops the worker.
 	stop     func()
 	budgetMS int64
-	// If stubborn is true, x asks for clerk again after each interrupted call.
+	// If stubborn is true, x asks for clerk again after each call without an answer.
 	stubborn atomic.Bool
 
 	mu   sync.Mutex
@@ -85,7 +85,7 @@ func (o *office) model(ctx context.Context, req llm.Request) (llm.Reply, error) 
 		return llmtest.Call(llmtest.ToolCall("1", "pay", `{"for":"the clerk"}`)), nil
 	case req.Messages[0].Content == "clerk":
 		return llmtest.Say("counted"), o.gate.Pass(ctx)
-	case world.Asked(req) == 0, o.stubborn.Load() && strings.HasPrefix(last.Content, "no result: no answer"):
+	case world.Asked(req) == 0, o.stubborn.Load() && strings.HasPrefix(last.Content, "no result yet: no answer"):
 		return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"count"}`)), nil
 	case last.Content == "paid":
 		return llmtest.Say(fmt.Sprint("answer ", world.Asked(req))), nil
@@ -177,13 +177,13 @@ func TestResetTakesTheSamePathPastASubAgent(t *testing.T) {
 		budgetMS int64
 		path     func(o *office, clerk string) (want []string)
 	}{
-		"it was interrupted and works": {1000, func(o *office, _ string) []string { return o.waits(6) }},
-		"it was interrupted and answered late": {1000, func(o *office, _ string) []string {
+		"it gave no answer in time and works": {1000, func(o *office, _ string) []string { return o.waits(6) }},
+		"it answered late": {1000, func(o *office, _ string) []string {
 			o.waits(6)
 			o.OpenGate()
 			return o.waits(10)
 		}},
-		"it was interrupted and asked for again": {1500, func(o *office, _ string) []string {
+		"it gave no answer in time and was asked for again": {1500, func(o *office, _ string) []string {
 			o.stubborn.Store(true)
 			o.Eventually("it is asked for again", func() bool { return len(o.Show(o.id).Messages) == 4 })
 			o.OpenGate()
@@ -229,12 +229,12 @@ func TestResetTakesTheSamePathPastASubAgentThatIsGone(t *testing.T) {
 			o.OpenGate()
 			return o.waits(6)
 		}},
-		"it was interrupted and answered late": {1000, func(o *office) []string {
+		"it answered late": {1000, func(o *office) []string {
 			o.waits(6)
 			o.OpenGate()
 			return o.waits(10)
 		}},
-		"it was interrupted and asked for again": {1500, func(o *office) []string {
+		"it gave no answer in time and was asked for again": {1500, func(o *office) []string {
 			o.stubborn.Store(true)
 			o.Eventually("it is asked for again", func() bool { return len(o.Show(o.id).Messages) == 4 })
 			o.OpenGate()

@@ -32,7 +32,7 @@ func TestToolThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	w.Finished(t.Name(), "I give up.")
 	require.Equal(t, []int{5}, world.Values(tools.Effects()))
 	require.Equal(t, 5, workers.died())
-	require.Contains(t, w.Show(t.Name()).Lines()[2], "interrupted")
+	require.Contains(t, w.Show(t.Name()).Lines()[2], "no result: the worker stopped while the tool ran")
 }
 
 // A model call that crashes its worker each time is given up after 5 attempts. The agent is then held: it does nothing until
