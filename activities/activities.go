@@ -7,19 +7,21 @@
 package activities
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
+	"github.com/reagent-dev/reagent/activities/internal/attempt"
+	"github.com/reagent-dev/reagent/activities/internal/runs"
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
@@ -27,9 +29,13 @@ import (
 // Activities implements the Temporal activities of agents: it calls models and tools, and reads the histories of earlier
 // runs. Activities is safe for concurrent use. Create it with [New].
 type Activities struct {
-	// temporal is the client of the options, with a limit for list requests.
-	temporal    client.Client
-	lister      *lister
+	temporal client.Client
+	// attempts holds what the attempts on this worker share.
+	attempts *attempt.Worker
+	// runs reads the other runs of agents.
+	runs *runs.Reader
+	// cache holds parts of requests.
+	cache       *cache
 	agents      map[string]Agent
 	hooks       map[string]hook
 	callbacks   *callbacks // nil if there are none
@@ -37,17 +43,8 @@ type Activities struct {
 	models      map[string]Model
 	tools       *tool.Registry
 	toolTimeout time.Duration
-	caches
-	// running holds the model calls and tool calls that this worker is making.
-	running running
-	// lease is nil if the worker has none.
-	lease *lease
-	// calls counts the attempts on this worker that send heartbeats.
-	calls atomic.Int64
-	// flights merges identical reads of histories that happen at the same time.
-	flights  singleflight.Group
-	streamer Streamer
-	redact   func(string) string
+	streamer    Streamer
+	redact      func(string) string
 	// rolloutTimeout is `Options.RolloutTimeout`.
 	rolloutTimeout time.Duration
 
@@ -65,18 +62,12 @@ func New(o Options) (*Activities, error) {
 		return nil, errors.New("activities: Options.Temporal is not set")
 	}
 	o = o.withDefaults()
-	made, err := newCaches(o)
-	if err != nil {
-		return nil, fmt.Errorf("activities: %w", err)
-	}
-	limited := limitedLists{o.Temporal, rate.NewLimiter(listsPerSecond, 1)}
 	a := &Activities{
-		temporal: limited, lister: newLister(limited), agents: map[string]Agent{}, hooks: map[string]hook{}, models: o.Models, tools: o.Tools.Clone(),
-		toolTimeout: o.ToolTimeout, caches: made, commands: o.Commands,
-		rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
+		temporal: o.Temporal, agents: map[string]Agent{}, hooks: map[string]hook{}, models: o.Models, tools: o.Tools.Clone(), toolTimeout: o.ToolTimeout,
+		commands: o.Commands, rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
 	}
-	if o.Lease != nil {
-		a.lease = newLease(o.Temporal, *o.Lease, o.Log)
+	if err := a.remember(o); err != nil {
+		return nil, fmt.Errorf("activities: %w", err)
 	}
 	for _, own := range []func() (tool.Tool, error){a.resultReader, questions} {
 		made, err := own()
@@ -97,6 +88,32 @@ func New(o Options) (*Activities, error) {
 	return a, errors.Join(problems...)
 }
 
+// remember makes the parts that keep something in memory. All of them together have at most [Options.CacheBytes].
+func (a *Activities) remember(o Options) (err error) {
+	if a.cache, err = newCache(o.CacheBytes / 2); err != nil {
+		return err
+	}
+	a.runs, err = runs.NewReader(runs.Options{Temporal: o.Temporal, Converter: o.Converter, CacheBytes: o.CacheBytes * 3 / 8, Log: o.Log})
+	if err != nil {
+		return err
+	}
+	attempts := attempt.Options{
+		Temporal: o.Temporal, Redact: o.Redact, ResultsBytes: o.CacheBytes / 8, ResultsDir: o.ResultsDir, Log: o.Log,
+	}
+	if o.Lease != nil {
+		attempts.TaskQueue, attempts.LeaseTimeout = o.Lease.TaskQueue, o.Lease.HeartbeatTimeout
+	}
+	a.attempts, err = attempt.NewWorker(attempts)
+	return err
+}
+
+// names reads the context of an activity. It returns the ID of the agent to which the activity belongs, and the activity's own ID, which
+// is an [agent.Key].
+func names(ctx context.Context) (agentID string, key agent.Key) {
+	info := activity.GetInfo(ctx)
+	return info.WorkflowExecution.ID, agent.Key(info.ActivityID)
+}
+
 // Registry is the part of the SDK's `worker.Worker` that [Activities.Register] needs.
 type Registry interface {
 	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
@@ -115,13 +132,4 @@ func (a *Activities) Register(r Registry) {
 	r.RegisterActivityWithOptions(a.FindCall, activity.RegisterOptions{Name: protocol.FindCall})
 	r.RegisterActivityWithOptions(a.Notify, activity.RegisterOptions{Name: protocol.Notify})
 	r.RegisterActivityWithOptions(a.ReturnCalls, activity.RegisterOptions{Name: protocol.ReturnCalls})
-}
-
-// LeaseQueue returns the task queue on which this worker holds its lease: see [Activities.HoldLease]. It returns "" if the worker
-// has no lease.
-func (a *Activities) LeaseQueue() string {
-	if a.lease == nil {
-		return ""
-	}
-	return a.lease.queue
 }

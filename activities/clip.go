@@ -3,7 +3,6 @@ package activities
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/payload"
@@ -43,7 +42,7 @@ func fit(reply llm.Reply) llm.Reply {
 	m.ToolCalls = slices.Clone(m.ToolCalls)
 	for i := range m.ToolCalls {
 		c := &m.ToolCalls[i]
-		c.ID, c.Name = cut(c.ID, maxCallIDBytes), clipField(c.Name)
+		c.ID, c.Name = clip.UTF8(c.ID, maxCallIDBytes), clipField(c.Name)
 	}
 	if all, kept := len(m.ToolCalls), fitting(m.ToolCalls); kept < all {
 		m.ToolCalls = m.ToolCalls[:kept]
@@ -72,9 +71,4 @@ func fitting(calls []llm.ToolCall) int {
 	return len(calls)
 }
 
-func clipField(text string) string { return cut(text, maxFieldBytes) }
-
-// cut shortens a text that has more bytes than the limit. The shortened text is the beginning of the text and an ellipsis. The
-// two together are not longer than the limit. In every text, bytes that are not UTF-8 are replaced by U+FFFD, because Temporal
-// rejects a failure with such bytes. These replacements may make the result longer than the limit.
-func cut(text string, limit int) string { return strings.ToValidUTF8(clip.Text(text, limit), "\uFFFD") }
+func clipField(text string) string { return clip.UTF8(text, maxFieldBytes) }

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/reagent-dev/reagent/activities/internal/attempt"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/canon"
 	"github.com/reagent-dev/reagent/internal/payload"
@@ -34,25 +35,25 @@ const maxDefinitionBytes = 1_500_000
 // If this worker does not serve the agent, the error has the type [protocol.UnknownAgent]. If the definition cannot be made,
 // the error has the type [protocol.BadAgent].
 func (a *Activities) LoadAgent(ctx context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
-	beat := a.startHeartbeat(ctx, false, nil)
-	defer beat.stop()
+	beat := a.attempts.Start(ctx, false, nil)
+	defer beat.Stop()
 	d, err := a.loadAgent(ctx, beat, in)
 	if err != nil {
-		beat.report(err)
+		beat.Report(err)
 	}
 	return d, err
 }
 
-func (a *Activities) loadAgent(ctx context.Context, beat *heartbeat, in protocol.LoadAgentInput) (agent.Definition, error) {
-	if err := beat.checkLost("read the definition of agent " + in.Agent); err != nil {
+func (a *Activities) loadAgent(ctx context.Context, beat *attempt.Attempt, in protocol.LoadAgentInput) (agent.Definition, error) {
+	if err := beat.CheckLost("read the definition of agent " + in.Agent); err != nil {
 		return agent.Definition{}, err
 	}
-	m, err := a.recall(ctx, in.Recall)
+	m, err := a.runs.Recall(ctx, in.Recall)
 	if err != nil {
 		return agent.Definition{}, err
 	}
 	var earlier agent.Definition
-	if ok, err := a.recalled(m, &earlier); ok || err != nil {
+	if ok, err := a.runs.Decode(m, &earlier); ok || err != nil {
 		return earlier, err
 	}
 	if _, served := a.agents[in.Agent]; !served {

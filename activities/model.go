@@ -9,7 +9,9 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/reagent-dev/reagent/activities/internal/attempt"
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
@@ -28,46 +30,46 @@ const (
 // model call fails, the type of the error is an [llm.Class]. Most other errors have an error type that the package `protocol`
 // defines.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
-	beat := a.startHeartbeat(ctx, in.PartialText, &in.Recall)
-	defer beat.stop()
-	if err := beat.tooLate(); err != nil {
+	beat := a.attempts.Start(ctx, in.PartialText, &in.Recall)
+	defer beat.Stop()
+	if err := beat.TooLate(); err != nil {
 		return protocol.ModelResult{}, err
 	}
 	result, err := a.callModel(ctx, beat, in)
 	if err != nil {
-		beat.report(err)
+		beat.Report(err)
 	}
 	return result, err
 }
 
-func (a *Activities) callModel(ctx context.Context, beat *heartbeat, in protocol.CallModelInput) (protocol.ModelResult, error) {
-	if !a.runsHere(ctx) {
-		if err := beat.checkLost("made this model call"); err != nil {
+func (a *Activities) callModel(ctx context.Context, beat *attempt.Attempt, in protocol.CallModelInput) (protocol.ModelResult, error) {
+	if !a.attempts.RunsHere(beat.Key()) {
+		if err := beat.CheckLost("made this model call"); err != nil {
 			return protocol.ModelResult{}, err
 		}
 	}
-	m, err := a.recall(ctx, in.Recall)
+	m, err := a.runs.Recall(ctx, in.Recall)
 	if err != nil {
 		return protocol.ModelResult{}, err
 	}
 	var earlier protocol.ModelResult
-	if ok, err := a.recalled(m, &earlier); ok || err != nil {
+	if ok, err := a.runs.Decode(m, &earlier); ok || err != nil {
 		earlier.Recalled, earlier.NewIn = true, ""
 		return earlier, err
 	}
 	keep := func(protocol.ModelResult) bool { return true }
-	result, err := once(a, beat, keep, func(e *operation) (protocol.ModelResult, error) { return a.reply(e, in) })
+	result, err := attempt.Once(a.attempts, beat, keep, func(e *attempt.Operation) (protocol.ModelResult, error) { return a.reply(e, in) })
 	result.NewIn = "" // a stored result may come from another run
-	if m.searched {
-		result.NewIn = protocol.RunSuffix(beat.info.WorkflowExecution.RunID)
+	if m.Searched {
+		result.NewIn = protocol.RunSuffix(beat.Info().WorkflowExecution.RunID)
 	}
 	return result, err
 }
 
 // reply makes the model call of an activity. It assembles the request, calls the model, and returns the activity's result.
 // The key of the request, a hash of its content, is the activity's ID.
-func (a *Activities) reply(e *operation, in protocol.CallModelInput) (protocol.ModelResult, error) {
-	ctx, beat := e.ctx, e.first
+func (a *Activities) reply(e *attempt.Operation, in protocol.CallModelInput) (protocol.ModelResult, error) {
+	ctx, beat := e.Context(), e.Attempt()
 	id, key := names(ctx)
 	req, sent, err := a.assemble(ctx, in)
 	if err != nil {
@@ -88,12 +90,12 @@ func (a *Activities) reply(e *operation, in protocol.CallModelInput) (protocol.M
 	}
 	invalid := ""
 	if schema := req.Params.OutputSchema; len(schema) > 0 && len(reply.Message.ToolCalls) == 0 {
-		invalid = cut(tool.Violation(schema, reply.Message.Content), maxErrorBytes)
+		invalid = clip.UTF8(tool.Violation(schema, reply.Message.Content), maxErrorBytes)
 	}
 	if !in.Compact && !in.Aside {
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
-	return protocol.ModelResult{Reply: protocol.OmitDefaults(reply, req.Candidates[0]), Empty: beat.progress().Empty, Repeats: beat.repeats(), Invalid: invalid}, nil
+	return protocol.ModelResult{Reply: protocol.OmitDefaults(reply, req.Candidates[0]), Empty: beat.Progress().Empty, Repeats: beat.Repeats(), Invalid: invalid}, nil
 }
 
 // checkRequest returns an error if the request must not be sent: see [llm.Request.Check]. It also checks the output schema,
@@ -107,34 +109,34 @@ func checkRequest(req llm.Request) error {
 
 // ask sends the request to one of its candidates, which are the models that can answer the request. `summary` says that the
 // request asks for a summary of the conversation. If the model fails and there are other candidates, the returned error makes
-// the next attempt call another candidate: see [heartbeat.fallBack].
-func (a *Activities) ask(e *operation, req llm.Request, summary bool) (llm.Reply, error) {
-	ctx, beat := e.ctx, e.first
+// the next attempt call another candidate: see [attempt.Attempt.FallBack].
+func (a *Activities) ask(e *attempt.Operation, req llm.Request, summary bool) (llm.Reply, error) {
+	ctx, beat := e.Context(), e.Attempt()
 	id, key := names(ctx)
-	turn := beat.candidate()
+	turn := beat.Candidate()
 	candidate := req.Candidates[turn%len(req.Candidates)]
 	model, ok := a.models[candidate.Name]
 	if !ok {
 		return llm.Reply{}, missing("model", candidate.Name)
 	}
-	beat.describe(fmt.Sprintf("%s (%s)", candidate.Name, candidate.Model))
+	beat.Describe(fmt.Sprintf("%s (%s)", candidate.Name, candidate.Model))
 	if err := a.wait(ctx, candidate.Name, req); err != nil {
 		return llm.Reply{}, attemptEnded(ctx, err.Error())
 	}
-	if err := e.confirm(); err != nil {
+	if err := e.Confirm(); err != nil {
 		return llm.Reply{}, err
 	}
-	attempt := beat.attempt()
+	try := beat.Try()
 	// The chunks of a summary are not streamed and not shown as partial text, because a summary is no part of an answer.
 	tell := func(p Chunk) {
 		if a.streamer != nil && !summary {
-			p.AgentID, p.Key, p.Attempt = id, key, attempt
+			p.AgentID, p.Key, p.Attempt = id, key, try
 			a.streamer.Stream(p)
 		}
 	}
 	hear := func(d llm.Delta) {
 		if !summary {
-			beat.addText(d.Text)
+			beat.AddText(d.Text)
 		}
 		tell(Chunk{Delta: d})
 	}
@@ -142,7 +144,7 @@ func (a *Activities) ask(e *operation, req llm.Request, summary bool) (llm.Reply
 	req.Candidates = []llm.Candidate{candidate}
 	var late atomic.Pointer[error]
 	guarded := llm.WithGuard(llm.WithStream(ctx, hear), func() error {
-		err := e.confirm()
+		err := e.Confirm()
 		if err != nil {
 			late.Store(&err)
 		}
@@ -161,26 +163,26 @@ func (a *Activities) ask(e *operation, req llm.Request, summary bool) (llm.Reply
 	tell(Chunk{End: Discarded})
 	var empty agent.EmptyReplies
 	if nothing, ok := errors.AsType[*llm.Error](err); ok && nothing.Class == llm.EmptyReply {
-		empty = beat.empty(nothing.Usage)
-		a.log.WarnContext(ctx, "the model's reply was empty", "agent", id, "key", key, "attempt", attempt,
+		empty = beat.CountEmpty(nothing.Usage)
+		a.log.WarnContext(ctx, "the model's reply was empty", "agent", id, "key", key, "attempt", try,
 			"model", nothing.Model, "finish_reason", nothing.FinishReason,
 			"input_tokens", nothing.Usage.InputTokens, "output_tokens", nothing.Usage.OutputTokens)
 	}
-	failed := modelError(ctx, attempt, empty, a.redact, err)
+	failed := modelError(ctx, try, empty, a.redact, err)
 	if len(all) > 1 {
-		failed = beat.fallBack(turn, len(all), failed)
+		failed = beat.FallBack(turn, len(all), failed)
 	}
 	return llm.Reply{}, failed
 }
 
-// modelError converts the error of a model's client into the error of the activity. `attempt` is how often the model was
+// modelError converts the error of a model's client into the error of the activity. `try` is how often the model was
 // called, including the failed call. The result is retryable if the error's class is retryable and the model was called fewer
 // times than [protocol.MaxModelAttempts] allows.
 //
 // The retry delay is the delay that the provider set. If the provider set none, the delay grows from one second to one minute
 // with the number of calls. If there were empty replies, their counts become the details of the error. If the context has
 // ended, modelError returns the error of [attemptEnded] instead.
-func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, redact func(string) string, err error) error {
+func modelError(ctx context.Context, try int, empty agent.EmptyReplies, redact func(string) string, err error) error {
 	if ctx.Err() != nil {
 		return attemptEnded(ctx, redact(err.Error()))
 	}
@@ -189,13 +191,13 @@ func modelError(ctx context.Context, attempt int, empty agent.EmptyReplies, reda
 		class, wait = known.Class, known.RetryAfter
 	}
 	bound := protocol.MaxModelAttempts(class)
-	final := !class.Retryable() || attempt >= bound
-	text := cut(redact(err.Error()), maxErrorBytes)
+	final := !class.Retryable() || try >= bound
+	text := clip.UTF8(redact(err.Error()), maxErrorBytes)
 	if class.Retryable() && final {
-		text = fmt.Sprintf("%s; gave up after %d attempts", text, attempt)
+		text = fmt.Sprintf("%s; gave up after %d attempts", text, try)
 	}
 	if wait == 0 {
-		wait = min(time.Second<<(attempt-1), time.Minute)
+		wait = min(time.Second<<(try-1), time.Minute)
 	}
 	options := temporal.ApplicationErrorOptions{NonRetryable: final, NextRetryDelay: wait}
 	if empty.Count > 0 {
@@ -220,5 +222,5 @@ func attemptEnded(ctx context.Context, text string) error {
 	if temporal.IsCanceledError(context.Cause(ctx)) {
 		return temporal.NewCanceledError()
 	}
-	return temporal.NewApplicationErrorWithCause("the attempt has ended: "+cut(text, maxErrorBytes), protocol.AttemptEnded, nil)
+	return temporal.NewApplicationErrorWithCause("the attempt has ended: "+clip.UTF8(text, maxErrorBytes), protocol.AttemptEnded, nil)
 }

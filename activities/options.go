@@ -129,15 +129,6 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// LeaseOptions describe the lease of a worker: see [protocol.LeaseWorkflow]. If a worker has a lease, its workflows must give
-// calls a longer heartbeat timeout: [workflows.LeaseBackstop].
-type LeaseOptions struct {
-	// TaskQueue is the task queue of the agents. Required.
-	TaskQueue string
-	// HeartbeatTimeout is the time without a heartbeat after which another worker takes over the calls of this worker. Required.
-	HeartbeatTimeout time.Duration
-}
-
 // withDefaults returns the options with the defaults for those that are not set.
 func (o Options) withDefaults() Options {
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 10*time.Minute)

@@ -6,12 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/maypok86/otter/v2"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
-	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -163,134 +161,4 @@ func (a *Activities) query(ctx context.Context, workflowID, runID string, in pro
 		return page, err
 	}
 	return page, value.Get(&page)
-}
-
-// transcript holds the messages of one agent. A worker caches them for the agent's next request.
-type transcript struct {
-	// origin is the part of a request's key that does not depend on the messages.
-	origin agent.ModelIdentity
-	// chain is the hash of the messages.
-	chain string
-	// messages are extended in place by [transcript.extended]. Therefore only one activity may use the slice at a time.
-	messages []llm.Message
-	// bytes is the approximate size of the messages in memory.
-	bytes int
-}
-
-func (t transcript) count() int { return len(t.messages) }
-
-// extended returns the transcript with the given messages appended. It may write into the array behind the field `messages`.
-func (t transcript) extended(more []llm.Message) transcript {
-	t.chain = agent.HashMessages(t.chain, more...)
-	t.bytes += weight(more)
-	t.messages = append(t.messages, more...)
-	return t
-}
-
-// cache holds parts of requests. With a cache, activities need fewer queries of their workflows. If an entry is lost, an
-// activity only needs one more query. A cache is safe for concurrent use.
-type cache struct {
-	// transcripts holds transcripts by agent ID.
-	transcripts *otter.Cache[string, transcript]
-	// heads holds request prefixes by the hash of the prefix.
-	heads *otter.Cache[string, llm.Request]
-	// answers holds results of tool calls.
-	answers *otter.Cache[call, llm.Message]
-}
-
-// call identifies a tool call in the cache, by its agent and by the ID that the provider gave the call. A later reply may use
-// the same ID for another call.
-type call struct{ agentID, id string }
-
-// newCache returns a cache of parts of requests. The parameter limits the size of the cache, in bytes.
-func newCache(bytes int) (*cache, error) {
-	transcripts, err := otter.New(&otter.Options[string, transcript]{
-		MaximumWeight: uint64(bytes) / 2,
-		Weigher:       func(_ string, t transcript) uint32 { return uint32(entryBytes + originBytes + t.bytes) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	heads, err := otter.New(&otter.Options[string, llm.Request]{
-		MaximumWeight: uint64(bytes) / 4,
-		Weigher: func(_ string, head llm.Request) uint32 {
-			return uint32(payload.Size(head))
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	answers, err := otter.New(&otter.Options[call, llm.Message]{
-		MaximumWeight: uint64(bytes) / 4,
-		Weigher:       func(_ call, m llm.Message) uint32 { return uint32(entryBytes + weight([]llm.Message{m})) },
-	})
-	return &cache{transcripts, heads, answers}, err
-}
-
-// take removes the transcript of an agent from the cache and returns the transcript. Therefore no other activity can use the
-// transcript at the same time. If the cache has no transcript of the agent, the result is empty.
-func (c *cache) take(agentID string) transcript {
-	t, _ := c.transcripts.Invalidate(agentID)
-	return t
-}
-
-func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
-
-// extend appends a model's reply to the cached transcript of an agent, for the agent's next request. The caller passes the
-// transcript that was sent to the model. If the cached transcript is a different one, the cached transcript is removed
-// instead.
-func (c *cache) extend(agentID string, t transcript, reply llm.Message) {
-	if now := c.take(agentID); now.chain == t.chain {
-		c.put(agentID, now.extended([]llm.Message{reply}))
-	}
-}
-
-func (c *cache) head(hash string) (llm.Request, bool) { return c.heads.GetIfPresent(hash) }
-
-func (c *cache) putHead(hash string, head llm.Request) { c.heads.Set(hash, head) }
-
-func (c *cache) putResult(agentID string, result llm.Message) {
-	c.answers.Set(call{agentID, result.ToolCallID}, result)
-}
-
-// results returns the cached results of tool calls, in the order of the calls, up to the first call that has no cached
-// result. The calls are those in the last of the given messages. A cached result may belong to another call with the same
-// ID. Therefore the caller must check the key, a hash, of the request that it makes with these results.
-func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
-	if len(messages) == 0 {
-		return nil
-	}
-	var results []llm.Message
-	for _, asked := range messages[len(messages)-1].ToolCalls {
-		m, ok := c.answers.GetIfPresent(call{agentID, asked.ID})
-		if !ok {
-			break
-		}
-		results = append(results, m)
-	}
-	return results
-}
-
-// These are the approximate sizes in memory, in bytes, of what the caches hold besides texts. Without them, the entries of many agents
-// with short texts would need several times the memory that the caches may use.
-const (
-	// entryBytes is the size of an entry of a cache, with its key.
-	entryBytes = 150
-	// originBytes is the size of the hashes and IDs of a [transcript].
-	originBytes = 350
-	// messageBytes is the size of a message without its texts. It includes the unused capacity of the transcript's slice, which can
-	// be as large as the used capacity.
-	messageBytes = 200
-)
-
-// weight returns the approximate size of messages in memory, in bytes.
-func weight(messages []llm.Message) int {
-	size := 0
-	for _, m := range messages {
-		size += messageBytes + len(m.Content) + len(m.Reasoning) + len(m.Opaque.Data)
-		for _, call := range m.ToolCalls {
-			size += 100 + len(call.Arguments) + len(call.Opaque.Data)
-		}
-	}
-	return size
 }

@@ -10,7 +10,9 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/reagent-dev/reagent/activities/internal/attempt"
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
@@ -24,15 +26,15 @@ var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond,
 // attempt may run the tool or get its result, or if the call was cancelled. The result is also cached on this worker, because
 // the agent's next model call needs it.
 func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
-	beat := a.startHeartbeat(ctx, in.PartialText, &in.Recall)
-	defer beat.stop()
-	beat.describe(in.Ref + " " + in.Arguments)
-	if err := beat.tooLate(); err != nil {
+	beat := a.attempts.Start(ctx, in.PartialText, &in.Recall)
+	defer beat.Stop()
+	beat.Describe(in.Ref + " " + in.Arguments)
+	if err := beat.TooLate(); err != nil {
 		return protocol.ToolResult{}, err
 	}
 	result, err := a.callTool(ctx, beat, in)
 	if err != nil {
-		beat.report(err)
+		beat.Report(err)
 		return result, err
 	}
 	id, key := names(ctx)
@@ -45,27 +47,27 @@ func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (p
 	return result, nil
 }
 
-func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.CallToolInput) (protocol.ToolResult, error) {
-	if !a.runsHere(ctx) {
-		switch down, err := beat.tookWorkersDown(ctx); {
+func (a *Activities) callTool(ctx context.Context, beat *attempt.Attempt, in protocol.CallToolInput) (protocol.ToolResult, error) {
+	if !a.attempts.RunsHere(beat.Key()) {
+		switch down, err := beat.TookWorkersDown(ctx); {
 		case err != nil:
 			return protocol.ToolResult{}, err
 		case down:
 			return protocol.LostTool(), nil
 		}
 	}
-	m, err := a.recall(ctx, in.Recall)
+	m, err := a.runs.Recall(ctx, in.Recall)
 	if err != nil {
 		return protocol.ToolResult{}, err
 	}
-	if m.cancelled || m.doubt && m.result == nil {
+	if m.Cancelled || m.Doubt && m.Result == nil {
 		// What the model was told holds, also if the tool has ended since.
-		if told, err := a.told(ctx, in.Recall); told != nil || err != nil {
+		if told, err := a.runs.Told(ctx, in.Recall); told != nil || err != nil {
 			return protocol.ToolResult{Told: told, Recalled: true}, err
 		}
 	}
 	var earlier protocol.ToolResult
-	if ok, err := a.recalled(m, &earlier); ok || err != nil {
+	if ok, err := a.runs.Decode(m, &earlier); ok || err != nil {
 		// The recalled result is stored as the transcript shows it, to keep the history of this run small. The whole result stays
 		// in the history of the earlier run; see findResult.
 		_, key := names(ctx)
@@ -73,17 +75,17 @@ func (a *Activities) callTool(ctx context.Context, beat *heartbeat, in protocol.
 		return earlier.Shown(key, cmp.Or(in.ShownBytes, in.ResultBytes)), err
 	}
 	keep := func(r protocol.ToolResult) bool { return !r.Lost() }
-	return once(a, beat, keep, func(e *operation) (protocol.ToolResult, error) { return a.runTool(e, in, m.doubt) })
+	return attempt.Once(a.attempts, beat, keep, func(e *attempt.Operation) (protocol.ToolResult, error) { return a.runTool(e, in, m.Doubt) })
 }
 
 // runTool runs the tool and returns its result. But a tool that must not run twice (see [tool.AtMostOnce]) is not run if it
 // may have run before. In this case runTool ends the attempt: see [returnAttempt]. The tool may have run before if an
 // earlier attempt was lost. `doubt` says that an earlier run of the agent may have run the tool, too.
-func (a *Activities) runTool(e *operation, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
-	ctx, beat := e.ctx, e.first
+func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
+	ctx, beat := e.Context(), e.Attempt()
 	id, key := names(ctx)
 	repeatable := tool.Effect(in.ToolEffect).Repeatable()
-	if !repeatable && (doubt || beat.lost() > 0) {
+	if !repeatable && (doubt || beat.Lost() > 0) {
 		return returnAttempt(beat)
 	}
 	t, err := a.lookup(ctx, in)
@@ -92,13 +94,13 @@ func (a *Activities) runTool(e *operation, in protocol.CallToolInput, doubt bool
 	case errors.As(err, &unknown):
 		return a.noTool(beat, in.Ref, doubt)
 	case err != nil:
-		beat.attempt()
+		beat.Try()
 		return notRun(ctx, beat, a.redact(err.Error()))
 	}
-	if err := e.confirm(); err != nil {
+	if err := e.Confirm(); err != nil {
 		return protocol.ToolResult{}, err
 	}
-	if beat.attempt() > protocol.MaxToolAttempts {
+	if beat.Try() > protocol.MaxToolAttempts {
 		return protocol.LostTool(), nil
 	}
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
@@ -107,8 +109,8 @@ func (a *Activities) runTool(e *operation, in protocol.CallToolInput, doubt bool
 		Key: string(key), CallID: in.CallID, AgentID: id, Answer: answerOf(in.Elicitation),
 		ResultBytes: protocol.ShownBytes(in.ResultBytes), Logger: a.log,
 	}
-	if beat.tells {
-		info.Progress = beat.addText
+	if beat.Tells() {
+		info.Progress = beat.AddText
 	}
 	runCtx = tool.WithInfo(runCtx, info)
 	result, err := tool.Run(runCtx, t, in.Arguments)
@@ -146,14 +148,14 @@ func (a *Activities) lostWhy(err error, late bool) string {
 	// The text of [tool.ErrOutcomeUnknown] would be there twice.
 	text := a.redact(err.Error())
 	text = strings.ReplaceAll(text, tool.ErrOutcomeUnknown.Error()+": ", "")
-	return cut(strings.TrimSuffix(text, ": "+tool.ErrOutcomeUnknown.Error()), maxErrorBytes)
+	return clip.UTF8(strings.TrimSuffix(text, ": "+tool.ErrOutcomeUnknown.Error()), maxErrorBytes)
 }
 
 // noTool ends an attempt at a tool call on a worker that does not have the tool. Another worker may have it, so the error is
 // retryable until `Options.RolloutTimeout` has passed since the call was scheduled. After that, the result tells the model that the tool was not run, but only if
 // that is certain: no earlier attempt or run may have run it.
-func (a *Activities) noTool(beat *heartbeat, ref string, doubt bool) (protocol.ToolResult, error) {
-	if doubt || beat.lost() > 0 || beat.attempts() > 0 || time.Since(beat.info.ScheduledTime) < a.rolloutTimeout {
+func (a *Activities) noTool(beat *attempt.Attempt, ref string, doubt bool) (protocol.ToolResult, error) {
+	if doubt || beat.Lost() > 0 || beat.Tries() > 0 || time.Since(beat.Info().ScheduledTime) < a.rolloutTimeout {
 		return protocol.ToolResult{}, missing("tool", ref)
 	}
 	return protocol.ToolResult{Content: fmt.Sprintf("not run: no worker has the tool %q", ref), Kind: agent.Errored}, nil
@@ -170,8 +172,8 @@ func (a *Activities) lookup(ctx context.Context, in protocol.CallToolInput) (too
 // returnAttempt ends an attempt without running the tool, because the tool may have run already and must not run twice. The
 // error is retryable, because a later attempt may reach the worker that has stored the result. There is one retry for each of
 // the [seekDelays]. After the last retry, the result says that the outcome of the call is unknown.
-func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
-	n := beat.countReturn()
+func returnAttempt(beat *attempt.Attempt) (protocol.ToolResult, error) {
+	n := beat.CountReturn()
 	if n > len(seekDelays) {
 		return protocol.LostTool(), nil
 	}
@@ -182,14 +184,14 @@ func returnAttempt(beat *heartbeat) (protocol.ToolResult, error) {
 // notRun ends an attempt at a tool call if the tool did not run, or if it failed and may run again. The error is retryable
 // and contains the given text, which says what happened. After [protocol.MaxToolAttempts] attempts, notRun returns an error
 // result for the model instead. If the context has ended, notRun returns the error of [attemptEnded].
-func notRun(ctx context.Context, beat *heartbeat, problem string) (protocol.ToolResult, error) {
+func notRun(ctx context.Context, beat *attempt.Attempt, problem string) (protocol.ToolResult, error) {
 	if ctx.Err() != nil {
 		return protocol.ToolResult{}, attemptEnded(ctx, problem)
 	}
-	attempt := beat.attempts()
-	if attempt >= protocol.MaxToolAttempts {
-		return protocol.ToolResult{Content: "error: the tool cannot be reached: " + cut(problem, maxErrorBytes), Kind: agent.Errored}, nil
+	tries := beat.Tries()
+	if tries >= protocol.MaxToolAttempts {
+		return protocol.ToolResult{Content: "error: the tool cannot be reached: " + clip.UTF8(problem, maxErrorBytes), Kind: agent.Errored}, nil
 	}
-	return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions(cut(problem, maxErrorBytes), protocol.Unavailable,
-		temporal.ApplicationErrorOptions{NextRetryDelay: time.Duration(attempt) * time.Second})
+	return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions(clip.UTF8(problem, maxErrorBytes), protocol.Unavailable,
+		temporal.ApplicationErrorOptions{NextRetryDelay: time.Duration(tries) * time.Second})
 }

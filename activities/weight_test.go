@@ -28,22 +28,16 @@ func TestCachesOfIdleChatsStayWithinTheirBound(t *testing.T) {
 	before := heapBytes()
 	c, err := newCache(bound)
 	require.NoError(t, err)
-	k, err := newKept(bound, "", nil)
-	require.NoError(t, err)
 	for i := range chats {
-		id, key := fmt.Sprint("chat-", i), agent.Key(fmt.Sprint("model-", i))
+		id := fmt.Sprint("chat-", i)
 		start := transcript{origin: agent.ModelIdentity{Identity: agent.Identity{AgentID: strings.Clone(id), Incarnation: strings.Clone(hash)[:36]}, PrefixHash: strings.Clone(hash)}}
 		c.put(id, start.extended([]llm.Message{{Role: llm.User, Content: "hello"}, {Role: llm.Assistant, Content: "done"}}))
 		c.putResult(id, llm.Message{Role: llm.Tool, Content: "done", ToolCallID: "c"})
-		k.put(key, llm.Message{Role: llm.Assistant, Content: "done"})
 	}
 	c.transcripts.CleanUp()
 	c.answers.CleanUp()
-	k.memory.CleanUp()
 	require.Less(t, heapBytes()-before, 2*bound)
 	require.Positive(t, c.transcripts.EstimatedSize())
 	require.Positive(t, c.answers.EstimatedSize())
-	require.Positive(t, k.memory.EstimatedSize())
 	runtime.KeepAlive(c)
-	runtime.KeepAlive(k)
 }

@@ -1,7 +1,10 @@
 // Package clip shortens texts. It never splits a UTF-8 encoded rune.
 package clip
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 const ellipsis = "…"
 
@@ -28,3 +31,7 @@ func Text(text string, limit int) string {
 	}
 	return Prefix(text, limit-len(ellipsis)) + ellipsis
 }
+
+// UTF8 is like [Text], and replaces bytes that are not UTF-8 by U+FFFD, because Temporal rejects a failure with such bytes. These
+// replacements may make the result longer than the limit.
+func UTF8(text string, limit int) string { return strings.ToValidUTF8(Text(text, limit), "\uFFFD") }

@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"context"
@@ -17,19 +17,19 @@ import (
 // value is ready for use. A running is safe for concurrent use.
 type running struct {
 	mu         sync.Mutex
-	operations map[agent.Key]*operation
+	operations map[agent.Key]*Operation
 }
 
-// operation is a model call or a tool call that this worker is making now. An operation may outlive the attempt that started it. If
+// Operation is a model call or a tool call that this worker is making now. An operation may outlive the attempt that started it. If
 // Temporal ends this attempt, the operation continues, and a later attempt waits for the result.
-type operation struct {
+type Operation struct {
 	// ctx is the context of the operation. It does not end with the attempt that started the operation. It ends only when `cancel`
 	// is called. The timeouts of tools and models limit the duration of the operation.
 	ctx context.Context
 	// cancel ends the context of the operation.
 	cancel context.CancelCauseFunc
 	// first is the attempt that started the operation and runs it.
-	first *heartbeat
+	first *Attempt
 	// done is closed when the operation has ended and its result is set.
 	done chan struct{}
 	// result is valid when `done` is closed.
@@ -40,26 +40,26 @@ type operation struct {
 	mu sync.Mutex
 	// waiting holds the attempts that wait for the operation and that Temporal has not ended. They are in the order in which
 	// they joined.
-	waiting []*heartbeat
+	waiting []*Attempt
 	// unwanted and cancelled describe how the operation is cancelled. unwanted says that an attempt ended because the workflow
 	// cancelled the attempt or because the worker is stopping. An unwanted operation is cancelled as soon as no attempt waits for
 	// the operation. cancelled says that the operation was cancelled.
 	unwanted, cancelled bool
 }
 
-// once returns the result of an activity's operation, which is a model call or a tool call. This worker never runs the operation
+// Once returns the result of an activity's operation, which is a model call or a tool call. This worker never runs the operation
 // twice at the same time. If the operation is already running on this worker, the function waits for its result. If this worker
 // has stored the result, the function returns the stored result. Otherwise `run` is called to run the operation. The new result
 // is then stored if `keep` returns true for it.
 //
 // This attempt may end while it waits for an operation that another attempt runs. In this case the function returns an error,
-// and [operation.leave] decides whether the operation continues.
-func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*operation) (T, error)) (T, error) {
-	_, key := names(beat.ctx)
+// and [Operation.leave] decides whether the operation continues.
+func Once[T any](w *Worker, beat *Attempt, keep func(T) bool, run func(*Operation) (T, error)) (T, error) {
+	key := beat.Key()
 	for {
-		e, began := a.running.join(key, beat)
+		e, began := w.running.join(key, beat)
 		if began {
-			return begin(a, key, e, keep, run)
+			return begin(w, key, e, keep, run)
 		}
 		select {
 		case <-e.done:
@@ -74,7 +74,7 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*op
 		case <-beat.over:
 			e.leave(beat)
 			var none T
-			if beat.ended() == attemptCancelled {
+			if beat.ended() == cancelled {
 				return none, temporal.NewCanceledError()
 			}
 			return none, temporal.NewApplicationError("this attempt ended while it waited for the call, which another attempt runs", protocol.AttemptEnded)
@@ -83,10 +83,10 @@ func once[T any](a *Activities, beat *heartbeat, keep func(T) bool, run func(*op
 }
 
 // begin runs an operation, that is, a model call or a tool call. If this worker has stored the result of the operation, begin
-// returns the stored result instead. The functions `keep` and `run` are those of [once]. The operation runs in the goroutine of
+// returns the stored result instead. The functions `keep` and `run` are those of [Once]. The operation runs in the goroutine of
 // the attempt that started it. begin returns when the operation has ended, even if Temporal has ended the attempt earlier.
 // Therefore a worker that is stopping waits for the operation.
-func begin[T any](a *Activities, key agent.Key, e *operation, keep func(T) bool, run func(*operation) (T, error)) (result T, err error) {
+func begin[T any](w *Worker, key agent.Key, e *Operation, keep func(T) bool, run func(*Operation) (T, error)) (result T, err error) {
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		select {
@@ -98,15 +98,15 @@ func begin[T any](a *Activities, key agent.Key, e *operation, keep func(T) bool,
 	err = errors.New("the operation panicked") // replaced when run returns
 	defer func() {
 		e.result, e.err = result, err
-		a.running.end(key, e)
+		w.running.end(key, e)
 		e.cancel(nil)
 		watch.Wait()
 	}()
-	if a.kept.get(key, &result) {
+	if w.kept.get(key, &result) {
 		return result, nil
 	}
 	if result, err = run(e); err == nil && keep(result) {
-		a.kept.put(key, result)
+		w.kept.put(key, result)
 	}
 	return result, err
 }
@@ -114,7 +114,7 @@ func begin[T any](a *Activities, key agent.Key, e *operation, keep func(T) bool,
 // join makes the attempt with the given heartbeat wait for the running operation with the given key. An operation is a model call
 // or a tool call. If no such operation is running, a new operation is added, and `began` is true. The caller must then run the
 // operation.
-func (r *running) join(key agent.Key, beat *heartbeat) (e *operation, began bool) {
+func (r *running) join(key agent.Key, beat *Attempt) (e *Operation, began bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.operations[key]; e != nil {
@@ -125,64 +125,69 @@ func (r *running) join(key agent.Key, beat *heartbeat) (e *operation, began bool
 		return e, false
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(beat.ctx))
-	e = &operation{ctx: ctx, cancel: cancel, first: beat, done: make(chan struct{}), waiting: []*heartbeat{beat}}
+	e = &Operation{ctx: ctx, cancel: cancel, first: beat, done: make(chan struct{}), waiting: []*Attempt{beat}}
 	beat.follow(nil)
 	if r.operations == nil {
-		r.operations = map[agent.Key]*operation{}
+		r.operations = map[agent.Key]*Operation{}
 	}
 	r.operations[key] = e
 	return e, true
 }
 
-// runsHere reports whether this worker is already making the activity's model call or tool call, or has stored the result of
+// RunsHere reports whether this worker is already making the activity's model call or tool call, or has stored the result of
 // the call. In both cases the attempt does not start the call.
-func (a *Activities) runsHere(ctx context.Context) bool {
-	_, key := names(ctx)
-	a.running.mu.Lock()
-	defer a.running.mu.Unlock()
-	return a.running.operations[key] != nil || a.kept.has(key)
+func (w *Worker) RunsHere(key agent.Key) bool {
+	w.running.mu.Lock()
+	defer w.running.mu.Unlock()
+	return w.running.operations[key] != nil || w.kept.has(key)
 }
 
 // end removes an operation that has ended, and wakes the attempts that wait for the operation.
-func (r *running) end(key agent.Key, e *operation) {
+func (r *running) end(key agent.Key, e *Operation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.operations, key)
 	close(e.done)
 }
 
+// Context returns the context of the operation. It does not end with the attempt that began the operation.
+func (e *Operation) Context() context.Context { return e.ctx }
+
+// Attempt returns the attempt that began the operation.
+func (e *Operation) Attempt() *Attempt { return e.first }
+
 // leave removes an attempt from those that wait for the operation, which is a model call or a tool call. It is called when the
 // attempt has ended before the operation. If other attempts still wait, the operation continues. If none waits any more, what
 // happens depends on why the attempts ended. If the workflow cancelled one of them, or the worker is stopping, the operation is
 // cancelled. If all were lost, the operation continues, because a later attempt may need the result.
-func (e *operation) leave(beat *heartbeat) {
+func (e *Operation) leave(beat *Attempt) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.waiting = slices.DeleteFunc(e.waiting, func(h *heartbeat) bool { return h == beat })
-	e.unwanted = e.unwanted || beat.ended() != attemptLost
+	e.waiting = slices.DeleteFunc(e.waiting, func(a *Attempt) bool { return a == beat })
+	e.unwanted = e.unwanted || beat.ended() != lost
 	if !e.unwanted || len(e.waiting) > 0 {
 		return
 	}
 	e.cancelled = true
-	if beat.ended() == attemptStopped {
+	if beat.ended() == stopped {
 		e.cancel(context.Cause(beat.ctx))
 	} else {
 		e.cancel(temporal.NewCanceledError())
 	}
 }
 
-// wasCancelled reports whether [operation.leave] has cancelled the operation.
-func (e *operation) wasCancelled() bool {
+// wasCancelled reports whether [Operation.leave] has cancelled the operation.
+func (e *Operation) wasCancelled() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.cancelled
 }
 
-// confirm returns nil if this worker may make the model call or tool call now. It is called immediately before the call. It
+// Confirm returns nil if this worker may make the model call or tool call now. It is called immediately before the call. It
 // checks the attempt that makes the call, and later attempts on this worker that wait for the result. At least one of them
-// must be alive: see [heartbeat.own]. Otherwise confirm returns a retryable error. Another worker may then have made the
+// must be alive: see [Attempt.own]. Otherwise Confirm returns a retryable error. Another worker may then have made the
 // call already, for example while this process was suspended.
-func (e *operation) confirm() error {
+func (e *Operation) Confirm() error {
 	e.mu.Lock()
 	waiting := slices.Clone(e.waiting)
 	e.mu.Unlock()

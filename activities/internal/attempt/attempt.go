@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -33,13 +34,13 @@ const (
 	maxLost = 5
 )
 
-// heartbeat sends the heartbeats of one activity attempt, and detects that Temporal has ended the attempt. The heartbeat
-// details tell the next attempt what this attempt has done, for example how often it has called the model or the tool. A
-// heartbeat is safe for concurrent use.
+// Attempt sends the heartbeats of one activity attempt, and detects that Temporal has ended the attempt. The heartbeat details tell
+// the next attempt what this attempt has done, for example how often it has called the model or the tool. An Attempt is safe for
+// concurrent use. Create it with [Worker.Start].
 //
 // The SDK's own heartbeats ([activity.RecordHeartbeat]) are not used for this, for two reasons. They cancel the activity's
 // context when the network fails for a second. They do not report whether Temporal has accepted the heartbeat.
-type heartbeat struct {
+type Attempt struct {
 	// ctx is the context of the attempt.
 	ctx    context.Context
 	client client.Client
@@ -55,7 +56,7 @@ type heartbeat struct {
 	tells bool
 	// copied says that a reset copied the activity from another run.
 	copied bool
-	// beating is the context in which heartbeats are sent. It ends when [heartbeat.stop] is called, or when the context of
+	// beating is the context in which heartbeats are sent. It ends when [Attempt.Stop] is called, or when the context of
 	// the attempt ends.
 	beating context.Context
 	// stopped ends the context `beating`.
@@ -73,7 +74,7 @@ type heartbeat struct {
 	end ending
 	// follows is the attempt that makes the model call or tool call, if this attempt only waits for the result. It is nil if
 	// this attempt makes the call itself.
-	follows *heartbeat
+	follows *Attempt
 	// contact is the start of the last request that Temporal has answered by saying that the attempt is alive. Before the first
 	// such request, it is the time at which the attempt started.
 	contact time.Time
@@ -89,40 +90,49 @@ const maxDoingBytes = 200
 // model, or of what a running tool has reported: the field `Text` of [protocol.Progress].
 const maxProgressBytes = 2000
 
-// startHeartbeat begins to send heartbeats for the activity attempt with the given context. They show that the attempt is alive.
+// Start begins to send heartbeats for the activity attempt with the given context. They show that the attempt is alive.
 // There are two in the heartbeat timeout and no more, because Temporal Cloud bills each heartbeat. If `tells` is true, there is also
 // a heartbeat each second in which the model call or the tool has reported new text. When the attempt ends, the caller must call
-// [heartbeat.stop].
+// [Attempt.Stop].
 //
-// `operation` is the operation in the input of the activity; nil if the activity has none.
-func (a *Activities) startHeartbeat(ctx context.Context, tells bool, operation *protocol.Recall) *heartbeat {
+// `operation` is what the input of the activity says about earlier runs; nil if the activity is no operation.
+func (w *Worker) Start(ctx context.Context, tells bool, operation *protocol.Recall) *Attempt {
 	info := activity.GetInfo(ctx)
 	copied := operation != nil && operation.Run != "" && operation.Run != protocol.RunSuffix(info.WorkflowExecution.RunID)
-	h := &heartbeat{copied: copied, ctx: ctx, client: a.temporal, redact: a.redact, lease: a.lease, calls: &a.calls, tells: tells, info: info, over: make(chan struct{}), contact: time.Now()}
+	a := &Attempt{copied: copied, ctx: ctx, client: w.temporal, redact: w.redact, lease: w.lease, calls: &w.calls, tells: tells, info: info, over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
 		// Details that cannot be decoded come from another version of the worker. The counts then start from zero.
-		_ = activity.GetHeartbeatDetails(ctx, &h.tried)
-		h.tried.Text, h.tried.Said = "", 0 // the text of an earlier attempt is discarded
+		_ = activity.GetHeartbeatDetails(ctx, &a.tried)
+		a.tried.Text, a.tried.Said = "", 0 // the text of an earlier attempt is discarded
 	}
 	// The process may have been suspended after Temporal started the attempt, so the start counts as the last contact. If the
 	// clock of this machine is ahead of the server's, the contact seems older, and own sends an unnecessary heartbeat.
-	if started := h.info.StartedTime; !started.IsZero() && started.Before(h.contact) {
-		h.contact = h.contact.Add(-h.contact.Sub(started))
+	if started := a.info.StartedTime; !started.IsZero() && started.Before(a.contact) {
+		a.contact = a.contact.Add(-a.contact.Sub(started))
 	}
-	h.beating, h.stopped = context.WithCancel(ctx)
-	h.calls.Add(1)
-	h.wait.Go(h.beat)
-	h.lease.add(h)
-	return h
+	a.beating, a.stopped = context.WithCancel(ctx)
+	a.calls.Add(1)
+	a.wait.Go(a.beat)
+	a.lease.add(a)
+	return a
 }
 
-// beat sends heartbeats until the attempt ends or [heartbeat.stop] is called. Between two heartbeats it looks whether the attempt
-// has ended: see [heartbeat.look]. If the attempt's context ends, the attempt is marked as ended: see [heartbeat.finish].
-func (h *heartbeat) beat() {
-	interval := h.info.HeartbeatTimeout / 2
+// Key returns the ID of the activity, which is the key of the operation if the activity is one.
+func (a *Attempt) Key() agent.Key { return agent.Key(a.info.ActivityID) }
+
+// Info returns what the SDK knows about the attempt.
+func (a *Attempt) Info() activity.Info { return a.info }
+
+// Tells reports whether the heartbeats have the text of [Attempt.AddText].
+func (a *Attempt) Tells() bool { return a.tells }
+
+// beat sends heartbeats until the attempt ends or [Attempt.Stop] is called. Between two heartbeats it looks whether the attempt
+// has ended: see [Attempt.look]. If the attempt's context ends, the attempt is marked as ended: see [Attempt.finish].
+func (a *Attempt) beat() {
+	interval := a.info.HeartbeatTimeout / 2
 	// due is the time of the next heartbeat, even if there is no new text. look is the time of the next look.
-	due, look := time.Now().Add(interval), time.Now().Add(h.lookInterval())
-	timer := time.NewTimer(h.untilNext(due, look))
+	due, look := time.Now().Add(interval), time.Now().Add(a.lookInterval())
+	timer := time.NewTimer(a.untilNext(due, look))
 	defer timer.Stop()
 	if interval == 0 {
 		timer.Stop() // the activity has no heartbeat timeout
@@ -131,80 +141,80 @@ func (h *heartbeat) beat() {
 		select {
 		case <-timer.C:
 			// If Temporal has ended the attempt, look and record call finish. After any other error the attempt continues.
-			ctx, cancel := context.WithTimeout(h.beating, max(h.info.HeartbeatTimeout/4, minBeatWait))
+			ctx, cancel := context.WithTimeout(a.beating, max(a.info.HeartbeatTimeout/4, minBeatWait))
 			switch now := time.Now(); {
-			case !now.Before(due) || h.hasNews():
+			case !now.Before(due) || a.hasNews():
 				due = now.Add(interval)
-				if h.record(ctx) != nil {
+				if a.record(ctx) != nil {
 					due = now.Add(interval / 4) // the next heartbeat follows soon
 				}
-				look = time.Now().Add(h.lookInterval())
+				look = time.Now().Add(a.lookInterval())
 			case !now.Before(look):
-				h.look(ctx)
-				look = time.Now().Add(h.lookInterval())
+				a.look(ctx)
+				look = time.Now().Add(a.lookInterval())
 			}
 			cancel()
-			timer.Reset(h.untilNext(due, look))
-		case <-h.over:
+			timer.Reset(a.untilNext(due, look))
+		case <-a.over:
 			return
-		case <-h.beating.Done():
-			if h.ctx.Err() == nil {
+		case <-a.beating.Done():
+			if a.ctx.Err() == nil {
 				return // stop was called
 			}
-			end := attemptStopped
+			end := stopped
 			switch {
-			case h.timeIsUp() && h.copied:
-				end = attemptLost // the time limit has begun again, and another activity may need the result
-			case temporal.IsCanceledError(context.Cause(h.ctx)), h.timeIsUp():
-				end = attemptCancelled
+			case a.timeIsUp() && a.copied:
+				end = lost // the time limit has begun again, and another activity may need the result
+			case temporal.IsCanceledError(context.Cause(a.ctx)), a.timeIsUp():
+				end = cancelled
 			}
-			h.finish(end)
+			a.finish(end)
 			return
 		}
 	}
 }
 
-// untilNext returns how long [heartbeat.beat] waits. `due` is the time of the next heartbeat and `look` that of the next look. If the
+// untilNext returns how long [Attempt.beat] waits. `due` is the time of the next heartbeat and `look` that of the next look. If the
 // heartbeats report text, beat checks each second whether there is new text.
-func (h *heartbeat) untilNext(due, look time.Time) time.Duration {
+func (a *Attempt) untilNext(due, look time.Time) time.Duration {
 	wait := min(time.Until(due), time.Until(look))
-	if h.tells {
-		wait = min(wait, h.info.HeartbeatTimeout/3, textInterval)
+	if a.tells {
+		wait = min(wait, a.info.HeartbeatTimeout/3, textInterval)
 	}
 	return max(0, wait)
 }
 
 // hasNews reports whether the call has reported text since the last heartbeat that Temporal has accepted.
-func (h *heartbeat) hasNews() bool {
-	if !h.tells {
+func (a *Attempt) hasNews() bool {
+	if !a.tells {
 		return false
 	}
-	said := h.progress().Said
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return said != h.told
+	said := a.Progress().Said
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return said != a.told
 }
 
 // record sends a heartbeat and returns nil if Temporal has accepted the heartbeat. Temporal may answer that the activity is
-// cancelled, or that the attempt is unknown. In both cases the attempt is also marked as ended: see [heartbeat.finish]. After
+// cancelled, or that the attempt is unknown. In both cases the attempt is also marked as ended: see [Attempt.finish]. After
 // any other error the attempt continues, because the usual reason is that Temporal could not be reached for a moment.
-func (h *heartbeat) record(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, max(h.info.HeartbeatTimeout/3, minHeartbeatWait))
+func (a *Attempt) record(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, max(a.info.HeartbeatTimeout/3, minHeartbeatWait))
 	defer cancel()
 	sent := time.Now()
-	progress := h.progress()
-	err := h.client.RecordActivityHeartbeat(ctx, h.info.TaskToken, progress)
+	progress := a.Progress()
+	err := a.client.RecordActivityHeartbeat(ctx, a.info.TaskToken, progress)
 	switch {
 	case err == nil:
-		h.mu.Lock()
-		h.contact, h.told = sent, progress.Said
-		h.mu.Unlock()
+		a.mu.Lock()
+		a.contact, a.told = sent, progress.Said
+		a.mu.Unlock()
 	case temporal.IsCanceledError(err):
-		h.finish(attemptCancelled)
+		a.finish(cancelled)
 		// The SDK reports an activity as cancelled only if one of the SDK's own heartbeats had that answer.
-		activity.RecordHeartbeat(h.ctx, progress)
+		activity.RecordHeartbeat(a.ctx, progress)
 	case errors.As(err, new(*serviceerror.NotFound)):
-		h.finish(h.whyGone())
+		a.finish(a.whyGone())
 	}
 	return err
 }
@@ -216,19 +226,19 @@ func (h *heartbeat) record(ctx context.Context) error {
 // own asks Temporal by a heartbeat. In two cases, own sends no heartbeat, and the attempt counts as alive. Either there is no
 // heartbeat timeout, or the last contact with Temporal is more recent than half of the heartbeat timeout. If the worker has a
 // lease, the lease must be alive, too: see [lease.confirm].
-func (h *heartbeat) own(ctx context.Context) error {
-	if h.ended() != attemptOpen || h.ctx.Err() != nil {
+func (a *Attempt) own(ctx context.Context) error {
+	if a.ended() != open || a.ctx.Err() != nil {
 		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, because its time is up, or because the worker is stopping")
 	}
-	h.mu.Lock()
-	contact := h.contact
-	h.mu.Unlock()
-	if timeout := h.info.HeartbeatTimeout; timeout > 0 && age(contact) >= timeout/2 {
-		if err := h.record(ctx); err != nil {
+	a.mu.Lock()
+	contact := a.contact
+	a.mu.Unlock()
+	if timeout := a.info.HeartbeatTimeout; timeout > 0 && age(contact) >= timeout/2 {
+		if err := a.record(ctx); err != nil {
 			return err
 		}
 	}
-	return h.lease.confirm(ctx, h)
+	return a.lease.confirm(ctx, a)
 }
 
 // age returns how long ago the given time was. It measures with the monotonic clock and with the wall clock, and returns the
@@ -241,112 +251,112 @@ func age(t time.Time) time.Duration {
 // lost returns how many earlier attempts of the activity ended without reporting an error. Usually, their workers crashed or
 // lost contact with Temporal. An attempt also counts as lost if it failed before the activity's code ran. For example, the
 // input could not be decoded.
-func (h *heartbeat) lost() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return max(0, int(h.info.Attempt)-1-h.tried.Reported)
+func (a *Attempt) Lost() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(0, int(a.info.Attempt)-1-a.tried.Reported)
 }
 
 // tookWorkersDown reports whether the activity has to be given up because it crashes its workers. This is the case if at
 // least [maxLost] attempts were lost and the previous attempt ended with a heartbeat timeout. If Temporal cannot be asked how
 // the previous attempt ended, tookWorkersDown returns a retryable error.
-func (h *heartbeat) tookWorkersDown(ctx context.Context) (bool, error) {
-	if h.lost() < maxLost {
+func (a *Attempt) TookWorkersDown(ctx context.Context) (bool, error) {
+	if a.Lost() < maxLost {
 		return false, nil
 	}
-	run := h.info.WorkflowExecution
-	found, err := h.client.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
+	run := a.info.WorkflowExecution
+	found, err := a.client.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
 	if err != nil {
 		return false, temporal.NewApplicationErrorWithOptions("describe the workflow: "+err.Error(), protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
 	}
-	last := pending(found, h.info.ActivityID).GetLastFailure()
+	last := pending(found, a.info.ActivityID).GetLastFailure()
 	return last.GetTimeoutFailureInfo().GetTimeoutType() == enumspb.TIMEOUT_TYPE_HEARTBEAT ||
 		last.GetApplicationFailureInfo().GetType() == protocol.LeaseLost, nil
 }
 
 // workerLost returns the error of an activity that is given up because it crashes its workers. The given clause says what the
 // activity did, in the past tense, such as "made this model call". The error text contains this clause.
-func (h *heartbeat) workerLost(what string) error {
+func (a *Attempt) workerLost(what string) error {
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", h.lost(), what), protocol.WorkerLost, nil)
+		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", a.Lost(), what), protocol.WorkerLost, nil)
 }
 
 // checkLost returns an error if the activity has to be given up because it crashes its workers: see
-// [heartbeat.tookWorkersDown]. It also returns an error if Temporal cannot be asked. The given clause says what the activity
-// did: see [heartbeat.workerLost]. An activity calls checkLost before its own work, because any part of this work may crash
+// [Attempt.TookWorkersDown]. It also returns an error if Temporal cannot be asked. The given clause says what the activity
+// did: see [Attempt.workerLost]. An activity calls checkLost before its own work, because any part of this work may crash
 // the process.
-func (h *heartbeat) checkLost(what string) error {
-	down, err := h.tookWorkersDown(h.ctx)
+func (a *Attempt) CheckLost(what string) error {
+	down, err := a.TookWorkersDown(a.ctx)
 	if err == nil && down {
-		err = h.workerLost(what)
+		err = a.workerLost(what)
 	}
 	return err
 }
 
 // describe sets the text that says what the activity does. The heartbeats contain this text, and the Temporal Web UI shows
 // it. Only the beginning of the text is kept, on one line.
-func (h *heartbeat) describe(doing string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.tried.Doing = cut(strings.Join(strings.Fields(cut(doing, 4*maxDoingBytes)), " "), maxDoingBytes)
+func (a *Attempt) Describe(doing string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tried.Doing = clip.UTF8(strings.Join(strings.Fields(clip.UTF8(doing, 4*maxDoingBytes)), " "), maxDoingBytes)
 }
 
 // attempt counts one more try of the activity's model call or tool call, and clears the partial text of the previous try. It
 // returns the number of all tries so far. This number includes the tries that earlier attempts of the activity made.
-func (h *heartbeat) attempt() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.tried.Tried++
-	h.tried.Text, h.tried.Said, h.told = "", 0, 0 // the text of an earlier try is discarded
-	h.tried.Attempt = h.info.Attempt
-	return h.tried.Tried
+func (a *Attempt) Try() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tried.Tried++
+	a.tried.Text, a.tried.Said, a.told = "", 0, 0 // the text of an earlier try is discarded
+	a.tried.Attempt = a.info.Attempt
+	return a.tried.Tried
 }
 
 // attempts returns how often the model call or tool call was tried so far. The number includes the tries that earlier
 // attempts of the activity made.
-func (h *heartbeat) attempts() int { return h.progress().Tried }
+func (a *Attempt) Tries() int { return a.Progress().Tried }
 
 // repeats returns how often the model call was tried before the current try, and how many earlier attempts of the activity
-// were lost: see [heartbeat.lost]. A lost attempt may have tried the call, but this is not recorded. Therefore each lost
+// were lost: see [Attempt.Lost]. A lost attempt may have tried the call, but this is not recorded. Therefore each lost
 // attempt counts as at least one try.
-func (h *heartbeat) repeats() agent.Repeats {
-	lost := h.lost()
-	return agent.Repeats{Attempts: max(h.attempts()-1, lost), Lost: lost}
+func (a *Attempt) Repeats() agent.Repeats {
+	lost := a.Lost()
+	return agent.Repeats{Attempts: max(a.Tries()-1, lost), Lost: lost}
 }
 
 // countReturn counts an attempt that ends without running the tool: see [returnAttempt]. It returns the number of such
 // attempts so far, including this attempt.
-func (h *heartbeat) countReturn() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.tried.Sought++
-	return h.tried.Sought
+func (a *Attempt) CountReturn() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tried.Sought++
+	return a.tried.Sought
 }
 
 // empty counts one more empty reply of the model and its token usage. It returns the totals of all attempts so far.
-func (h *heartbeat) empty(usage llm.Usage) agent.EmptyReplies {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.tried.Empty = h.tried.Empty.Add(usage)
-	return h.tried.Empty
+func (a *Attempt) CountEmpty(usage llm.Usage) agent.EmptyReplies {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tried.Empty = a.tried.Empty.Add(usage)
+	return a.tried.Empty
 }
 
 // addText appends a piece of a streamed reply, or of the output of a running tool, to the text in the heartbeats. If the heartbeats
 // do not report text, addText does nothing.
-func (h *heartbeat) addText(text string) {
-	if !h.tells {
+func (a *Attempt) AddText(text string) {
+	if !a.tells {
 		return
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.tried.Said += len(text)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tried.Said += len(text)
 	// Keep twice the text that a heartbeat reports. Otherwise the limit could cut a secret, and the rest would not be redacted.
 	const most = 2 * maxProgressBytes
-	if text = h.tried.Text + text[max(0, len(text)-most):]; len(text) > most {
+	if text = a.tried.Text + text[max(0, len(text)-most):]; len(text) > most {
 		text = text[len(text)-most:]
 	}
-	h.tried.Text = text
+	a.tried.Text = text
 }
 
 // textEnd returns the end of a text, at most [maxProgressBytes] bytes. Bytes that are not UTF-8 become U+FFFD. But a character at
@@ -369,46 +379,46 @@ func textEnd(text string) string {
 // follow sets whose progress the heartbeats of this attempt report. If this attempt only waits for a result, they report the
 // progress of the attempt that makes the model call or tool call. The caller passes the heartbeat of that attempt. If this
 // attempt makes the call itself, the caller passes nil, and the heartbeats report the progress of this attempt.
-func (h *heartbeat) follow(running *heartbeat) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.follows = running
+func (a *Attempt) follow(running *Attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.follows = running
 }
 
 // progress returns the details for the next heartbeat. Secrets in the text are redacted.
-func (h *heartbeat) progress() protocol.Progress {
-	h.mu.Lock()
-	own, follows := h.tried, h.follows
-	h.mu.Unlock()
+func (a *Attempt) Progress() protocol.Progress {
+	a.mu.Lock()
+	own, follows := a.tried, a.follows
+	a.mu.Unlock()
 	if follows == nil {
-		own.Text = textEnd(h.redact(own.Text))
+		own.Text = textEnd(a.redact(own.Text))
 		return own
 	}
-	p := follows.progress()
-	p.Reported, p.Sought, p.Attempt = own.Reported, own.Sought, h.info.Attempt
+	p := follows.Progress()
+	p.Reported, p.Sought, p.Attempt = own.Reported, own.Sought, a.info.Attempt
 	return p
 }
 
 // report tells Temporal, by a heartbeat, that the attempt is about to fail with the given error. Therefore the next attempt
 // does not count this attempt as lost. If the error is not retryable, nothing is sent, because no attempt follows. Nothing is
 // sent either if Temporal has already ended the attempt.
-func (h *heartbeat) report(err error) {
+func (a *Attempt) Report(err error) {
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.NonRetryable() {
 		return
 	}
-	if h.ended() == attemptLost || h.ended() == attemptCancelled {
+	if a.ended() == lost || a.ended() == cancelled {
 		return // Temporal accepts no more heartbeats of this attempt
 	}
-	h.mu.Lock()
-	h.tried.Reported++
-	h.mu.Unlock()
-	_ = h.record(context.WithoutCancel(h.ctx)) // if this heartbeat fails, the attempt counts as lost
+	a.mu.Lock()
+	a.tried.Reported++
+	a.mu.Unlock()
+	_ = a.record(context.WithoutCancel(a.ctx)) // if this heartbeat fails, the attempt counts as lost
 }
 
 // stop ends the heartbeats. It returns when no heartbeat is being sent any more.
-func (h *heartbeat) stop() {
-	h.lease.remove(h)
-	h.calls.Add(-1)
-	h.stopped()
-	h.wait.Wait()
+func (a *Attempt) Stop() {
+	a.lease.remove(a)
+	a.calls.Add(-1)
+	a.stopped()
+	a.wait.Wait()
 }

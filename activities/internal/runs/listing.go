@@ -1,4 +1,4 @@
-package activities
+package runs
 
 import (
 	"context"
@@ -31,6 +31,10 @@ const (
 type limitedLists struct {
 	client.Client
 	limiter *rate.Limiter
+}
+
+func newLimitedLists(c client.Client) limitedLists {
+	return limitedLists{c, rate.NewLimiter(listsPerSecond, 1)}
 }
 
 // ListWorkflow sends the request when the limiter allows it. If Temporal refuses it because of too many requests, the SDK
@@ -111,18 +115,18 @@ func (l *lister) send(ctx context.Context, r *listRequest) {
 // Temporal updates its list of runs late, by seconds if the cluster is busy. While the list lacks the activity's own run, it
 // may lack earlier runs, too. The model calls and tool calls of these runs would be repeated. Therefore the error is
 // retryable until the list has the activity's own run.
-func (a *Activities) allRuns(ctx context.Context) ([]string, error) {
+func (r *Reader) allRuns(ctx context.Context) ([]string, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
-	runs, err := flight.Do(ctx, &a.flights, "list\n"+here.RunID, func(ctx context.Context) ([]string, error) {
-		if runs, ok := a.lists.GetIfPresent(here.RunID); ok { // inside flight.Do: an earlier Do may just have filled the cache
+	runs, err := flight.Do(ctx, &r.flights, "list\n"+here.RunID, func(ctx context.Context) ([]string, error) {
+		if runs, ok := r.lists.GetIfPresent(here.RunID); ok { // inside flight.Do: an earlier Do may just have filled the cache
 			return runs, nil
 		}
-		runs, err := a.lister.runs(ctx, here.ID)
+		runs, err := r.lister.runs(ctx, here.ID)
 		if err == nil && !slices.Contains(runs, here.RunID) {
 			err = history.ErrNotListed
 		}
 		if err == nil { // the list stays complete, because no other run of the workflow ID starts while this run is open
-			a.lists.Set(here.RunID, runs)
+			r.lists.Set(here.RunID, runs)
 		}
 		return runs, err
 	})
@@ -132,20 +136,20 @@ func (a *Activities) allRuns(ctx context.Context) ([]string, error) {
 	return runs, err
 }
 
-// earlier returns the IDs of the other runs of the activity's workflow ID, newest first: see [Activities.allRuns].
-func (a *Activities) earlier(ctx context.Context) ([]string, error) {
-	runs, err := a.allRuns(ctx)
+// earlier returns the IDs of the other runs of the activity's workflow ID, newest first: see [Reader.allRuns].
+func (r *Reader) earlier(ctx context.Context) ([]string, error) {
+	runs, err := r.allRuns(ctx)
 	self := activity.GetInfo(ctx).WorkflowExecution.RunID
 	return slices.DeleteFunc(slices.Clone(runs), func(run string) bool { return run == self }), err
 }
 
 // newest returns the run whose state the run `self` of the activity's agent takes over: see [history.Newest].
-func (a *Activities) newest(ctx context.Context, from agent.RunRef, self string) (agent.RunRef, error) {
-	runs, err := a.allRuns(ctx)
+func (r *Reader) newest(ctx context.Context, from agent.RunRef, self string) (agent.RunRef, error) {
+	runs, err := r.allRuns(ctx)
 	if err != nil {
 		return from, err
 	}
-	from, err = history.NewestOf(ctx, a.temporal, runs, from, self)
+	from, err = history.NewestOf(ctx, r.temporal, runs, from, self)
 	if errors.Is(err, history.ErrNotListed) {
 		err = listLater(ctx, err)
 	}
@@ -167,6 +171,6 @@ const (
 	maxListDelay = 10 * time.Second
 )
 
-// maxListed limits the size of the cache of run lists: see [Activities.allRuns]. The size is the number of all cached run IDs
+// maxListed limits the size of the cache of run lists: see [Reader.allRuns]. The size is the number of all cached run IDs
 // plus the number of lists.
 const maxListed = 200_000

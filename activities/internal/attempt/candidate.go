@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -19,14 +20,14 @@ const nextCandidateDelay = 100 * time.Millisecond
 // candidate returns the number of the candidate to call. The candidates are the models that can answer the request. The first
 // candidate has the number 0. After the last candidate, the first one follows again, but the number continues to increase.
 // For example, if there are 3 candidates, number 4 is the second candidate in the second round.
-func (h *heartbeat) candidate() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.tried.Candidate
+func (a *Attempt) Candidate() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tried.Candidate
 }
 
 // fallBack chooses the model that the next attempt calls, after a model has failed. The models that can answer the request
-// are its candidates. The caller passes the number of the failed candidate (`turn`; see [heartbeat.candidate]), how many
+// are its candidates. The caller passes the number of the failed candidate (`turn`; see [Attempt.Candidate]), how many
 // candidates there are (`n`), and the error of the failed candidate (`failed`). The result is a retryable error. Therefore
 // Temporal starts the next attempt.
 //
@@ -44,37 +45,37 @@ func (h *heartbeat) candidate() int {
 //   - The workflow has cancelled the call.
 //   - The worker is stopping. The candidate has not failed, and the next attempt calls it again.
 //   - The context is too long. The agent then makes a summary of the conversation, and other models are not tried.
-func (h *heartbeat) fallBack(turn, n int, failed error) error {
+func (a *Attempt) FallBack(turn, n int, failed error) error {
 	app, ok := errors.AsType[*temporal.ApplicationError](failed)
 	if !ok || app.Type() == string(llm.ContextTooLong) || app.Type() == protocol.AttemptEnded {
 		return failed
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if turn%n == 0 {
-		h.tried.FirstError = cut(app.Message(), maxFirstError)
+		a.tried.FirstError = clip.UTF8(app.Message(), maxFirstError)
 	}
 	if !llm.Class(app.Type()).Retryable() {
-		h.tried.Refused = append(h.tried.Refused, turn%n)
+		a.tried.Refused = append(a.tried.Refused, turn%n)
 	} else if app.NonRetryable() {
-		return h.withFirstError(turn%n, app) // this was the last attempt that modelError allows
+		return a.withFirstError(turn%n, app) // this was the last attempt that modelError allows
 	}
 	for next := turn + 1; next <= turn+n; next++ {
-		if slices.Contains(h.tried.Refused, next%n) {
+		if slices.Contains(a.tried.Refused, next%n) {
 			continue
 		}
-		h.tried.Candidate = next
+		a.tried.Candidate = next
 		pause := nextCandidateDelay
 		if next/n > turn/n {
 			pause = max(pause, app.NextRetryDelay())
 		}
 		options := temporal.ApplicationErrorOptions{NextRetryDelay: pause}
 		if app.HasDetails() {
-			options.Details = []any{h.tried.Empty}
+			options.Details = []any{a.tried.Empty}
 		}
 		return temporal.NewApplicationErrorWithOptions(app.Message(), app.Type(), options)
 	}
-	return h.withFirstError(turn%n, app)
+	return a.withFirstError(turn%n, app)
 }
 
 // maxFirstError limits [protocol.Progress].FirstError, in bytes.
@@ -82,13 +83,13 @@ const maxFirstError = 500
 
 // withFirstError returns the final error of a model call. If the error is not that of the first candidate, the message of the first
 // candidate's error is added. The caller must hold the lock.
-func (h *heartbeat) withFirstError(candidate int, app *temporal.ApplicationError) error {
-	if candidate == 0 || h.tried.FirstError == "" {
+func (a *Attempt) withFirstError(candidate int, app *temporal.ApplicationError) error {
+	if candidate == 0 || a.tried.FirstError == "" {
 		return app
 	}
 	options := temporal.ApplicationErrorOptions{NonRetryable: app.NonRetryable(), NextRetryDelay: app.NextRetryDelay()}
 	if app.HasDetails() {
-		options.Details = []any{h.tried.Empty}
+		options.Details = []any{a.tried.Empty}
 	}
-	return temporal.NewApplicationErrorWithOptions(fmt.Sprintf("%s; before that, the first model failed: %s", app.Message(), h.tried.FirstError), app.Type(), options)
+	return temporal.NewApplicationErrorWithOptions(fmt.Sprintf("%s; before that, the first model failed: %s", app.Message(), a.tried.FirstError), app.Type(), options)
 }

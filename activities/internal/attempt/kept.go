@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"encoding/json"
@@ -19,6 +19,10 @@ type kept struct {
 	folder *folder
 	log    *slog.Logger
 }
+
+// entryBytes is the approximate size of an entry in memory besides its key and its data, in bytes. Without it, the entries of many agents
+// with short texts would need several times the memory that they may use.
+const entryBytes = 150
 
 // newKept returns a store that uses at most the given number of bytes of memory, and files in the given directory. If no
 // directory is given, the store uses no files.

@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"context"
@@ -28,36 +28,36 @@ func (c *leases) RecordActivityHeartbeat(_ context.Context, _ []byte, details ..
 }
 
 // heldLease returns a lease that Temporal considered held when it began, and an attempt at a call that no heartbeat has named.
-func heldLease(c *leases) (*lease, *heartbeat) {
-	l := newLease(c, LeaseOptions{TaskQueue: "q", HeartbeatTimeout: 3 * time.Second}, slog.New(slog.DiscardHandler))
+func heldLease(c *leases) (*lease, *Attempt) {
+	l := newLease(c, "q", 3*time.Second, slog.New(slog.DiscardHandler))
 	l.id = "lease"
 	l.hold(activity.Info{WorkflowExecution: workflow.Execution{ID: "lease"}, TaskToken: []byte("token")})
 	return l, leasedCall(l, "tool-1")
 }
 
-func leasedCall(l *lease, id string) *heartbeat {
-	h := &heartbeat{info: activity.Info{ActivityID: id, Attempt: 1}, over: make(chan struct{})}
-	l.add(h)
-	return h
+func leasedCall(l *lease, id string) *Attempt {
+	a := &Attempt{info: activity.Info{ActivityID: id, Attempt: 1}, over: make(chan struct{})}
+	l.add(a)
+	return a
 }
 
 // A call that a heartbeat has named is safe only while Temporal has accepted a heartbeat of the lease recently. If the lease has ended, the
 // attempt is lost, also for a call of [lease.confirm] that comes afterwards.
 func TestNamedCallIsSafeOnlyUnderALivingLease(t *testing.T) {
 	c := new(leases)
-	l, h := heldLease(c)
+	l, a := heldLease(c)
 	require.NoError(t, l.beat(t.Context()))
-	require.NoError(t, l.confirm(t.Context(), h))
+	require.NoError(t, l.confirm(t.Context(), a))
 	require.Len(t, c.named, 1)
 
 	l.contact = time.Now().Add(-2 * time.Second) // as after a suspension of the process
-	require.NoError(t, l.confirm(t.Context(), h))
+	require.NoError(t, l.confirm(t.Context(), a))
 	require.Len(t, c.named, 2, "the lease is confirmed by a heartbeat")
 
 	l.contact, c.answer = time.Now().Add(-time.Minute), serviceerror.NewNotFound("the lease has ended")
-	require.Error(t, l.confirm(t.Context(), h))
-	require.Equal(t, attemptLost, h.ended())
-	require.Error(t, l.confirm(t.Context(), h), "another worker may have the call")
+	require.Error(t, l.confirm(t.Context(), a))
+	require.Equal(t, lost, a.ended())
+	require.Error(t, l.confirm(t.Context(), a), "another worker may have the call")
 }
 
 // If Temporal has ended the lease, only the calls are lost that an accepted heartbeat has named. Nobody returns the others.
@@ -68,8 +68,8 @@ func TestCallThatNoHeartbeatHasNamedIsNotLost(t *testing.T) {
 	fresh := leasedCall(l, "tool-2")
 	c.answer = serviceerror.NewNotFound("the lease has ended")
 	require.Error(t, l.beat(t.Context()))
-	require.Equal(t, attemptLost, named.ended())
-	require.Equal(t, attemptOpen, fresh.ended())
+	require.Equal(t, lost, named.ended())
+	require.Equal(t, open, fresh.ended())
 	require.NoError(t, l.confirm(t.Context(), fresh))
 }
 

@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"math/rand/v2"
@@ -18,7 +18,7 @@ func TestHeartbeatHasTheEndOfTheText(t *testing.T) {
 	letters := []string{"a", "é", "日", "👩", "\n"}
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		h := &heartbeat{tells: true, redact: redact.New(secret).Text}
+		a := &Attempt{tells: true, redact: redact.New(secret).Text}
 		var whole strings.Builder
 		for whole.Len() < 20+int(seed)*50 {
 			switch random.IntN(50) {
@@ -33,26 +33,26 @@ func TestHeartbeatHasTheEndOfTheText(t *testing.T) {
 		text := whole.String()
 		for rest := text; rest != ""; {
 			n := min(len(rest), 1+random.IntN(1+random.IntN(5000)))
-			h.addText(rest[:n])
+			a.AddText(rest[:n])
 			rest = rest[n:]
-			got := h.progress().Text
+			got := a.Progress().Text
 			require.LessOrEqual(t, len(got), maxProgressBytes+2*strings.Count(got, "\uFFFD"), "seed %d", seed)
 			require.True(t, utf8.ValidString(got), "seed %d", seed)
 			require.NotContains(t, got, "staple", "seed %d", seed)
 		}
-		p := h.progress()
+		p := a.Progress()
 		require.Equal(t, len(text), p.Said)
 		clean := strings.ToValidUTF8(redact.New(secret).Text(text), "\uFFFD")
 		require.True(t, strings.HasSuffix(clean, p.Text), "seed %d", seed)
 		require.Greater(t, len(p.Text), min(len(clean), maxProgressBytes)-utf8.UTFMax, "seed %d", seed)
 	}
-	h := &heartbeat{tells: true, redact: func(s string) string { return s }}
-	h.addText("日本"[:4])
-	require.Equal(t, "日", h.progress().Text)
-	h.addText("日本"[4:])
-	require.Equal(t, "日本", h.progress().Text)
+	a := &Attempt{tells: true, redact: func(s string) string { return s }}
+	a.AddText("日本"[:4])
+	require.Equal(t, "日", a.Progress().Text)
+	a.AddText("日本"[4:])
+	require.Equal(t, "日本", a.Progress().Text)
 
-	unwatched := &heartbeat{redact: h.redact}
-	unwatched.addText("text")
-	require.Zero(t, unwatched.progress().Said)
+	unwatched := &Attempt{redact: a.redact}
+	unwatched.AddText("text")
+	require.Zero(t, unwatched.Progress().Said)
 }

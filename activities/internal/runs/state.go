@@ -1,4 +1,4 @@
-package activities
+package runs
 
 import (
 	"context"
@@ -13,39 +13,26 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// ReadAgent returns one page of the compressed state of an agent. A new run needs this state to continue the agent.
-// ReadAgent makes the state from the history of the run that the input names. A resume may need the state of a newer run
-// instead: see [history.Newest]. ReadAgent looks for a newer run when it is asked for the first page. If there is one, the
+// Page returns one page of the compressed state of an agent. A new run needs this state to continue the agent.
+// Page makes the state from the history of the run that the input names. A resume may need the state of a newer run
+// instead: see [history.Newest]. Page looks for a newer run when it is asked for the first page. If there is one, the
 // field `RunID` of the result names it.
 //
 // If the history is deleted or has no state, the error has the type [protocol.Gone]. If the history cannot be replayed, the
 // type is [protocol.Mismatch]. If the state is too large, the type is [protocol.StateSize].
-func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
-	beat := a.startHeartbeat(ctx, false, nil)
-	defer beat.stop()
-	page, err := a.readAgent(ctx, beat, in)
-	if err != nil {
-		beat.report(err)
-	}
-	return page, err
-}
-
-func (a *Activities) readAgent(ctx context.Context, beat *heartbeat, in protocol.ReadAgentInput) (protocol.Page, error) {
-	if err := beat.checkLost("read the history of agent " + in.From.ID); err != nil {
-		return protocol.Page{}, err
-	}
+func (r *Reader) Page(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
 	asked := in.From.RunID
 	if in.From.Resume && in.Page == 0 {
 		var err error
-		in.From, err = a.newest(ctx, in.From, activity.GetInfo(ctx).WorkflowExecution.RunID)
+		in.From, err = r.newest(ctx, in.From, activity.GetInfo(ctx).WorkflowExecution.RunID)
 		if err != nil {
 			return protocol.Page{}, err
 		}
 	}
 	key := fmt.Sprint(in.From.ID, "\n", in.From.RunID, "\n", in.From.Events)
-	packed, ok := a.states.GetIfPresent(key)
+	packed, ok := r.states.GetIfPresent(key)
 	if !ok {
-		run, err := history.Read(ctx, a.temporal, in.From, a.converter)
+		run, err := history.Read(ctx, r.temporal, in.From, r.converter)
 		var gone *serviceerror.NotFound
 		var unreadable *history.UnreadableError
 		switch {
@@ -72,7 +59,7 @@ func (a *Activities) readAgent(ctx context.Context, beat *heartbeat, in protocol
 			return protocol.Page{}, err
 		}
 		in.From.Events = run.Events
-		a.states.Set(fmt.Sprint(in.From.ID, "\n", in.From.RunID, "\n", in.From.Events), packed)
+		r.states.Set(fmt.Sprint(in.From.ID, "\n", in.From.RunID, "\n", in.From.Events), packed)
 	}
 	pages := (len(packed.data) + protocol.StatePageBytes - 1) / protocol.StatePageBytes
 	from := min(in.Page*protocol.StatePageBytes, len(packed.data))
@@ -85,7 +72,7 @@ func (a *Activities) readAgent(ctx context.Context, beat *heartbeat, in protocol
 	return page, nil
 }
 
-// packedState is the compressed state of an agent. [Activities.ReadAgent] returns the state page by page.
+// packedState is the compressed state of an agent. [Reader.Page] returns the state page by page.
 type packedState struct {
 	// data is the result of [protocol.Pack].
 	data []byte

@@ -1,4 +1,4 @@
-package activities
+package runs
 
 import (
 	"context"
@@ -19,28 +19,15 @@ import (
 // sub-agent again. FindCall searches the earlier runs of the agent, and returns the result from the newest run that has
 // one. If no run has a result, the field `Started` says whether any of the runs started the sub-agent. A run is skipped if
 // its history is deleted or cannot be read: see [recallAttempts].
-func (a *Activities) FindCall(ctx context.Context, in protocol.FindCallInput) (protocol.FoundCall, error) {
-	beat := a.startHeartbeat(ctx, false, nil)
-	defer beat.stop()
-	out, err := a.findCall(ctx, beat, in)
-	if err != nil {
-		beat.report(err)
-	}
-	return out, err
-}
-
-func (a *Activities) findCall(ctx context.Context, beat *heartbeat, in protocol.FindCallInput) (protocol.FoundCall, error) {
-	if err := beat.checkLost("read the earlier runs of agent " + activity.GetInfo(ctx).WorkflowExecution.ID); err != nil {
-		return protocol.FoundCall{}, err
-	}
+func (r *Reader) FindCall(ctx context.Context, in protocol.FindCallInput) (protocol.FoundCall, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	out := protocol.FoundCall{Run: protocol.RunSuffix(here.RunID)}
-	runs, err := a.earlierRuns(ctx, in.Recall)
+	runs, err := r.earlierRuns(ctx, in.Recall)
 	if err != nil {
 		return out, err
 	}
 	for _, run := range runs {
-		s, err := a.stateWith(ctx, agent.RunRef{ID: here.ID, RunID: run}, in.Call)
+		s, err := r.stateWith(ctx, agent.RunRef{ID: here.ID, RunID: run}, in.Call)
 		if err != nil {
 			return out, fmt.Errorf("read the recorded result of a call from run %s: %w", run, err)
 		}
@@ -55,17 +42,18 @@ func (a *Activities) findCall(ctx context.Context, beat *heartbeat, in protocol.
 	return out, nil
 }
 
-// told returns the result of this activity's tool call that the model was told in an earlier run, although the call had none: for example,
+// Told returns the result of this activity's tool call that the model was told in an earlier run, although the call had none: for example,
 // that a person had interrupted it. It returns nil if there is none. The model then went on, and a run that tells it something else would do
 // again what followed.
-func (a *Activities) told(ctx context.Context, e protocol.Recall) (*agent.Result, error) {
-	id, key := names(ctx)
-	runs, err := a.earlierRuns(ctx, e)
+func (r *Reader) Told(ctx context.Context, e protocol.Recall) (*agent.Result, error) {
+	info := activity.GetInfo(ctx)
+	id, key := info.WorkflowExecution.ID, agent.Key(info.ActivityID)
+	runs, err := r.earlierRuns(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	for _, run := range runs {
-		s, err := a.stateWith(ctx, agent.RunRef{ID: id, RunID: run}, agent.Call{Key: key})
+		s, err := r.stateWith(ctx, agent.RunRef{ID: id, RunID: run}, agent.Call{Key: key})
 		if err != nil {
 			return nil, fmt.Errorf("read what run %s told the model about a call: %w", run, err)
 		}
@@ -87,9 +75,9 @@ const recallAttempts = 10
 // stateWith returns the state at the end of a run if the run's history mentions the given call of a sub-agent. The history
 // mentions the call if it has the model call that requested the sub-agent, an activity for the call, or the start of the
 // sub-agent, or the call's own activity. Otherwise stateWith returns nil, because making a state takes time. It also returns nil if there is no state:
-// see [Activities.lastState].
-func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agent.Call) (*agent.State, error) {
-	x, err := a.index(ctx, from.ID, from.RunID)
+// see [Reader.lastState].
+func (r *Reader) stateWith(ctx context.Context, from agent.RunRef, call agent.Call) (*agent.State, error) {
+	x, err := r.index(ctx, from.ID, from.RunID)
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		return nil, nil
 	}
@@ -107,20 +95,20 @@ func (a *Activities) stateWith(ctx context.Context, from agent.RunRef, call agen
 	if !mentioned {
 		return nil, nil
 	}
-	return a.lastState(ctx, from)
+	return r.lastState(ctx, from)
 }
 
 // lastState returns the state at the end of a run, and caches the state. It returns nil if the run has no state or the state
-// cannot be read: see [Activities.packLast].
-func (a *Activities) lastState(ctx context.Context, from agent.RunRef) (*agent.State, error) {
+// cannot be read: see [Reader.packLast].
+func (r *Reader) lastState(ctx context.Context, from agent.RunRef) (*agent.State, error) {
 	name := fmt.Sprint("last state\n", from.ID, "\n", from.RunID)
-	packed, known := a.states.GetIfPresent(name)
+	packed, known := r.states.GetIfPresent(name)
 	if !known {
 		var err error
-		packed, err = flight.Do(ctx, &a.flights, name, func(ctx context.Context) (packedState, error) {
-			packed, err := a.packLast(ctx, from)
+		packed, err = flight.Do(ctx, &r.flights, name, func(ctx context.Context) (packedState, error) {
+			packed, err := r.packLast(ctx, from)
 			if err == nil && packed.data != nil {
-				a.states.Set(name, packed)
+				r.states.Set(name, packed)
 			}
 			return packed, err
 		})
@@ -134,21 +122,21 @@ func (a *Activities) lastState(ctx context.Context, from agent.RunRef) (*agent.S
 // packLast reads the state at the end of a run and compresses it. The result has no data if the run has no state, if the
 // state is too large, or if the run's history is deleted. If the history is unreadable (see [history.UnreadableError]),
 // packLast returns an error. From attempt number [recallAttempts] of the activity on, it returns no data instead.
-func (a *Activities) packLast(ctx context.Context, from agent.RunRef) (packedState, error) {
-	run, err := history.Read(ctx, a.temporal, from, a.converter)
+func (r *Reader) packLast(ctx context.Context, from agent.RunRef) (packedState, error) {
+	run, err := history.Read(ctx, r.temporal, from, r.converter)
 	var unreadable *history.UnreadableError
 	switch {
 	case errors.As(err, new(*serviceerror.NotFound)):
 		return packedState{}, nil
 	case errors.As(err, &unreadable) && activity.GetInfo(ctx).Attempt >= recallAttempts:
-		a.log.WarnContext(ctx, "an earlier run cannot be read; its results are not recalled", "agent", from.ID, "run", from.RunID, "error", err)
+		r.log.WarnContext(ctx, "an earlier run cannot be read; its results are not recalled", "agent", from.ID, "run", from.RunID, "error", err)
 		return packedState{}, nil
 	case err != nil || run.State == nil:
 		return packedState{}, err
 	}
 	data, err := protocol.Pack(run.State)
 	if errors.Is(err, protocol.ErrStateSize) {
-		a.log.WarnContext(ctx, "an earlier run cannot be read; its results are not recalled", "agent", from.ID, "run", from.RunID, "error", err)
+		r.log.WarnContext(ctx, "an earlier run cannot be read; its results are not recalled", "agent", from.ID, "run", from.RunID, "error", err)
 		return packedState{}, nil
 	}
 	return packedState{data: data, events: run.Events}, err

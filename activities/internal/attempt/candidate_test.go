@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"testing"
@@ -38,12 +38,12 @@ func TestFallbackGoesRound(t *testing.T) {
 		{"a context is too long for all", nil, 0, llm.ContextTooLong, 0, minute, true},
 	} {
 		t.Run(step.name, func(t *testing.T) {
-			h := &heartbeat{tried: protocol.Progress{Candidate: step.turn, Refused: step.refused}}
-			err := h.fallBack(step.turn, 3, failure(step.class, minute))
+			a := &Attempt{tried: protocol.Progress{Candidate: step.turn, Refused: step.refused}}
+			err := a.FallBack(step.turn, 3, failure(step.class, minute))
 			var app *temporal.ApplicationError
 			require.ErrorAs(t, err, &app)
 			require.Equal(t, step.final, app.NonRetryable())
-			require.Equal(t, step.next, h.candidate())
+			require.Equal(t, step.next, a.Candidate())
 			if !step.final {
 				require.Equal(t, step.pause, app.NextRetryDelay())
 			}
@@ -53,21 +53,21 @@ func TestFallbackGoesRound(t *testing.T) {
 
 // A candidate that was called when the worker stopped has not failed: the next attempt calls it again.
 func TestStoppedWorkerDoesNotRefuseACandidate(t *testing.T) {
-	h := &heartbeat{}
-	stopped := attemptEnded(t.Context(), "the worker stops")
-	require.Equal(t, stopped, h.fallBack(0, 2, stopped))
-	require.Zero(t, h.candidate())
-	require.Empty(t, h.tried.Refused)
+	a := &Attempt{}
+	stopped := temporal.NewApplicationError("the worker stops", protocol.AttemptEnded)
+	require.Equal(t, stopped, a.FallBack(0, 2, stopped))
+	require.Zero(t, a.Candidate())
+	require.Empty(t, a.tried.Refused)
 }
 
 // The error of the last model does not hide why the first one failed.
 func TestFallbackKeepsTheFirstError(t *testing.T) {
-	h := &heartbeat{}
+	a := &Attempt{}
 	refused := func(text string) error {
 		return temporal.NewNonRetryableApplicationError(text, string(llm.Unauthorized), nil)
 	}
-	require.ErrorContains(t, h.fallBack(0, 2, refused("the key of main is wrong")), "the key of main is wrong")
-	err := h.fallBack(1, 2, refused("the key of spare is wrong"))
+	require.ErrorContains(t, a.FallBack(0, 2, refused("the key of main is wrong")), "the key of main is wrong")
+	err := a.FallBack(1, 2, refused("the key of spare is wrong"))
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.True(t, app.NonRetryable())

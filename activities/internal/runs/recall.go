@@ -1,4 +1,4 @@
-package activities
+package runs
 
 import (
 	"context"
@@ -16,65 +16,58 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// names reads the context of an activity. It returns the ID of the agent to which the activity belongs, and the activity's
-// own ID, which is an [agent.Key].
-func names(ctx context.Context) (agentID string, key agent.Key) {
-	info := activity.GetInfo(ctx)
-	return info.WorkflowExecution.ID, agent.Key(info.ActivityID)
-}
-
-// memory is what the earlier runs of an agent say about an activity, for example about a model call or a tool call.
-type memory struct {
-	// result is nil if no earlier run has a result of the activity.
-	result *commonpb.Payloads
-	// searched says that all earlier runs were searched, and that none of their histories is deleted.
-	searched bool
-	// doubt says that the call may have been made without a recorded result. Either an earlier run started the activity and
+// Memory is what the earlier runs of an agent say about an activity, for example about a model call or a tool call.
+type Memory struct {
+	// Result is nil if no earlier run has a result of the activity.
+	Result *commonpb.Payloads
+	// Searched says that all earlier runs were searched, and that none of their histories is deleted.
+	Searched bool
+	// Doubt says that the call may have been made without a recorded result. Either an earlier run started the activity and
 	// has no result, or the history of an earlier run is deleted.
-	doubt bool
-	// cancelled says that an earlier run has cancelled the activity. That run may have told the model that there is no result.
-	cancelled bool
+	Doubt bool
+	// Cancelled says that an earlier run has cancelled the activity. That run may have told the model that there is no result.
+	Cancelled bool
 }
 
-// recall searches the earlier runs of the agent for a result of this activity. If there is one, the model call or tool call
-// need not be made again. recall first follows the links from run to run in the histories. Only if none of these runs has a
-// result, it asks Temporal for a list of all runs, because list requests are limited for the whole namespace. The [protocol.Recall] says whether an earlier run can have a result. If none can, recall reads
-// nothing and returns the zero memory.
-func (a *Activities) recall(ctx context.Context, e protocol.Recall) (memory, error) {
-	here := activity.GetInfo(ctx).WorkflowExecution
-	_, key := names(ctx)
+// Recall searches the earlier runs of the agent for a result of this activity. If there is one, the model call or tool call
+// need not be made again. Recall first follows the links from run to run in the histories. Only if none of these runs has a
+// result, it asks Temporal for a list of all runs, because list requests are limited for the whole namespace. The [protocol.Recall] says whether an earlier run can have a result. If none can, Recall reads
+// nothing and returns the zero Memory.
+func (r *Reader) Recall(ctx context.Context, e protocol.Recall) (Memory, error) {
+	info := activity.GetInfo(ctx)
+	here, key := info.WorkflowExecution, agent.Key(info.ActivityID)
 	// There are two reasons to search. If e.BaseRunID is set, the agent was reset or resumed. If e.Run is not the run of the activity,
 	// another run scheduled the activity, and a reset copied it.
 	again := e.Run != "" && e.Run != protocol.RunSuffix(here.RunID)
 	if e.BaseRunID == "" && !again {
-		return memory{}, nil
+		return Memory{}, nil
 	}
-	m := memory{doubt: again, searched: true}
-	s := search{a: a, agentID: here.ID, key: string(key), memory: &m, seen: map[string]bool{here.RunID: true}}
-	bases, err := a.baseRuns(ctx, e)
+	m := Memory{Doubt: again, Searched: true}
+	s := search{reader: r, agentID: here.ID, key: string(key), memory: &m, seen: map[string]bool{here.RunID: true}}
+	bases, err := r.baseRuns(ctx, e)
 	if err != nil {
-		return memory{}, err
+		return Memory{}, err
 	}
-	if err := s.follow(ctx, bases); err != nil || m.result != nil {
+	if err := s.follow(ctx, bases); err != nil || m.Result != nil {
 		return m, err
 	}
-	runs, err := a.earlier(ctx)
+	runs, err := r.earlier(ctx)
 	if err != nil {
-		return memory{}, err
+		return Memory{}, err
 	}
 	for _, run := range runs {
-		if _, err := s.read(ctx, run, true); err != nil || m.result != nil {
+		if _, err := s.read(ctx, run, true); err != nil || m.Result != nil {
 			return m, err
 		}
 	}
 	return m, nil
 }
 
-// search is one execution of [Activities.recall].
+// search is one execution of [Reader.Recall].
 type search struct {
-	a            *Activities
+	reader       *Reader
 	agentID, key string // key is the ID of the activity
-	memory       *memory
+	memory       *Memory
 	seen         map[string]bool // runs that were read, and the run of the activity
 }
 
@@ -82,7 +75,7 @@ type search struct {
 // linked run whose history is deleted is no reason for doubt, because Temporal's list does not show it either.
 func (s *search) follow(ctx context.Context, bases []string) error {
 	queue := bases
-	for i := 0; i < len(queue) && s.memory.result == nil; i++ {
+	for i := 0; i < len(queue) && s.memory.Result == nil; i++ {
 		x, err := s.read(ctx, queue[i], i < len(bases))
 		if err != nil {
 			return err
@@ -100,33 +93,33 @@ func (s *search) read(ctx context.Context, run string, known bool) (*index, erro
 	if s.seen[run] {
 		return nil, nil
 	}
-	x, err := s.a.index(ctx, s.agentID, run)
+	x, err := s.reader.index(ctx, s.agentID, run)
 	var at place
 	asked := false
 	if err == nil {
 		at, asked = x.activities[s.key]
 	}
-	s.memory.cancelled = s.memory.cancelled || at.cancelled
+	s.memory.Cancelled = s.memory.Cancelled || at.cancelled
 	if at.event != 0 {
-		s.memory.result, err = s.a.resultAt(ctx, s.agentID, run, x, at)
+		s.memory.Result, err = s.reader.resultAt(ctx, s.agentID, run, x, at)
 	}
 	switch {
 	case errors.As(err, new(*serviceerror.NotFound)):
 		if known {
-			s.memory.doubt, s.memory.searched = true, false
+			s.memory.Doubt, s.memory.Searched = true, false
 		}
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read a recorded result of run %s: %w", run, err)
 	}
-	s.seen[run], s.memory.doubt = true, s.memory.doubt || asked
+	s.seen[run], s.memory.Doubt = true, s.memory.Doubt || asked
 	return x, nil
 }
 
 // baseRuns returns the IDs of the runs that the activity's run was reset from, the last one first, and of the run `e.BaseRunID`.
-func (a *Activities) baseRuns(ctx context.Context, e protocol.Recall) ([]string, error) {
+func (r *Reader) baseRuns(ctx context.Context, e protocol.Recall) ([]string, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
-	bases, err := a.bases(ctx, here.ID, here.RunID)
+	bases, err := r.bases(ctx, here.ID, here.RunID)
 	if err != nil {
 		return nil, fmt.Errorf("find the base runs of this run: %w", err)
 	}
@@ -141,12 +134,12 @@ func (a *Activities) baseRuns(ctx context.Context, e protocol.Recall) ([]string,
 // earlierRuns returns the IDs of the runs whose states may have an outcome of a call. First come all other runs in Temporal's
 // list of runs, newest first. Then come the base runs that the list lacks. The list is needed in any case, because a newer run
 // may know more about the call than a base run: for example, an answer that came late.
-func (a *Activities) earlierRuns(ctx context.Context, e protocol.Recall) ([]string, error) {
-	runs, err := a.earlier(ctx)
+func (r *Reader) earlierRuns(ctx context.Context, e protocol.Recall) ([]string, error) {
+	runs, err := r.earlier(ctx)
 	if err != nil {
 		return nil, err
 	}
-	bases, err := a.baseRuns(ctx, e)
+	bases, err := r.baseRuns(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -158,40 +151,40 @@ func (a *Activities) earlierRuns(ctx context.Context, e protocol.Recall) ([]stri
 	return runs, nil
 }
 
-// recalled decodes the result in the given memory into the variable to which `out` points. It returns false if the memory
-// has no result. The memory comes from [Activities.recall].
-func (a *Activities) recalled(m memory, out any) (bool, error) {
-	if m.result == nil {
+// Decode decodes the result in the given memory into the variable to which `out` points. It returns false if the memory
+// has no result. The memory comes from [Reader.Recall].
+func (r *Reader) Decode(m Memory, out any) (bool, error) {
+	if m.Result == nil {
 		return false, nil
 	}
-	if err := a.converter.FromPayloads(m.result, out); err != nil {
+	if err := r.converter.FromPayloads(m.Result, out); err != nil {
 		return false, fmt.Errorf("decode a recorded result: %w", err)
 	}
 	return true, nil
 }
 
-// maxLineages is the maximum number of runs whose base runs are cached: see [Activities.bases].
+// maxLineages is the maximum number of runs whose base runs are cached: see [Reader.bases].
 const maxLineages = 10_000
 
 // bases returns the IDs of a run's base runs, that is, the runs that the given run was reset from. It reads them from the
 // history of the given run, which is always up to date. The result is cached, because the base runs of a run do not change.
-func (a *Activities) bases(ctx context.Context, workflowID, runID string) ([]string, error) {
-	return flight.Do(ctx, &a.flights, "bases\n"+runID, func(ctx context.Context) ([]string, error) {
-		if bases, ok := a.lineages.GetIfPresent(runID); ok {
+func (r *Reader) bases(ctx context.Context, workflowID, runID string) ([]string, error) {
+	return flight.Do(ctx, &r.flights, "bases\n"+runID, func(ctx context.Context) ([]string, error) {
+		if bases, ok := r.lineages.GetIfPresent(runID); ok {
 			return bases, nil
 		}
-		bases, err := a.readBases(ctx, workflowID, runID)
+		bases, err := r.readBases(ctx, workflowID, runID)
 		if err == nil {
-			a.lineages.Set(runID, bases)
+			r.lineages.Set(runID, bases)
 		}
 		return bases, err
 	})
 }
 
-// readBases returns the same runs as [Activities.bases], but does not use a cache.
-func (a *Activities) readBases(ctx context.Context, workflowID, runID string) ([]string, error) {
+// readBases returns the same runs as [Reader.bases], but does not use a cache.
+func (r *Reader) readBases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	var bases []string
-	events := a.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := r.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		if err != nil {

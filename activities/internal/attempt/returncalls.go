@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// returnsAtOnce is the number of calls that [Activities.ReturnCalls] returns at the same time.
+// returnsAtOnce is the number of calls that [Worker.ReturnCalls] returns at the same time.
 const returnsAtOnce = 16
 
 // ReturnCalls returns the calls of a lost worker to Temporal, which gives them to other workers. It leaves out attempts that have
 // ended. If it runs twice, the second run changes nothing.
-func (a *Activities) ReturnCalls(ctx context.Context, in protocol.HeldCalls) error {
+func (w *Worker) ReturnCalls(ctx context.Context, in protocol.HeldCalls) error {
 	namespace := activity.GetInfo(ctx).Namespace
 	var all errgroup.Group
 	all.SetLimit(returnsAtOnce)
 	for _, call := range in.Calls {
 		all.Go(func() error {
-			if err := a.returnCall(ctx, namespace, call); err != nil && !errors.As(err, new(*serviceerror.NotFound)) {
+			if err := w.returnCall(ctx, namespace, call); err != nil && !errors.As(err, new(*serviceerror.NotFound)) {
 				return fmt.Errorf("return the call %s of agent %s: %w", call.ActivityID, call.WorkflowID, err)
 			}
 			return nil
@@ -34,8 +34,8 @@ func (a *Activities) ReturnCalls(ctx context.Context, in protocol.HeldCalls) err
 	return all.Wait()
 }
 
-func (a *Activities) returnCall(ctx context.Context, namespace string, call protocol.HeldCall) error {
-	found, err := a.temporal.DescribeWorkflowExecution(ctx, call.WorkflowID, call.RunID)
+func (w *Worker) returnCall(ctx context.Context, namespace string, call protocol.HeldCall) error {
+	found, err := w.temporal.DescribeWorkflowExecution(ctx, call.WorkflowID, call.RunID)
 	if err != nil {
 		return err
 	}
@@ -44,5 +44,5 @@ func (a *Activities) returnCall(ctx context.Context, namespace string, call prot
 		return nil
 	}
 	lost := temporal.NewApplicationError(protocol.TimeoutText(enumspb.TIMEOUT_TYPE_HEARTBEAT), protocol.LeaseLost)
-	return a.temporal.CompleteActivityByID(ctx, namespace, call.WorkflowID, call.RunID, call.ActivityID, nil, lost)
+	return w.temporal.CompleteActivityByID(ctx, namespace, call.WorkflowID, call.RunID, call.ActivityID, nil, lost)
 }

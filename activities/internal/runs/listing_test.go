@@ -1,4 +1,4 @@
-package activities
+package runs
 
 import (
 	"context"
@@ -42,15 +42,14 @@ func (m *manyRuns) ListWorkflow(_ context.Context, in *workflowservice.ListWorkf
 func TestManyAgentsShareFewListRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := new(manyRuns)
-		a, err := New(Options{Temporal: m})
-		require.NoError(t, err)
-		runs := make([][]string, 1000)
+		l := newLister(newLimitedLists(m))
+		found := make([][]string, 1000)
 		var all sync.WaitGroup
-		for i := range runs {
-			all.Go(func() { runs[i], _ = a.lister.runs(t.Context(), fmt.Sprint("agent-", i)) })
+		for i := range found {
+			all.Go(func() { found[i], _ = l.runs(t.Context(), fmt.Sprint("agent-", i)) })
 		}
 		all.Wait()
-		for i, each := range runs {
+		for i, each := range found {
 			require.Equal(t, []string{fmt.Sprint("run of agent-", i)}, each)
 		}
 		require.LessOrEqual(t, len(m.times), 12, "requests with a hundred IDs each, and two with the first IDs")

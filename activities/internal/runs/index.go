@@ -1,11 +1,10 @@
-package activities
+package runs
 
 import (
 	"cmp"
 	"context"
 	"fmt"
 
-	"github.com/maypok86/otter/v2"
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
@@ -58,9 +57,9 @@ const pageEvents = 50
 
 // index returns the index of a run: see the type [index]. The index of a closed run is cached. The index of an open run is
 // made again at each call, because the run's history grows.
-func (a *Activities) index(ctx context.Context, workflowID, runID string) (*index, error) {
-	return flight.Do(ctx, &a.flights, "index\n"+runID, func(ctx context.Context) (*index, error) {
-		if x, ok := a.indexes.GetIfPresent(runID); ok {
+func (r *Reader) index(ctx context.Context, workflowID, runID string) (*index, error) {
+	return flight.Do(ctx, &r.flights, "index\n"+runID, func(ctx context.Context) (*index, error) {
+		if x, ok := r.indexes.GetIfPresent(runID); ok {
 			return x, nil
 		}
 		x := &index{activities: map[string]place{}}
@@ -70,20 +69,20 @@ func (a *Activities) index(ctx context.Context, workflowID, runID string) (*inde
 			page := len(x.pages)
 			x.pages = append(x.pages, token)
 			x.size += 100 + len(token)
-			events, next, err := a.page(ctx, workflowID, runID, token)
+			events, next, err := r.page(ctx, workflowID, runID, token)
 			if err != nil {
 				return nil, err
 			}
 			for _, event := range events {
 				x.add(event, page, names)
-				x.link(event, a.converter)
+				x.link(event, r.converter)
 				ended = history.Closes(event.GetEventType())
 			}
-			a.keepResults(runID, events)
+			r.keepResults(runID, events)
 			token = next
 		}
 		if ended {
-			a.indexes.Set(runID, x)
+			r.indexes.Set(runID, x)
 		}
 		return x, nil
 	})
@@ -137,14 +136,14 @@ func (x *index) link(event *historypb.HistoryEvent, dc converter.DataConverter) 
 // resultAt returns an activity's result from the cache or from the history of a run. The caller passes the run's index and
 // the [place] of the result, which the index contains. If the history does not have the result at this place, resultAt
 // removes the index from the cache and returns an error. The next attempt then makes a new index.
-func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *index, at place) (*commonpb.Payloads, error) {
-	if result, ok := a.results.GetIfPresent(location{runID, at.event}); ok {
+func (r *Reader) resultAt(ctx context.Context, workflowID, runID string, x *index, at place) (*commonpb.Payloads, error) {
+	if result, ok := r.results.GetIfPresent(location{runID, at.event}); ok {
 		return result, nil
 	}
 	name := fmt.Sprint("page\n", runID, "\n", at.page)
-	events, err := flight.Do(ctx, &a.flights, name, func(ctx context.Context) ([]*historypb.HistoryEvent, error) {
-		events, _, err := a.page(ctx, workflowID, runID, x.pages[at.page])
-		a.keepResults(runID, events)
+	events, err := flight.Do(ctx, &r.flights, name, func(ctx context.Context) ([]*historypb.HistoryEvent, error) {
+		events, _, err := r.page(ctx, workflowID, runID, x.pages[at.page])
+		r.keepResults(runID, events)
 		return events, err
 	})
 	if err != nil {
@@ -155,24 +154,24 @@ func (a *Activities) resultAt(ctx context.Context, workflowID, runID string, x *
 			return event.GetActivityTaskCompletedEventAttributes().GetResult(), nil
 		}
 	}
-	a.indexes.Invalidate(runID) // its page tokens are no longer valid
+	r.indexes.Invalidate(runID) // its page tokens are no longer valid
 	return nil, fmt.Errorf("read a result from the history of run %s: event %d is not on the page that had it before; the next attempt reads the history again", runID, at.event)
 }
 
 // keepResults caches the activity results among the given events of a run. A caller that needs one result often needs the
 // results near it.
-func (a *Activities) keepResults(runID string, events []*historypb.HistoryEvent) {
+func (r *Reader) keepResults(runID string, events []*historypb.HistoryEvent) {
 	for _, event := range events {
 		if done := event.GetActivityTaskCompletedEventAttributes(); done != nil {
-			a.results.Set(location{runID, event.GetEventId()}, done.GetResult())
+			r.results.Set(location{runID, event.GetEventId()}, done.GetResult())
 		}
 	}
 }
 
 // page reads one page of a run's history. The given page token of Temporal selects the page; nil means the first page. The
 // returned token selects the next page, and is empty after the last page.
-func (a *Activities) page(ctx context.Context, workflowID, runID string, token []byte) ([]*historypb.HistoryEvent, []byte, error) {
-	out, err := a.temporal.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
+func (r *Reader) page(ctx context.Context, workflowID, runID string, token []byte) ([]*historypb.HistoryEvent, []byte, error) {
+	out, err := r.temporal.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
 		Namespace:       activity.GetInfo(ctx).Namespace,
 		Execution:       &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: runID},
 		MaximumPageSize: pageEvents, NextPageToken: token,
@@ -189,20 +188,4 @@ func (a *Activities) page(ctx context.Context, workflowID, runID string, token [
 		events = append(events, part.GetEvents()...)
 	}
 	return events, out.GetNextPageToken(), nil
-}
-
-// newIndexes returns a cache of indexes, by run ID. The parameter limits the size of the cache, in bytes.
-func newIndexes(bytes int) (*otter.Cache[string, *index], error) {
-	return otter.New(&otter.Options[string, *index]{
-		MaximumWeight: uint64(bytes),
-		Weigher:       func(_ string, x *index) uint32 { return uint32(x.size) },
-	})
-}
-
-// newResults returns a cache of activity results. The parameter limits the size of the cache, in bytes.
-func newResults(bytes int) (*otter.Cache[location, *commonpb.Payloads], error) {
-	return otter.New(&otter.Options[location, *commonpb.Payloads]{
-		MaximumWeight: uint64(bytes),
-		Weigher:       func(_ location, p *commonpb.Payloads) uint32 { return uint32(200 + proto.Size(p)) },
-	})
 }

@@ -1,0 +1,94 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// Result returns the result of an earlier tool call for the tool `read_result`. The handle identifies the call: it
+// is the beginning of the hash in the call's [agent.Key]. Result searches the histories of the agent's runs: this run
+// first, and then the other runs, newest first.
+//
+// Several runs may have the result. If a run took the result from an earlier run, its history has only the part that the
+// transcript shows. Therefore Result returns such a partial result only if no run has the whole result any more.
+func (r *Reader) Result(ctx context.Context, handle string) (string, error) {
+	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
+		return "", errors.New("the value of `handle` is not a handle; the note in the shortened result of a tool has one")
+	}
+	here := activity.GetInfo(ctx).WorkflowExecution
+	shown, err := r.resultIn(ctx, here.ID, here.RunID, handle)
+	if err != nil || shown != nil && !shown.Recalled {
+		return content(shown), err
+	}
+	earlier, err := r.earlier(ctx)
+	if err != nil {
+		return "", fmt.Errorf("%w: list the earlier runs: %w", tool.ErrNotRun, err)
+	}
+	for _, run := range earlier {
+		found, err := r.resultIn(ctx, here.ID, run, handle)
+		if err != nil || found != nil && !found.Recalled {
+			return content(found), err
+		}
+		if shown == nil {
+			shown = found
+		}
+	}
+	if shown == nil {
+		return "", errors.New("there is no such result in the history of this agent")
+	}
+	return shown.Content, nil // the history with the whole result is deleted
+}
+
+// content returns the content of a tool result. It returns "" if the pointer is nil.
+func content(r *protocol.ToolResult) string {
+	if r == nil {
+		return ""
+	}
+	return r.Content
+}
+
+// resultIn returns the result of the tool call with the given handle from the history of one run: see
+// [Reader.Result]. It returns nil if the run has no such result, or if its history is deleted.
+func (r *Reader) resultIn(ctx context.Context, workflowID, runID, handle string) (*protocol.ToolResult, error) {
+	x, err := r.index(ctx, workflowID, runID)
+	if err != nil {
+		return nil, readable(err)
+	}
+	for _, id := range slices.Sorted(maps.Keys(x.activities)) {
+		at := x.activities[id]
+		if at.event == 0 || !strings.HasPrefix(id, agent.KindTool+"-"+handle) {
+			continue
+		}
+		payloads, err := r.resultAt(ctx, workflowID, runID, x, at)
+		if err != nil {
+			return nil, readable(err)
+		}
+		var result protocol.ToolResult
+		if err := r.converter.FromPayloads(payloads, &result); err != nil {
+			return nil, err
+		}
+		return &result, nil
+	}
+	return nil, nil
+}
+
+// readable converts an error that occurred while a history was read. If the history is deleted, readable returns nil. The
+// caller then treats the results in this history as missing. Otherwise readable returns an error that wraps the given error
+// and [tool.ErrNotRun]. With such an error, the tool call is retried.
+func readable(err error) error {
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		return nil
+	}
+	return fmt.Errorf("%w: read the history: %w", tool.ErrNotRun, err)
+}

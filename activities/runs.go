@@ -1,0 +1,58 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/reagent-dev/reagent/internal/protocol"
+)
+
+// ReadAgent returns one page of the compressed state of an agent. A new run needs this state to continue the agent. A resume may need
+// the state of a newer run than the input names. If there is one, the field `RunID` of the result names it.
+//
+// If the history is deleted or has no state, the error has the type [protocol.Gone]. If the history cannot be replayed, the type is
+// [protocol.Mismatch]. If the state is too large, the type is [protocol.StateSize].
+func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) (protocol.Page, error) {
+	return reading(ctx, a, "read the history of agent "+in.From.ID, in, a.runs.Page)
+}
+
+// FindCall looks for the recorded result of one call of a sub-agent. If it finds the result, the agent does not call the sub-agent again.
+// If no run has a result, the field `Started` says whether any of the runs started the sub-agent.
+func (a *Activities) FindCall(ctx context.Context, in protocol.FindCallInput) (protocol.FoundCall, error) {
+	return reading(ctx, a, "read the earlier runs of agent "+activity.GetInfo(ctx).WorkflowExecution.ID, in, a.runs.FindCall)
+}
+
+// FindMessages returns one page of the messages, decisions and revoked permissions that an agent may lack after a reset, because other
+// runs of the agent received them. Each message and each revoked permission occurs once, and so does each call with its first decision.
+func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
+	defer a.attempts.Start(ctx, false, nil).Stop()
+	return a.runs.Messages(ctx, in)
+}
+
+// reading runs an activity that reads other runs, with heartbeats. The clause `what` says what the activity does, in the past tense.
+func reading[In, Out any](ctx context.Context, a *Activities, what string, in In, read func(context.Context, In) (Out, error)) (out Out, err error) {
+	beat := a.attempts.Start(ctx, false, nil)
+	defer beat.Stop()
+	if err = beat.CheckLost(what); err == nil {
+		out, err = read(ctx, in)
+	}
+	if err != nil {
+		beat.Report(err)
+	}
+	return out, err
+}
+
+// ReadProgress returns how long a sub-agent has been idle. The parent uses this time to decide whether it stops waiting for the
+// sub-agent. The time is counted from the newest event in the history of the sub-agent and in the histories of all running
+// sub-agents below it. If the sub-agent has ended, the time is zero, because the parent will soon receive the answer or
+// failure. The time is zero, too, if a person has paused the sub-agent.
+func (a *Activities) ReadProgress(ctx context.Context, in protocol.ReadProgressInput) (protocol.AgentProgress, error) {
+	last, err := a.runs.LastEvent(ctx, in.ID)
+	if err != nil {
+		return protocol.AgentProgress{}, fmt.Errorf("read the progress of agent %s: %w", in.ID, err)
+	}
+	return protocol.AgentProgress{IdleMS: max(0, time.Since(last).Milliseconds())}, nil
+}
