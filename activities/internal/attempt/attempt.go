@@ -248,7 +248,7 @@ func age(t time.Time) time.Duration {
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
-// lost returns how many earlier attempts of the activity ended without reporting an error. Usually, their workers crashed or
+// Lost returns how many earlier attempts of the activity ended without reporting an error. Usually, their workers crashed or
 // lost contact with Temporal. An attempt also counts as lost if it failed before the activity's code ran. For example, the
 // input could not be decoded.
 func (a *Attempt) Lost() int {
@@ -257,9 +257,9 @@ func (a *Attempt) Lost() int {
 	return max(0, int(a.info.Attempt)-1-a.tried.Reported)
 }
 
-// tookWorkersDown reports whether the activity has to be given up because it crashes its workers. This is the case if at
+// TookWorkersDown reports whether the activity has to be given up because it crashes its workers. This is the case if at
 // least [maxLost] attempts were lost and the previous attempt ended with a heartbeat timeout. If Temporal cannot be asked how
-// the previous attempt ended, tookWorkersDown returns a retryable error.
+// the previous attempt ended, TookWorkersDown returns a retryable error.
 func (a *Attempt) TookWorkersDown(ctx context.Context) (bool, error) {
 	if a.Lost() < maxLost {
 		return false, nil
@@ -282,7 +282,7 @@ func (a *Attempt) workerLost(what string) error {
 		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", a.Lost(), what), protocol.WorkerLost, nil)
 }
 
-// checkLost returns an error if the activity has to be given up because it crashes its workers: see
+// CheckLost returns an error if the activity has to be given up because it crashes its workers: see
 // [Attempt.TookWorkersDown]. It also returns an error if Temporal cannot be asked. The given clause says what the activity
 // did: see [Attempt.workerLost]. An activity calls checkLost before its own work, because any part of this work may crash
 // the process.
@@ -294,7 +294,7 @@ func (a *Attempt) CheckLost(what string) error {
 	return err
 }
 
-// describe sets the text that says what the activity does. The heartbeats contain this text, and the Temporal Web UI shows
+// Describe sets the text that says what the activity does. The heartbeats contain this text, and the Temporal Web UI shows
 // it. Only the beginning of the text is kept, on one line.
 func (a *Attempt) Describe(doing string) {
 	a.mu.Lock()
@@ -302,7 +302,7 @@ func (a *Attempt) Describe(doing string) {
 	a.tried.Doing = clip.UTF8(strings.Join(strings.Fields(clip.UTF8(doing, 4*maxDoingBytes)), " "), maxDoingBytes)
 }
 
-// attempt counts one more try of the activity's model call or tool call, and clears the partial text of the previous try. It
+// Try counts one more try of the activity's model call or tool call, and clears the partial text of the previous try. It
 // returns the number of all tries so far. This number includes the tries that earlier attempts of the activity made.
 func (a *Attempt) Try() int {
 	a.mu.Lock()
@@ -313,11 +313,11 @@ func (a *Attempt) Try() int {
 	return a.tried.Tried
 }
 
-// attempts returns how often the model call or tool call was tried so far. The number includes the tries that earlier
+// Tries returns how often the model call or tool call was tried so far. The number includes the tries that earlier
 // attempts of the activity made.
 func (a *Attempt) Tries() int { return a.Progress().Tried }
 
-// repeats returns how often the model call was tried before the current try, and how many earlier attempts of the activity
+// Repeats returns how often the model call was tried before the current try, and how many earlier attempts of the activity
 // were lost: see [Attempt.Lost]. A lost attempt may have tried the call, but this is not recorded. Therefore each lost
 // attempt counts as at least one try.
 func (a *Attempt) Repeats() agent.Repeats {
@@ -325,7 +325,7 @@ func (a *Attempt) Repeats() agent.Repeats {
 	return agent.Repeats{Attempts: max(a.Tries()-1, lost), Lost: lost}
 }
 
-// countReturn counts an attempt that ends without running the tool: see [returnAttempt]. It returns the number of such
+// CountReturn counts an attempt that ends without running the tool: because the tool must not run twice. It returns the number of such
 // attempts so far, including this attempt.
 func (a *Attempt) CountReturn() int {
 	a.mu.Lock()
@@ -334,7 +334,7 @@ func (a *Attempt) CountReturn() int {
 	return a.tried.Sought
 }
 
-// empty counts one more empty reply of the model and its token usage. It returns the totals of all attempts so far.
+// CountEmpty counts one more empty reply of the model and its token usage. It returns the totals of all attempts so far.
 func (a *Attempt) CountEmpty(usage llm.Usage) agent.EmptyReplies {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -342,8 +342,8 @@ func (a *Attempt) CountEmpty(usage llm.Usage) agent.EmptyReplies {
 	return a.tried.Empty
 }
 
-// addText appends a piece of a streamed reply, or of the output of a running tool, to the text in the heartbeats. If the heartbeats
-// do not report text, addText does nothing.
+// AddText appends a piece of a streamed reply, or of the output of a running tool, to the text in the heartbeats. If the heartbeats
+// do not report text, AddText does nothing.
 func (a *Attempt) AddText(text string) {
 	if !a.tells {
 		return
@@ -385,7 +385,7 @@ func (a *Attempt) follow(running *Attempt) {
 	a.follows = running
 }
 
-// progress returns the details for the next heartbeat. Secrets in the text are redacted.
+// Progress returns the details for the next heartbeat. Secrets in the text are redacted.
 func (a *Attempt) Progress() protocol.Progress {
 	a.mu.Lock()
 	own, follows := a.tried, a.follows
@@ -399,7 +399,7 @@ func (a *Attempt) Progress() protocol.Progress {
 	return p
 }
 
-// report tells Temporal, by a heartbeat, that the attempt is about to fail with the given error. Therefore the next attempt
+// Report tells Temporal, by a heartbeat, that the attempt is about to fail with the given error. Therefore the next attempt
 // does not count this attempt as lost. If the error is not retryable, nothing is sent, because no attempt follows. Nothing is
 // sent either if Temporal has already ended the attempt.
 func (a *Attempt) Report(err error) {
@@ -415,7 +415,7 @@ func (a *Attempt) Report(err error) {
 	_ = a.record(context.WithoutCancel(a.ctx)) // if this heartbeat fails, the attempt counts as lost
 }
 
-// stop ends the heartbeats. It returns when no heartbeat is being sent any more.
+// Stop ends the heartbeats. It returns when no heartbeat is being sent any more.
 func (a *Attempt) Stop() {
 	a.lease.remove(a)
 	a.calls.Add(-1)

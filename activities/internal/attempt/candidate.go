@@ -17,7 +17,7 @@ import (
 // that several models can answer.
 const nextCandidateDelay = 100 * time.Millisecond
 
-// candidate returns the number of the candidate to call. The candidates are the models that can answer the request. The first
+// Candidate returns the number of the candidate to call. The candidates are the models that can answer the request. The first
 // candidate has the number 0. After the last candidate, the first one follows again, but the number continues to increase.
 // For example, if there are 3 candidates, number 4 is the second candidate in the second round.
 func (a *Attempt) Candidate() int {
@@ -26,7 +26,7 @@ func (a *Attempt) Candidate() int {
 	return a.tried.Candidate
 }
 
-// fallBack chooses the model that the next attempt calls, after a model has failed. The models that can answer the request
+// FallBack chooses the model that the next attempt calls, after a model has failed. The models that can answer the request
 // are its candidates. The caller passes the number of the failed candidate (`turn`; see [Attempt.Candidate]), how many
 // candidates there are (`n`), and the error of the failed candidate (`failed`). The result is a retryable error. Therefore
 // Temporal starts the next attempt.
@@ -35,12 +35,12 @@ func (a *Attempt) Candidate() int {
 // the delay is at least the retry delay of the given error. A candidate whose error is not retryable is not called again: see
 // [llm.Class.Retryable].
 //
-// In these cases fallBack chooses no candidate, and returns the given error with the error of the first candidate:
+// In these cases FallBack chooses no candidate, and returns the given error with the error of the first candidate:
 //
 //   - No candidate is left.
 //   - The error is retryable, but the call has had its maximum number of attempts.
 //
-// In these cases fallBack chooses no candidate, and returns the given error unchanged:
+// In these cases FallBack chooses no candidate, and returns the given error unchanged:
 //
 //   - The workflow has cancelled the call.
 //   - The worker is stopping. The candidate has not failed, and the next attempt calls it again.

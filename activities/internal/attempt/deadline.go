@@ -23,7 +23,7 @@ func (a *Attempt) endsWithTurn() bool {
 	return limit > 0 && !a.info.ScheduledTime.Add(limit).After(a.info.Deadline)
 }
 
-// tooLate returns an error if the time limit of the turn was over when the attempt began: see [protocol.OutOfTime]. It also
+// TooLate returns an error if the time limit of the turn was over when the attempt began: see [protocol.OutOfTime]. It also
 // reports this error to Temporal, because the SDK reports nothing after the schedule-to-close timeout.
 func (a *Attempt) TooLate() error {
 	if !a.timeIsUp() {
