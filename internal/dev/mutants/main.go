@@ -3,8 +3,8 @@
 // go command reads the changed files by its flag -overlay.
 //
 // Run it in the root of the source tree, as `make mutants` does. The arguments are patterns for the names of mutants, such as
-// "late-*". Without arguments, the command tries every mutant. It then also requires that each row of docs/failures.md has a
-// mutant.
+// "late-*". Without arguments, the command tries every mutant. It then also requires that each row of docs/failures.md names its
+// mutants.
 //
 // With -list, the command prints the arguments of smaller calls that do the same together, one call in each line: those with -green run
 // tests on the unchanged code, and those with -trust try one mutant without that.
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	if len(patterns) == 0 {
-		if err := requireRows(all); err != nil {
+		if err := requireRows("docs/failures.md", all); err != nil {
 			return err
 		}
 	}
@@ -91,23 +91,29 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return nil
 }
 
-// requireRows returns an error if a row of the tables in docs/failures.md has no [mutant]. Each row describes a failure and
-// its tests. Only a mutant shows that these tests notice the failure.
-func requireRows(all []mutant) error {
-	text, err := os.ReadFile("docs/failures.md")
+// requireRows returns an error if a row of docs/failures.md does not name exactly its mutants in the last column. Each row is a claim with its
+// tests. Only a [mutant] shows that these tests notice a failure, so a row without one is an error, too.
+func requireRows(page string, all []mutant) error {
+	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
-	var missing []string
-	for _, row := range regexp.MustCompile(`(?m)^\| ([ABC][0-9]+) \|`).FindAllStringSubmatch(string(text), -1) {
-		if !slices.ContainsFunc(all, func(m mutant) bool { return slices.Contains(m.rows, row[1]) }) {
-			missing = append(missing, row[1])
+	var wrong []error
+	for _, row := range regexp.MustCompile(`(?m)^\| ([ABC][0-9]+) \|.*\| ([^|]*) \|$`).FindAllStringSubmatch(string(text), -1) {
+		var names []string
+		for _, m := range all {
+			if slices.Contains(m.rows, row[1]) {
+				names = append(names, m.name)
+			}
+		}
+		switch want := strings.Join(names, ", "); {
+		case want == "":
+			wrong = append(wrong, fmt.Errorf("row %s has no mutant", row[1]))
+		case want != row[2]:
+			wrong = append(wrong, fmt.Errorf("row %s names the mutants %q, and they are %q", row[1], row[2], want))
 		}
 	}
-	if len(missing) > 0 {
-		return fmt.Errorf("rows of docs/failures.md without a mutant: %s", strings.Join(missing, " "))
-	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 // needed returns the packages and files on which the tests of a package depend. Those below e2e build the programs.

@@ -24,3 +24,10 @@ func TestEveryMutantFitsTheCode(t *testing.T) {
 		}
 	}
 }
+
+// A claim whose tests cannot fail is not proved.
+func TestEveryFailureNamesItsMutants(t *testing.T) {
+	all, err := readAll("testdata", nil)
+	require.NoError(t, err)
+	require.NoError(t, requireRows("../../../docs/failures.md", all))
+}
