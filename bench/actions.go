@@ -31,16 +31,16 @@ import (
 
 // billing is one measurement of [lab.actions]: an agent, or the workflow by hand, in a namespace of its own.
 type billing struct {
-	name     string
-	byHand   bool
-	recovery time.Duration
-	watched  bool // by a program that reads the messages
-	text     bool // with the text while it grows
-	lease    bool // with one heartbeat for all calls of the worker
-	agents   int  // at once; 0 means 1
-	model    time.Duration
-	turns    int     // of each agent, each with one model call and one tool call
-	goal     float64 // for the actions a turn; 0 means none
+	name             string
+	byHand           bool
+	heartbeatTimeout time.Duration
+	watched          bool // by a program that reads the messages
+	text             bool // with the text while it grows
+	lease            bool // with one heartbeat for all calls of the worker
+	agents           int  // at once; 0 means 1
+	model            time.Duration
+	turns            int     // of each agent, each with one model call and one tool call
+	goal             float64 // for the actions a turn; 0 means none
 }
 
 // actions measures the actions of a turn, which Temporal Cloud bills. The server counts the actions of each namespace in its metric
@@ -60,12 +60,12 @@ func (l *lab) actions(ctx context.Context) error {
 		}
 		all = append(all,
 			billing{name: "by hand", byHand: true, model: d, turns: turns},
-			billing{name: "recovery 3 s", recovery: 3 * time.Second, model: d, turns: turns, goal: goal(3)},
+			billing{name: "heartbeat timeout 3 s", heartbeatTimeout: 3 * time.Second, model: d, turns: turns, goal: goal(3)},
 			// The goal is 3, and one a second for the worker.
-			billing{name: "recovery 3 s, lease, 10 agents", recovery: 3 * time.Second, lease: true, agents: 10, model: d, turns: turns, goal: goal(3 + 0.8)},
-			billing{name: "recovery 30 s", recovery: 30 * time.Second, model: d, turns: turns, goal: goal(2.3)},
-			billing{name: "recovery 30 s, watched", recovery: 30 * time.Second, watched: true, model: d, turns: turns, goal: goal(2.3)},
-			billing{name: "recovery 30 s, text", recovery: 30 * time.Second, watched: true, text: true, model: d, turns: turns, goal: goal(2.3 + 8)},
+			billing{name: "heartbeat timeout 3 s, lease, 10 agents", heartbeatTimeout: 3 * time.Second, lease: true, agents: 10, model: d, turns: turns, goal: goal(3 + 0.8)},
+			billing{name: "heartbeat timeout 30 s", heartbeatTimeout: 30 * time.Second, model: d, turns: turns, goal: goal(2.3)},
+			billing{name: "heartbeat timeout 30 s, watched", heartbeatTimeout: 30 * time.Second, watched: true, model: d, turns: turns, goal: goal(2.3)},
+			billing{name: "heartbeat timeout 30 s, text", heartbeatTimeout: 30 * time.Second, watched: true, text: true, model: d, turns: turns, goal: goal(2.3 + 8)},
 		)
 	}
 	progressf("actions, %d measurements at once", len(all))
@@ -226,7 +226,7 @@ func registerBilled(temporal client.Client, w worker.Worker, b billing) (*activi
 	}
 	var lease *activities.LeaseOptions
 	if b.lease {
-		lease = &activities.LeaseOptions{TaskQueue: queue, HeartbeatTimeout: b.recovery}
+		lease = &activities.LeaseOptions{TaskQueue: queue, HeartbeatTimeout: b.heartbeatTimeout}
 	}
 	doing, err := activities.New(activities.Options{
 		Lease: lease, Temporal: temporal, Tools: tools, Log: slog.New(slog.DiscardHandler),
@@ -243,11 +243,11 @@ func registerBilled(temporal client.Client, w worker.Worker, b billing) (*activi
 		return nil, err
 	}
 	doing.Register(w)
-	recovery := b.recovery
+	heartbeatTimeout := b.heartbeatTimeout
 	if b.lease {
-		recovery = workflows.LeaseBackstop
+		heartbeatTimeout = workflows.LeaseBackstop
 	}
-	workflows.New(workflows.Options{HeartbeatTimeout: recovery}).Register(w)
+	workflows.New(workflows.Options{HeartbeatTimeout: heartbeatTimeout}).Register(w)
 	return doing, nil
 }
 
