@@ -119,8 +119,8 @@ gates: ## run all large gates and write docs/gates.md, or go on where the last c
 	@$(GO) run ./internal/dev/gates $(GATES)
 
 .PHONY: release
-release: ## make the archives, checksums, SBOM and notes of a release in dist: VERSION=v0.1.0
-	@$(GO) run ./internal/dev/release -version "$(VERSION)"
+release: ## make the archives, checksums, SBOM and notes of a release in dist: VERSION=v0.1.0; PLATFORMS=linux/amd64 makes only some
+	@$(GO) run ./internal/dev/release -version "$(VERSION)" $(if $(PLATFORMS),-platforms $(PLATFORMS))
 
 .PHONY: lint
 lint: ## run the linters pinned in internal/pins/lint

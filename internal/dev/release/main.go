@@ -1,7 +1,8 @@
 // Command release makes the files of a release in a folder: an archive with the worker and the starter for each platform, a list of
 // components (SBOM), the checksums of all these, and the release notes from the changelog. It tags and uploads nothing.
 //
-// Two calls for the same commit make the same bytes, on any machine: the build has no paths, and the archives have the time of the commit.
+// Two calls for the same commit and the same version of Go make the same bytes, in any folder: the programs contain no path, the archives have the
+// time of the commit, and nothing depends on the tags of the clone.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,9 +23,10 @@ import (
 func main() {
 	version := flag.String("version", "", "the `version`, such as v0.1.0")
 	out := flag.String("out", "dist", "the `folder` for the files, which must not exist or be empty")
+	only := flag.String("platforms", "all", "make archives only for these `platforms`, such as linux/amd64,windows/arm64")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := release(ctx, *version, *out)
+	err := release(ctx, *version, *out, *only)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -32,8 +35,20 @@ func main() {
 }
 
 // platforms are the values of GOOS and GOARCH for which there are archives.
-var platforms = [][2]string{
-	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
+
+// platformsOf returns the platforms of the flag -platforms.
+func platformsOf(only string) ([]string, error) {
+	if only == "all" {
+		return platforms, nil
+	}
+	some := strings.Split(only, ",")
+	for _, p := range some {
+		if !slices.Contains(platforms, p) {
+			return nil, fmt.Errorf("-platforms: there are no archives for %q; use %s", p, strings.Join(platforms, ", "))
+		}
+	}
+	return some, nil
 }
 
 // programs are the packages of the programs in an archive.
@@ -44,9 +59,13 @@ var documents = []string{"LICENSE", "README.md", "CHANGELOG.md"}
 
 var semver = regexp.MustCompile(`^v(\d+\.\d+\.\d+)(-[0-9A-Za-z.-]+)?$`)
 
-func release(ctx context.Context, version, out string) error {
+func release(ctx context.Context, version, out, only string) error {
 	if !semver.MatchString(version) {
 		return fmt.Errorf("the version is %q; it must look like v0.1.0 or v0.1.0-rc.1: make release VERSION=v0.1.0", version)
+	}
+	chosen, err := platformsOf(only)
+	if err != nil {
+		return err
 	}
 	if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {
 		return fmt.Errorf("the folder %s is not empty: remove it first", out)
@@ -80,21 +99,22 @@ func release(ctx context.Context, version, out string) error {
 	if err := os.WriteFile(filepath.Join(out, "release-notes.md"), []byte(notes), 0o644); err != nil { //nolint:gosec // everybody may read it
 		return err
 	}
-	for _, p := range platforms {
-		fmt.Fprintf(os.Stderr, "%s/%s\n", p[0], p[1])
-		if err := pack(ctx, out, version, commit, p[0], p[1], at); err != nil {
-			return fmt.Errorf("%s/%s: %w", p[0], p[1], err)
+	for _, p := range chosen {
+		fmt.Fprintln(os.Stderr, p)
+		if err := pack(ctx, out, version, commit, p, at); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
 		}
 	}
 	fmt.Fprintln(os.Stderr, "list of components")
-	if err := components(ctx, filepath.Join(out, fmt.Sprintf("reagent_%s_sbom.cdx.json", version[1:]))); err != nil {
+	if err := components(ctx, filepath.Join(out, fmt.Sprintf("reagent_%s_sbom.cdx.json", version[1:])), version); err != nil {
 		return fmt.Errorf("list of components: %w", err)
 	}
 	return checksums(out)
 }
 
 // pack builds the programs for a platform and writes their archive.
-func pack(ctx context.Context, out, version, commit, system, arch string, at time.Time) error {
+func pack(ctx context.Context, out, version, commit, platform string, at time.Time) error {
+	system, arch, _ := strings.Cut(platform, "/")
 	dir, err := os.MkdirTemp("", "reagent-release-")
 	if err != nil {
 		return err
@@ -110,7 +130,8 @@ func pack(ctx context.Context, out, version, commit, system, arch string, at tim
 		const own = "github.com/reagent-dev/reagent/internal/version"
 		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", path,
 			"-ldflags", fmt.Sprintf("-s -w -buildid= -X %s.release=%s -X %s.commit=%s", own, version, own, commit), "./cmd/"+name)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0",
+			"GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off") // what else of the environment changes a build
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			return fmt.Errorf("go build ./cmd/%s: %w", name, err)
@@ -125,22 +146,6 @@ func pack(ctx context.Context, out, version, commit, system, arch string, at tim
 		return writeZip(filepath.Join(out, folder+".zip"), folder, files, at)
 	}
 	return writeTar(filepath.Join(out, folder+".tar.gz"), folder, files, at)
-}
-
-// components writes the list of the modules that the programs contain, in the form of CycloneDX.
-func components(ctx context.Context, path string) error {
-	const tool = "bin/cyclonedx-gomod"
-	for _, args := range [][]string{
-		{"go", "build", "-C", "internal/pins/sbom", "-mod=readonly", "-o", "../../../" + tool, "github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod"},
-		{tool, "mod", "-json", "-std", "-licenses", "-noserial", "-notimestamp", "-output", path},
-	} {
-		step := exec.CommandContext(ctx, args[0], args[1:]...)
-		step.Stderr = os.Stderr
-		if err := step.Run(); err != nil {
-			return fmt.Errorf("%s: %w", args[0], err)
-		}
-	}
-	return nil
 }
 
 func git(ctx context.Context, args ...string) (string, error) {

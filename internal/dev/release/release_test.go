@@ -76,6 +76,34 @@ func TestNotesAreThoseOfTheVersion(t *testing.T) {
 
 func TestVersionIsChecked(t *testing.T) {
 	for _, version := range []string{"", "0.1.0", "v1", "v0.1.0 -X", "v0.1.0/.."} {
-		require.ErrorContains(t, release(t.Context(), version, t.TempDir()), "it must look like v0.1.0", version)
+		require.ErrorContains(t, release(t.Context(), version, t.TempDir(), "all"), "it must look like v0.1.0", version)
 	}
+}
+
+func TestPlatformsAreChosen(t *testing.T) {
+	all, err := platformsOf("all")
+	require.NoError(t, err)
+	require.Len(t, all, 6)
+	some, err := platformsOf("linux/amd64,windows/arm64")
+	require.NoError(t, err)
+	require.Equal(t, []string{"linux/amd64", "windows/arm64"}, some)
+	_, err = platformsOf("linux/386")
+	require.ErrorContains(t, err, `there are no archives for "linux/386"`)
+}
+
+// A clone with tags and a clone without them, in different folders, get the same list of components.
+func TestListOfComponentsIsReproducible(t *testing.T) {
+	list := func(version, hash string) []byte {
+		out, err := settled([]byte(`{"metadata": {"tools": [{"hashes": ["`+hash+`"]}], "component": {
+			"bom-ref": "pkg:golang/example.com/m@`+version+`?type=module", "name": "example.com/m", "version": "`+version+`"}},
+			"components": [{"name": "example.com/n", "version": "v0.1.0", "licenses": "A & B"}],
+			"dependencies": [{"ref": "pkg:golang/example.com/m@`+version+`?type=module"}]}`), "v0.2.0")
+		require.NoError(t, err)
+		return out
+	}
+	require.Equal(t, string(list("v0.1.0", "1")), string(list("v0.0.0-20261125000000-0123456789ab", "2")))
+	require.Contains(t, string(list("v0.1.0", "1")), `pkg:golang/example.com/m@v0.2.0?type=module`)
+	require.Contains(t, string(list("v0.1.0", "1")), `"licenses": "A & B"`)
+	_, err := settled([]byte(`{}`), "v0.2.0")
+	require.ErrorContains(t, err, "does not name the module")
 }
