@@ -14,10 +14,14 @@ COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
 ARG TARGETOS TARGETARCH
+ARG VERSION=dev
+ARG REVISION=unknown
 # Static, so that they need no C library; cross-compiled, so that another platform needs no emulation.
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ ./cmd/worker ./cmd/starter
+    go build -trimpath -buildvcs=false -o /out/ -ldflags="-s -w \
+      -X github.com/reagent-dev/reagent/internal/version.release=$VERSION -X github.com/reagent-dev/reagent/internal/version.commit=$REVISION" \
+    ./cmd/worker ./cmd/starter
 
 FROM scratch
 ARG VERSION=dev
