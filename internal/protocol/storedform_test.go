@@ -81,7 +81,7 @@ var storedRoots = []struct {
 	}},
 	{"Updates and signals", "", []stored{
 		{"`message`: argument", agent.QueuedMessage{}}, {"`message`: result", protocol.Accepted{}}, {"`decide`: argument", agent.Decision{}},
-		{"`revoke`: argument", agent.Key("")}, {"`interrupt`: argument", agent.Interrupt{}}, {"`ask`: argument", agent.Aside{}}, {"`ask`: result", ""},
+		{"`revoke`: argument", agent.Key("")}, {"`interrupt`: argument", agent.Interrupt{}}, {"`aside`: argument", agent.Aside{}}, {"`aside`: result", ""},
 		{"`reload`, `resume-lost`: argument, an ID", ""}, {"`partial-text`: argument, in milliseconds", int64(0)}, {"`child-end`: argument", protocol.ChildEnd{}},
 	}},
 	{"Leases", "A lease is a workflow of its own, of the type `ReagentLease`.", []stored{
