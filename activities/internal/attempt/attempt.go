@@ -325,7 +325,7 @@ func (a *Attempt) Repeats() agent.Repeats {
 	return agent.Repeats{Attempts: max(a.Tries()-1, lost), Lost: lost}
 }
 
-// CountReturn counts an attempt that ends without running the tool: because the tool must not run twice. It returns the number of such
+// CountReturn counts an attempt that ends without running the tool, because the tool must not run twice. It returns the number of such
 // attempts so far, including this attempt.
 func (a *Attempt) CountReturn() int {
 	a.mu.Lock()
