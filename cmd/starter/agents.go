@@ -15,6 +15,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 // agents connects to Temporal and returns a client that can start agents. The second result is the task queue of this client;
@@ -52,7 +53,7 @@ func (g *globals) agentsOf(ctx context.Context, id string) (c *client.Client, qu
 // agentName returns the name of the agent that a command has to start. Its argument is the value of the flag `--agent`. If
 // this value is not empty, agentName returns the value. The configuration, if there is one, must then have an agent with this
 // name. If the value is empty, the configuration must have exactly one agent, and agentName returns the name of this agent.
-// All errors have the code [exitUsage].
+// All errors have the code [exit.Usage].
 func (g *globals) agentName(name string) (string, error) {
 	cfg, err := g.config()
 	if errors.As(err, new(*noConfigError)) && name != "" && g.queue != "" {
@@ -63,7 +64,7 @@ func (g *globals) agentName(name string) (string, error) {
 	}
 	if cfg == nil {
 		if name == "" {
-			return "", exitf(exitUsage, "no agent is named, and there is no configuration: name the agent with -a, or the configuration with --config")
+			return "", exit.Errorf(exit.Usage, "no agent is named, and there is no configuration: name the agent with -a, or the configuration with --config")
 		}
 		return name, nil
 	}
@@ -72,16 +73,16 @@ func (g *globals) agentName(name string) (string, error) {
 	case name == "" && len(names) == 1:
 		return names[0], nil
 	case name == "":
-		return "", exitf(exitUsage, "no agent is named, and the configuration has several: name the agent with -a, one of %s", strings.Join(names, ", "))
+		return "", exit.Errorf(exit.Usage, "no agent is named, and the configuration has several: name the agent with -a, one of %s", strings.Join(names, ", "))
 	case !slices.Contains(names, name):
-		return "", exitf(exitUsage, "the configuration has no agent %q; name one of its agents with -a: %s", name, strings.Join(names, ", "))
+		return "", exit.Errorf(exit.Usage, "the configuration has no agent %q; name one of its agents with -a: %s", name, strings.Join(names, ", "))
 	}
 	return name, nil
 }
 
 // text returns the task or the message that the user gives an agent on a command line. It joins the arguments with spaces. If
 // there are no arguments, or the only argument is "-", text reads standard input instead and removes one newline at the end.
-// The error has the code [exitUsage] if standard input is empty. It has the same code if there are no arguments and standard
+// The error has the code [exit.Usage] if standard input is empty. It has the same code if there are no arguments and standard
 // input is a terminal.
 func text(cmd *cobra.Command, args []string) (string, error) {
 	return textUpTo(cmd, args, agent.MaxMessageBytes)
@@ -94,7 +95,7 @@ func textUpTo(cmd *cobra.Command, args []string, limit int) (string, error) {
 		return strings.Join(args, " "), nil
 	}
 	if file, ok := cmd.InOrStdin().(*os.File); ok && len(args) == 0 && term.IsTerminal(file.Fd()) {
-		return "", exitf(exitUsage, "the text is missing: give it as arguments, or on standard input; see `%s --help`", cmd.CommandPath())
+		return "", exit.Errorf(exit.Usage, "the text is missing: give it as arguments, or on standard input; see `%s --help`", cmd.CommandPath())
 	}
 	// Read no more than is needed to find that the text is too long, even without the newline. So the beginning of a long text is never
 	// sent alone.
@@ -103,7 +104,7 @@ func textUpTo(cmd *cobra.Command, args []string, limit int) (string, error) {
 		return "", fmt.Errorf("read standard input: %w", err)
 	}
 	if len(data) == 0 {
-		return "", exitf(exitUsage, "the text is missing: give it as arguments; standard input is empty")
+		return "", exit.Errorf(exit.Usage, "the text is missing: give it as arguments; standard input is empty")
 	}
 	return strings.TrimSuffix(string(data), "\n"), nil
 }
@@ -112,26 +113,26 @@ func textUpTo(cmd *cobra.Command, args []string, limit int) (string, error) {
 // what the user can do next. It returns other errors unchanged. The text for [client.ErrNoWorker] names the given task queue.
 func withExitCode(err error, queue string) error {
 	var closed *client.ClosedError
-	var exit *exitError
+	var coded *exit.Error
 	switch {
-	case err == nil, errors.As(err, &exit):
+	case err == nil, errors.As(err, &coded):
 		return err
 	case errors.Is(err, client.ErrNotFound):
-		return exitf(exitWrongState, "%w: `starter list` shows the agents; after its end, Temporal keeps an agent only for the namespace's retention", err)
+		return exit.Errorf(exit.WrongState, "%w: `starter list` shows the agents; after its end, Temporal keeps an agent only for the namespace's retention", err)
 	case errors.As(err, &closed):
-		return exitf(exitWrongState, "%w: %s", err, goOnFrom(closed.ID, closed.Status))
+		return exit.Errorf(exit.WrongState, "%w: %s", err, goOnFrom(closed.ID, closed.Status))
 	case errors.Is(err, client.ErrRunning):
-		return exitf(exitWrongState, "%w: end it first with `starter cancel`, or let it finish with `starter close`", err)
+		return exit.Errorf(exit.WrongState, "%w: end it first with `starter cancel`, or let it finish with `starter close`", err)
 	case errors.Is(err, client.ErrNoNamespace):
-		return exitf(exitUnreachable, "%w: name another namespace with --namespace or TEMPORAL_NAMESPACE, or create it with `temporal operator namespace create --namespace NAME`", err)
+		return exit.Errorf(exit.Unreachable, "%w: name another namespace with --namespace or TEMPORAL_NAMESPACE, or create it with `temporal operator namespace create --namespace NAME`", err)
 	case errors.Is(err, client.ErrNoServer):
-		return exitf(exitUnreachable, "%w; check that Temporal runs, and the address: --address or TEMPORAL_ADDRESS", err)
+		return exit.Errorf(exit.Unreachable, "%w; check that Temporal runs, and the address: --address or TEMPORAL_ADDRESS", err)
 	case errors.Is(err, client.ErrNoWorker):
-		return exitf(exitUnreachable, "%w on task queue %q: start a worker with `%s`", err, queue, startWorker)
+		return exit.Errorf(exit.Unreachable, "%w on task queue %q: start a worker with `%s`", err, queue, startWorker)
 	case errors.Is(err, client.ErrRefused):
-		return exitf(exitWrongState, "%w", err)
+		return exit.Errorf(exit.WrongState, "%w", err)
 	case errors.Is(err, agent.ErrMessage):
-		return exitf(exitUsage, "%w", err)
+		return exit.Errorf(exit.Usage, "%w", err)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 // An answer or a result is passed on as it is, or refused as a mistake of the command line.
@@ -26,7 +27,7 @@ func TestGivenTextIsWholeOrRefused(t *testing.T) {
 		got, err := givenText(cmd, []string{"-"})
 		if c.refused != "" {
 			require.EqualError(t, err, c.refused, name)
-			require.Equal(t, exitUsage, codeOf(err), name)
+			require.Equal(t, exit.Usage, exit.CodeOf(err), name)
 			continue
 		}
 		require.NoError(t, err, name)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 // A person who names a wrong call is told which command to use.
@@ -21,7 +22,7 @@ func TestWrongCallNamesTheNextCommand(t *testing.T) {
 		missing.ID = "a"
 		err := refused(&missing)
 		require.EqualError(t, err, want)
-		require.Equal(t, exitWrongState, codeOf(err))
+		require.Equal(t, exit.WrongState, exit.CodeOf(err))
 	}
 }
 
@@ -37,10 +38,10 @@ func TestWrongFlagsOfADecisionAreUsageMistakes(t *testing.T) {
 	} {
 		code, stdout, stderr := starter(t, args...)
 		require.Equal(t, want, stderr)
-		require.Equal(t, exitUsage, code)
+		require.Equal(t, exit.Usage, code)
 		require.Empty(t, stdout)
 	}
 	code, _, stderr := starter(t, "approve", "x", "--arguments", "")
 	require.Equal(t, "starter: --arguments: the arguments must be a JSON object\n", stderr)
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, exit.Usage, code)
 }

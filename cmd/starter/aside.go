@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -35,7 +36,7 @@ To change what the agent does, send it a message instead (starter send).`,
 				answer, err := c.Aside(ctx, args[0], question)
 				switch {
 				case errors.Is(err, client.ErrRefused):
-					return exitf(exitWrongState, "%w", err)
+					return exit.Errorf(exit.WrongState, "%w", err)
 				case err != nil:
 					return err
 				case asJSON:

@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/chat"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -64,7 +65,7 @@ begins with two slashes is a message with one. NO_COLOR turns off colours.`,
 func runChat(cmd *cobra.Command, g *globals, id string, start client.StartOptions) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	if err := protocol.CheckTenant(start.Tenant); err != nil {
-		return exitf(exitUsage, "--tenant: %w", err)
+		return exit.Errorf(exit.Usage, "--tenant: %w", err)
 	}
 	c, queue, found, done, err := g.chatAgents(cmd, id, &start)
 	if err != nil {
@@ -110,7 +111,7 @@ func (g *globals) chatAgents(cmd *cobra.Command, id string, start *client.StartO
 			return c, queue, err == nil, done, err
 		}
 		if err := client.CheckID(id); err != nil {
-			return nil, "", false, nil, exitf(exitUsage, "%w", err)
+			return nil, "", false, nil, exit.Errorf(exit.Usage, "%w", err)
 		}
 	}
 	if start.Agent, err = g.agentName(start.Agent); err != nil {
@@ -130,7 +131,7 @@ func plainEnd(cmd *cobra.Command, c *client.Client, queue string, end chat.Resul
 		return withExitCode(err, queue)
 	}
 	if end.Status.Ended() {
-		return exitf(exitWrongState, "agent %s has ended (%s): %s", end.ID, end.Status, goOnFrom(end.ID, end.Status))
+		return exit.Errorf(exit.WrongState, "agent %s has ended (%s): %s", end.ID, end.Status, goOnFrom(end.ID, end.Status))
 	}
 	return last.verdict()
 }

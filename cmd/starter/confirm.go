@@ -11,12 +11,13 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 // confirm asks the user a question and reports whether the answer is "y" or "yes". `undone` says what the command has not done, such as
 // "nothing was deleted". An empty standard input is an error, because a script without the flag `--yes` must notice that the command has
-// done nothing. If ctx ends, the error has the code [exitInterrupted].
+// done nothing. If ctx ends, the error has the code [exit.Interrupted].
 func confirm(ctx context.Context, stdin io.Reader, out io.Writer, question, undone string) (bool, error) {
 	fmt.Fprint(out, question+" [y/N] ")
 	var line string
@@ -30,11 +31,11 @@ func confirm(ctx context.Context, stdin io.Reader, out io.Writer, question, undo
 	case <-read:
 	case <-ctx.Done():
 		fmt.Fprintln(out)
-		return false, exitf(exitInterrupted, "interrupted; %s", undone)
+		return false, exit.Errorf(exit.Interrupted, "interrupted; %s", undone)
 	}
 	if err != nil && line == "" {
 		fmt.Fprintln(out)
-		return false, exitf(exitUsage, "the question was not answered, and %s: answer y, or give --yes", undone)
+		return false, exit.Errorf(exit.Usage, "the question was not answered, and %s: answer y, or give --yes", undone)
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":

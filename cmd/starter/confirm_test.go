@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 // Only "y" and "yes" mean yes. Without an answer, a command does nothing and says so.
@@ -17,7 +19,7 @@ func TestOnlyYesConfirms(t *testing.T) {
 		require.Equal(t, want, got, answer)
 	}
 	_, err := confirm(t.Context(), strings.NewReader(""), io.Discard, "Do it?", "nothing was done")
-	require.Equal(t, exitUsage, codeOf(err))
+	require.Equal(t, exit.Usage, exit.CodeOf(err))
 	require.ErrorContains(t, err, "nothing was done: answer y, or give --yes")
 }
 
@@ -29,6 +31,6 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 	defer end.Close()
 	yes, err := confirm(ctx, silent, io.Discard, "Do it?", "nothing was done")
 	require.False(t, yes)
-	require.Equal(t, exitInterrupted, codeOf(err))
+	require.Equal(t, exit.Interrupted, exit.CodeOf(err))
 	require.ErrorContains(t, err, "nothing was done")
 }

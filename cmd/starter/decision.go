@@ -13,6 +13,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -58,9 +59,9 @@ func decide(cmd *cobra.Command, g *globals, args []string, o decision) error {
 	}
 	switch {
 	case o.all && name != "":
-		return exitf(exitUsage, "--all and a CALL exclude each other; leave one of them out")
+		return exit.Errorf(exit.Usage, "--all and a CALL exclude each other; leave one of them out")
 	case o.all && o.arguments != "":
-		return exitf(exitUsage, "--all and --arguments exclude each other; decide the calls one by one")
+		return exit.Errorf(exit.Usage, "--all and --arguments exclude each other; decide the calls one by one")
 	}
 	if err := o.check(cmd.Flags().Changed("arguments")); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (o decision) check(arguments bool) error {
 		err = errors.New("the arguments must be a JSON object")
 	}
 	if err != nil {
-		return exitf(exitUsage, "%s: %s", flag, strings.TrimPrefix(err.Error(), "decision: "))
+		return exit.Errorf(exit.Usage, "%s: %s", flag, strings.TrimPrefix(err.Error(), "decision: "))
 	}
 	return nil
 }
@@ -198,17 +199,17 @@ func namedCall(w client.Waits) string {
 	return w.Handle() + " " + printable.Name(w.Call.Name) + " of agent " + printable.Name(w.AgentID)
 }
 
-// refused returns the error of a command that settles a call. It has the code [exitWrongState] if no such call waits or the agent has
+// refused returns the error of a command that settles a call. It has the code [exit.WrongState] if no such call waits or the agent has
 // refused the command.
 func refused(err error) error {
 	missing, none := errors.AsType[*client.NoCallError](err)
 	switch {
 	case none && missing.WaitsFor != "":
-		return exitf(exitWrongState, "%w: use %s", err, settledBy[missing.WaitsFor])
+		return exit.Errorf(exit.WrongState, "%w: use %s", err, settledBy[missing.WaitsFor])
 	case none && missing.Call != "":
-		return exitf(exitWrongState, "%w: see `starter inbox`", err)
+		return exit.Errorf(exit.WrongState, "%w: see `starter inbox`", err)
 	case none, errors.As(err, new(*client.AmbiguousCallError)), errors.Is(err, client.ErrRefused):
-		return exitf(exitWrongState, "%w", err)
+		return exit.Errorf(exit.WrongState, "%w", err)
 	}
 	return err
 }

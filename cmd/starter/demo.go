@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/app/demo"
 	"github.com/reagent-dev/reagent/internal/app/serve"
 	"github.com/reagent-dev/reagent/internal/app/usage"
@@ -42,7 +43,7 @@ when the demo ends, also after Ctrl-C.`,
 		Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if g.address != "" || g.namespace != "" || g.configPath != "" || g.queue != "" {
-				return exitf(exitUsage, "demo starts its own server and uses its own configuration and task queue: leave out --address, --namespace, --config and --task-queue")
+				return exit.Errorf(exit.Usage, "demo starts its own server and uses its own configuration and task queue: leave out --address, --namespace, --config and --task-queue")
 			}
 			self, err := os.Executable()
 			if err != nil {
@@ -89,7 +90,7 @@ func verdict(s demo.Summary) error {
 	case s.Repeated > 0:
 		return fmt.Errorf("%d tool effects or model requests that must happen only once were repeated: see \"model\" and \"publish\" in the output", s.Repeated)
 	case s.Status != client.Completed:
-		return exitf(exitAgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or use the demo's stand-in for a model with --offline", statusText(s.Status), s.Failure)
+		return exit.Errorf(exit.AgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or use the demo's stand-in for a model with --offline", statusText(s.Status), s.Failure)
 	}
 	return nil
 }
@@ -103,7 +104,7 @@ func newDemoWorker(g *globals) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			go func() {
 				_, _ = io.Copy(io.Discard, cmd.InOrStdin())
-				os.Exit(int(exitFailure))
+				os.Exit(int(exit.Failure))
 			}()
 			return serve.Run(cmd.Context(), serve.Options{
 				Config: g.configPath, Address: g.address, Stateful: "all", Drain: time.Second,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/app/devserver"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/dial"
@@ -44,7 +45,7 @@ single steps fast; they are not for production.`,
 		Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if g.address != "" {
-				return exitf(exitUsage, "dev runs a server on this machine: use --port in place of --address")
+				return exit.Errorf(exit.Usage, "dev runs a server on this machine: use --port in place of --address")
 			}
 			if !cmd.Flags().Changed("ui-port") && o.port != 0 {
 				o.uiPort = o.port + uiPortAbove

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 // dev starts a server that can be used, and leaves nothing behind after Ctrl-C.
@@ -59,10 +61,10 @@ func TestDevNamesTheTakenPortAndTheFlag(t *testing.T) {
 	port := l.Addr().(*net.TCPAddr).Port
 
 	code, _, stderr := starter(t, "dev", "--port", fmt.Sprint(port))
-	require.Equal(t, exitFailure, code)
+	require.Equal(t, exit.Failure, code)
 	require.Equal(t, fmt.Sprintf("starter: port %d, for Temporal, is in use; is a server running already? Stop it, or choose another port with --port\n", port), stderr)
 
 	code, _, stderr = starter(t, "dev", "--port", "0", "--ui-port", fmt.Sprint(port))
-	require.Equal(t, exitFailure, code)
+	require.Equal(t, exit.Failure, code)
 	require.Contains(t, stderr, "for the Web UI, is in use; is a server running already? Stop it, or choose another port with --ui-port\n")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -109,16 +110,16 @@ func endOf(ctx context.Context, c *client.Client, id string, status client.Statu
 func (e ending) answered() bool { return e.Status == client.Completed || e.Status == client.Waiting }
 
 // verdict returns the error with which a command ends after it has waited for an agent. The error has the code
-// [exitAgentFailed] if the agent is held, or has ended without an answer. The error has the code [exitLimit] if a limit ended
+// [exit.AgentFailed] if the agent is held, or has ended without an answer. The error has the code [exit.Limit] if a limit ended
 // the turn or the answer. Otherwise, verdict returns nil.
 func (e ending) verdict() error {
 	switch {
 	case !e.answered():
-		return exitf(exitAgentFailed, "agent %s %s: %s; %s", e.ID, statusText(e.Status), printable.Text(e.Failure), nextStep(e))
+		return exit.Errorf(exit.AgentFailed, "agent %s %s: %s; %s", e.ID, statusText(e.Status), printable.Text(e.Failure), nextStep(e))
 	case e.Stopped != "":
-		return exitf(exitLimit, "agent %s was stopped before its answer by limits.%s of its configuration; %s", e.ID, e.Stopped, e.pastLimit())
+		return exit.Errorf(exit.Limit, "agent %s was stopped before its answer by limits.%s of its configuration; %s", e.ID, e.Stopped, e.pastLimit())
 	case e.FinishReason != "":
-		return exitf(exitLimit, "the answer of agent %s may not be whole: the model ended it with the finish reason %s; raise max_output_tokens of the model, or ask the agent to go on",
+		return exit.Errorf(exit.Limit, "the answer of agent %s may not be whole: the model ended it with the finish reason %s; raise max_output_tokens of the model, or ask the agent to go on",
 			e.ID, printable.Name(e.FinishReason))
 	}
 	return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -30,16 +30,10 @@ func TestStoppedTurnHasAnExitCodeOfItsOwn(t *testing.T) {
 		{ID: "a", Status: client.Completed, FinishReason: "length"}: "the model ended it with the finish reason length; raise max_output_tokens",
 	} {
 		err := e.verdict()
-		require.Equal(t, exitLimit, codeOf(err), e)
+		require.Equal(t, exit.Limit, exit.CodeOf(err), e)
 		require.ErrorContains(t, err, want)
 	}
-	require.Equal(t, exitAgentFailed, codeOf(ending{ID: "a", Status: client.Held, Stopped: "model_calls"}.verdict()))
-}
-
-func TestExitCodesAreInTheHelp(t *testing.T) {
-	for _, code := range []exitCode{exitOK, exitFailure, exitUsage, exitAgentFailed, exitWrongState, exitUnreachable, exitLimit, exitTaken, exitInterrupted} {
-		require.Regexp(t, fmt.Sprintf(`(?m)^  %d +\w`, code), exitCodeHelp)
-	}
+	require.Equal(t, exit.AgentFailed, exit.CodeOf(ending{ID: "a", Status: client.Held, Stopped: "model_calls"}.verdict()))
 }
 
 // After Ctrl-C, the command says that the agent goes on, and how to follow or end it.
@@ -51,7 +45,7 @@ func TestNewcomerInterruptsAndIsToldThatTheAgentGoesOn(t *testing.T) {
 	require.NoError(t, goesOn(ctx, nil, "a"))
 	err := goesOn(ctx, failure, "a")
 	require.EqualError(t, err, "interrupted; agent a goes on: follow it with `starter tail a`, end it with `starter cancel a`")
-	require.Equal(t, exitInterrupted, codeOf(err))
+	require.Equal(t, exit.Interrupted, exit.CodeOf(err))
 }
 
 // The hints on an agent that has ended name a command that it can take.
@@ -63,7 +57,7 @@ func TestNewcomerIsToldHowToGoOnFromAnAgentThatHasEnded(t *testing.T) {
 		err := withExitCode(&client.ClosedError{Operation: "message", ID: "a", Status: status}, "q")
 		require.ErrorContains(t, err, want)
 		require.Equal(t, status == client.Completed, !strings.Contains(err.Error(), "resume"), status)
-		require.Equal(t, exitWrongState, codeOf(err))
+		require.Equal(t, exit.WrongState, exit.CodeOf(err))
 	}
 }
 
@@ -79,7 +73,7 @@ func TestWaitForAWorkerIsADurationOfAtLeastZero(t *testing.T) {
 	}
 	for _, text := range []string{"-1s", "long", "5"} {
 		code, _, stderr := starter(t, "send", "a", "text", "--wait", text)
-		require.Equal(t, exitUsage, code)
+		require.Equal(t, exit.Usage, code)
 		require.Contains(t, stderr, "--wait must be a duration")
 	}
 }
@@ -102,7 +96,7 @@ func TestNewcomerPipesTheTask(t *testing.T) {
 		got, err := text(cmd, c.args)
 		if c.refusedWith != "" {
 			require.ErrorContains(t, err, c.refusedWith)
-			require.Equal(t, exitUsage, codeOf(err))
+			require.Equal(t, exit.Usage, exit.CodeOf(err))
 			continue
 		}
 		require.NoError(t, err)

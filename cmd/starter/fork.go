@@ -8,6 +8,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
@@ -40,13 +41,13 @@ fewer and give --message.`,
 			}
 			started, err := c.Fork(cmd.Context(), args[0], o)
 			if _, ok := errors.AsType[*agent.ForkPointError](err); ok {
-				return exitf(exitUsage, "%w", err)
+				return exit.Errorf(exit.Usage, "%w", err)
 			}
 			if err != nil {
 				return withExitCode(err, queue)
 			}
 			if started.Found {
-				return exitf(exitTaken, "the ID %s is taken by an agent that is %s: choose another --id", started.ID, started.Status)
+				return exit.Errorf(exit.Taken, "the ID %s is taken by an agent that is %s: choose another --id", started.ID, started.Status)
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s\n", started.ID)
 			return show.show(cmd, c, queue, started)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 // giving are the flags of `starter answer` and `starter complete`.
@@ -44,16 +45,16 @@ func (o *giving) command(g *globals, cmd *cobra.Command, verb string) *cobra.Com
 	return cmd
 }
 
-// givenText returns the text of an answer or of a result, as [text] does. The error has the code [exitUsage] if no agent takes the text.
+// givenText returns the text of an answer or of a result, as [text] does. The error has the code [exit.Usage] if no agent takes the text.
 func givenText(cmd *cobra.Command, args []string) (string, error) {
 	given, err := textUpTo(cmd, args, agent.MaxGivenBytes)
 	switch {
 	case err != nil:
 		return "", err
 	case len(given) > agent.MaxGivenBytes:
-		return "", exitf(exitUsage, "the text is larger than the limit of %d bytes", agent.MaxGivenBytes)
+		return "", exit.Errorf(exit.Usage, "the text is larger than the limit of %d bytes", agent.MaxGivenBytes)
 	case !utf8.ValidString(given): // the history has JSON, which cannot keep other bytes
-		return "", exitf(exitUsage, "the text is not UTF-8")
+		return "", exit.Errorf(exit.Usage, "the text is not UTF-8")
 	}
 	return given, nil
 }

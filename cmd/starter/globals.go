@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/dial"
 )
@@ -51,7 +52,7 @@ func (g *globals) register(root *cobra.Command) {
 }
 
 // config reads the configuration file. The flag `--config` or the environment variable REAGENT_CONFIG names this file. If the
-// named file does not exist, the error is a [*noConfigError]. Without the flag and the variable, config reads agents.yaml. If
+// named file does not exist, the error wraps a [*noConfigError]. Without the flag and the variable, config reads agents.yaml. If
 // agents.yaml does not exist, config returns nil without an error.
 func (g *globals) config() (*config.Config, error) {
 	path := cmp.Or(g.configPath, os.Getenv(configEnv))
@@ -63,9 +64,9 @@ func (g *globals) config() (*config.Config, error) {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return nil, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &noConfigError{path: path, fromEnv: g.configPath == ""}
+		return nil, exit.Errorf(exit.Usage, "%w", &noConfigError{path: path, fromEnv: g.configPath == ""})
 	}
-	return nil, exitf(exitUsage, "%w", err)
+	return nil, exit.Errorf(exit.Usage, "%w", err)
 }
 
 // noConfigError says that the configuration file that the user named does not exist.
@@ -109,7 +110,7 @@ func (g *globals) taskQueue() (string, error) {
 func (g *globals) dial(ctx context.Context) (client.Client, error) {
 	opts, err := dial.ClientOptions(g.address, g.namespace)
 	if err != nil {
-		return nil, exitf(exitUsage, "%w", err)
+		return nil, exit.Errorf(exit.Usage, "%w", err)
 	}
 	if !listens(ctx, opts.HostPort) {
 		return nil, noTemporal(opts.HostPort)
@@ -126,15 +127,15 @@ func (g *globals) dial(ctx context.Context) (client.Client, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &denied):
-		return nil, exitf(exitUnreachable, "Temporal at %s refuses the connection: %w; check TEMPORAL_API_KEY or the TLS certificate", opts.HostPort, err)
+		return nil, exit.Errorf(exit.Unreachable, "Temporal at %s refuses the connection: %w; check TEMPORAL_API_KEY or the TLS certificate", opts.HostPort, err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, new(*serviceerror.Unavailable)):
 		return nil, fmt.Errorf("%w (%w)", noTemporal(opts.HostPort), err)
 	}
-	return nil, exitf(exitUnreachable, "connect to Temporal at %s: %w", opts.HostPort, err)
+	return nil, exit.Errorf(exit.Unreachable, "connect to Temporal at %s: %w", opts.HostPort, err)
 }
 
 func noTemporal(address string) error {
-	return exitf(exitUnreachable, "no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS", address)
+	return exit.Errorf(exit.Unreachable, "no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS", address)
 }
 
 // listens reports whether a program accepts connections at an address of this machine. With this check, [globals.dial] notices

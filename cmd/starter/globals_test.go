@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 const minimal = "models: {main: {model: m}}\nagents: {a: {model: main}}\n"
@@ -40,14 +42,14 @@ func TestWrongConfigurationIsAUsageMistake(t *testing.T) {
 	dir, wdErr := os.Getwd()
 	require.NoError(t, wdErr)
 	require.EqualError(t, err, "there is no configuration file none.yaml in "+dir+": name one with --config or REAGENT_CONFIG")
-	require.Equal(t, exitUsage, codeOf(err))
+	require.Equal(t, exit.Usage, exit.CodeOf(err))
 	_, err = (&globals{configPath: "/none/none.yaml"}).config()
 	require.EqualError(t, err, "there is no configuration file /none/none.yaml: name one with --config or REAGENT_CONFIG")
 
 	write(t, "agents.yaml", "task_queue: q\n")
 	_, err = (&globals{}).config()
 	require.EqualError(t, err, "agents.yaml:1: agents: missing; define at least one agent")
-	require.Equal(t, exitUsage, codeOf(err))
+	require.Equal(t, exit.Usage, exit.CodeOf(err))
 }
 
 // REAGENT_CONFIG has a relative path, and the user has changed the folder. run names the missing file, unless the flags give
@@ -58,13 +60,13 @@ func TestNewcomerExportsARelativeConfigurationAndChangesTheFolder(t *testing.T) 
 	g := &globals{}
 	_, err := g.agentName("x")
 	require.ErrorContains(t, err, "REAGENT_CONFIG names the configuration file agents.yaml, which does not exist in /")
-	require.Equal(t, exitUsage, codeOf(err))
+	require.Equal(t, exit.Usage, exit.CodeOf(err))
 	g.queue = "agents"
 	name, err := g.agentName("x")
 	require.NoError(t, err)
 	require.Equal(t, "x", name)
 	_, err = g.agentName("")
-	require.Equal(t, exitUsage, codeOf(err))
+	require.Equal(t, exit.Usage, exit.CodeOf(err))
 }
 
 func TestNoTemporalIsSaidAtOnce(t *testing.T) {
@@ -77,13 +79,13 @@ func TestNoTemporalIsSaidAtOnce(t *testing.T) {
 	began := time.Now()
 	_, err = (&globals{address: address}).dial(t.Context())
 	require.EqualError(t, err, "no Temporal at "+address+": start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS")
-	require.Equal(t, exitUnreachable, codeOf(err))
+	require.Equal(t, exit.Unreachable, exit.CodeOf(err))
 	require.Less(t, time.Since(began), 2*time.Second)
 }
 
 func TestWrongAddressIsAUsageMistake(t *testing.T) {
 	_, err := (&globals{address: "http://127.0.0.1:7233"}).dial(t.Context())
-	require.Equal(t, exitUsage, codeOf(err))
+	require.Equal(t, exit.Usage, exit.CodeOf(err))
 	require.ErrorContains(t, err, "must be host:port")
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 var update = flag.Bool("update", false, "write the help of every command into testdata/help")
@@ -26,7 +28,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		want[name] = true
 		args := slices.Concat(strings.Fields(cmd.CommandPath())[1:], []string{"--help"})
 		code, stdout, stderr := starter(t, args...)
-		require.Equal(t, exitOK, code, name)
+		require.Equal(t, exit.OK, code, name)
 		require.Empty(t, stderr, name)
 		golden := filepath.Join("testdata", "help", name)
 		if *update {

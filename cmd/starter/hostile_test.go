@@ -15,6 +15,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -111,7 +112,7 @@ func TestAttackKeysOfAConfigurationAreEscaped(t *testing.T) {
 	key = printable.JSON(key)
 	require.NoError(t, os.WriteFile("agents.yaml", []byte("agents: {"+string(key)+": {model: main, "+string(key)+": 1}}\n"+string(key)+": 1\n"), 0o600))
 	code, _, stderr := starter(t, "run", "Hello")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, exit.Usage, code)
 	require.Contains(t, stderr, `\x1b[2J`)
 	require.NotContains(t, stderr, "\nforged")
 	safeTerminal(t, stderr)

@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 // readImages returns the images of a message. Each argument is a web address or the name of a file. A web address stays as it
-// is. A file becomes a data: URL with the content of the file. The error has the code [exitUsage] if a file cannot be read,
+// is. A file becomes a data: URL with the content of the file. The error has the code [exit.Usage] if a file cannot be read,
 // is larger than [agent.MaxImageBytes], or is not an image.
 func readImages(names []string) ([]string, error) {
 	var images []string
@@ -22,19 +23,19 @@ func readImages(names []string) ([]string, error) {
 		}
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, exitf(exitUsage, "--image: %w", err)
+			return nil, exit.Errorf(exit.Usage, "--image: %w", err)
 		}
 		if info.Size() > agent.MaxImageBytes {
-			return nil, exitf(exitUsage, "--image: %s has %.1f MB; the limit is %d MiB: make it smaller, or give its web address",
+			return nil, exit.Errorf(exit.Usage, "--image: %s has %.1f MB; the limit is %d MiB: make it smaller, or give its web address",
 				name, float64(info.Size())/1e6, agent.MaxImageBytes>>20)
 		}
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return nil, exitf(exitUsage, "--image: %w", err)
+			return nil, exit.Errorf(exit.Usage, "--image: %w", err)
 		}
 		kind := http.DetectContentType(data)
 		if !strings.HasPrefix(kind, "image/") {
-			return nil, exitf(exitUsage, "--image: %s is not an image (its content is %s): use PNG, JPEG, GIF or WebP", name, kind)
+			return nil, exit.Errorf(exit.Usage, "--image: %s is not an image (its content is %s): use PNG, JPEG, GIF or WebP", name, kind)
 		}
 		images = append(images, fmt.Sprintf("data:%s;base64,%s", kind, base64.StdEncoding.EncodeToString(data)))
 	}

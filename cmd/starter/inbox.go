@@ -14,6 +14,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -80,7 +81,7 @@ func inbox(cmd *cobra.Command, g *globals, o inboxOptions) error {
 		select {
 		case <-time.After(inboxPause):
 		case <-cmd.Context().Done():
-			return exitf(exitInterrupted, "interrupted; the calls still wait")
+			return exit.Errorf(exit.Interrupted, "interrupted; the calls still wait")
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
@@ -30,7 +31,7 @@ turn, and the agent works on: send it with "starter send", or with --message.`,
 			return change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, _ func()) error {
 				switch err := c.Interrupt(ctx, args[0]); {
 				case errors.Is(err, client.ErrRefused):
-					return exitf(exitWrongState, "%w", err)
+					return exit.Errorf(exit.WrongState, "%w", err)
 				case err != nil:
 					return err
 				}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
@@ -92,7 +93,7 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 	if o.before != "" {
 		var err error
 		if query.Before, err = time.Parse(time.RFC3339Nano, o.before); err != nil {
-			return exitf(exitUsage, "--before must be a time such as 2026-01-31T12:00:00Z, not %q", o.before)
+			return exit.Errorf(exit.Usage, "--before must be a time such as 2026-01-31T12:00:00Z, not %q", o.before)
 		}
 	}
 	c, queue, done, err := g.agentsOf(cmd.Context(), "")

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 // asStarter is an environment variable. If it is set, the test program behaves like starter. Tests use it to run starter as a process.
@@ -22,16 +24,16 @@ func TestMain(m *testing.M) {
 }
 
 // starter runs a command line in this process.
-func starter(t *testing.T, args ...string) (code exitCode, stdout, stderr string) {
+func starter(t *testing.T, args ...string) (code exit.Code, stdout, stderr string) {
 	t.Helper()
 	return starterReads(t, "", args...)
 }
 
 // starterReads runs a command line in this process, with a text on standard input.
-func starterReads(t *testing.T, stdin string, args ...string) (code exitCode, stdout, stderr string) {
+func starterReads(t *testing.T, stdin string, args ...string) (code exit.Code, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = exitCode(run(args, strings.NewReader(stdin), &out, &errs))
+	code = exit.Code(run(args, strings.NewReader(stdin), &out, &errs))
 	return code, out.String(), errs.String()
 }
 
@@ -51,7 +53,7 @@ func TestUsageMistakesAreOneLineAndCodeTwo(t *testing.T) {
 	} {
 		code, stdout, stderr := starter(t, strings.Fields(line)...)
 		require.Equal(t, want, stderr, line)
-		require.Equal(t, exitUsage, code, line)
+		require.Equal(t, exit.Usage, code, line)
 		require.Empty(t, stdout, line)
 	}
 }
@@ -59,19 +61,19 @@ func TestUsageMistakesAreOneLineAndCodeTwo(t *testing.T) {
 func TestHelpListsCommandsAndExitCodes(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
 		code, stdout, stderr := starter(t, args...)
-		require.Equal(t, exitOK, code)
+		require.Equal(t, exit.OK, code)
 		require.Empty(t, stderr)
 		require.Contains(t, stdout, "Run a Temporal development server")
-		require.Contains(t, stdout, exitCodeHelp)
+		require.Contains(t, stdout, exit.Help)
 	}
 	code, stdout, _ := starter(t, "dev", "--help")
-	require.Equal(t, exitOK, code)
+	require.Equal(t, exit.OK, code)
 	require.Contains(t, stdout, "starter dev --db-filename")
 }
 
 func TestVersionIsPrinted(t *testing.T) {
 	code, stdout, stderr := starter(t, "--version")
-	require.Equal(t, exitOK, code)
+	require.Equal(t, exit.OK, code)
 	require.Regexp(t, `^starter version \S+.*, go\d`, stdout)
 	require.Empty(t, stderr)
 }
@@ -97,15 +99,15 @@ func TestNothingAfterTheDashesIsAFlag(t *testing.T) {
 }
 
 func TestErrorOfACommandKeepsItsCode(t *testing.T) {
-	for want, err := range map[exitCode]error{
-		exitOK:          nil,
-		exitFailure:     os.ErrClosed,
-		exitAgentFailed: exitf(exitAgentFailed, "held: %w", os.ErrClosed),
+	for want, err := range map[exit.Code]error{
+		exit.OK:          nil,
+		exit.Failure:     os.ErrClosed,
+		exit.AgentFailed: exit.Errorf(exit.AgentFailed, "held: %w", os.ErrClosed),
 	} {
 		root := newRoot()
 		root.AddCommand(&cobra.Command{Use: "fail", RunE: func(*cobra.Command, []string) error { return err }})
 		got := execute(context.Background(), root, []string{"fail"}, nil, nil, nil)
-		require.Equal(t, want, codeOf(got))
+		require.Equal(t, want, exit.CodeOf(got))
 		if err != nil {
 			require.ErrorIs(t, got, os.ErrClosed)
 		}

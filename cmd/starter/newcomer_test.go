@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 // shellWords splits a command line of the help as a shell does, without what follows a # and without variables before the program.
@@ -84,10 +86,10 @@ func TestNewcomerHasNoTemporal(t *testing.T) {
 	t.Setenv("TEMPORAL_ADDRESS", address)
 	for _, args := range lines {
 		code, stdout, stderr := starterReads(t, "a text", args...)
-		if code == exitUsage && strings.Contains(stderr, "name the agent with -a") {
+		if code == exit.Usage && strings.Contains(stderr, "name the agent with -a") {
 			continue // the example is for a folder with a configuration
 		}
-		require.Equal(t, exitUnreachable, code, "%q: %s", args, stderr)
+		require.Equal(t, exit.Unreachable, code, "%q: %s", args, stderr)
 		require.Empty(t, stdout, args)
 		require.Equal(t, 1, strings.Count(stderr, "\n"), "%q: %s", args, stderr)
 		require.Contains(t, stderr, address, args)
@@ -100,7 +102,7 @@ func TestNewcomerIsInAWrongFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv(configEnv, "examples/agents.yaml")
 	code, stdout, stderr := starter(t, "run", "-a", "assistant", "Hello")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, exit.Usage, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "REAGENT_CONFIG names the configuration file examples/agents.yaml, which does not exist in ")
 }
@@ -120,7 +122,7 @@ func TestNewcomerMistypes(t *testing.T) {
 		"tail --last":             "the value of --last is missing",
 	} {
 		code, stdout, stderr := starter(t, strings.Fields(line)...)
-		require.Equal(t, exitUsage, code, line)
+		require.Equal(t, exit.Usage, code, line)
 		require.Empty(t, stdout, line)
 		require.Contains(t, stderr, want, line)
 		require.Equal(t, 1, strings.Count(stderr, "\n"), line)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -33,7 +34,7 @@ worker; it waits for one as long as --wait allows.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, names := args[0], args[1:]
 			if len(names) > 0 && !revoke {
-				return exitf(exitUsage, "names are for --revoke; add it, or leave the names out")
+				return exit.Errorf(exit.Usage, "names are for --revoke; add it, or leave the names out")
 			}
 			if revoke {
 				return change(cmd, g, id, wait, func(ctx context.Context, c *client.Client, _ func()) error {
@@ -72,7 +73,7 @@ func revokePermissions(ctx context.Context, c permissionRevoker, out io.Writer, 
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(p agent.Permission) bool { return p.Key.Handle() == name || string(p.Key) == name }) {
-			return exitf(exitWrongState, "agent %q has no permission %q; see `%s`", id, name, shellword.Starter("permissions", id))
+			return exit.Errorf(exit.WrongState, "agent %q has no permission %q; see `%s`", id, name, shellword.Starter("permissions", id))
 		}
 	}
 	if len(all) == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
 // permitting is an agent with permissions.
@@ -48,7 +49,7 @@ func TestRevokeSaysWhatItRevoked(t *testing.T) {
 	}
 	err := revokePermissions(t.Context(), &permitting{}, new(bytes.Buffer), "a", []string{"33333333"})
 	require.EqualError(t, err, "agent \"a\" has no permission \"33333333\"; see `starter permissions a`")
-	require.Equal(t, exitWrongState, codeOf(err))
+	require.Equal(t, exit.WrongState, exit.CodeOf(err))
 }
 
 // The list names who gave a permission, also if a client of an earlier version has left the name empty.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
@@ -38,7 +39,7 @@ For an agent that has ended, use "starter resume --reload".`,
 					fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s reads its definition when no model or tool call runs\n", id)
 				})
 				if errors.As(err, new(*client.ReloadError)) {
-					return exitf(exitWrongState, "%w", err)
+					return exit.Errorf(exit.WrongState, "%w", err)
 				}
 				if err != nil {
 					return goesOn(cmd.Context(), err, id)

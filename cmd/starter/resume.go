@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -36,16 +37,16 @@ answer in a new agent. To give a running agent its new configuration, use
 			defer done()
 			started, err := c.Resume(cmd.Context(), args[0], o)
 			if errors.Is(err, client.ErrNotResumable) {
-				return exitf(exitWrongState, "%w", err)
+				return exit.Errorf(exit.WrongState, "%w", err)
 			}
 			if err != nil {
 				return withExitCode(err, queue)
 			}
 			if started.Found && o.Reload && !started.Status.Ended() {
-				return exitf(exitWrongState, "agent %s is %s; it was not resumed, and its definition was not reloaded: use `%s`", started.ID, started.Status, shellword.Starter("reload", started.ID))
+				return exit.Errorf(exit.WrongState, "agent %s is %s; it was not resumed, and its definition was not reloaded: use `%s`", started.ID, started.Status, shellword.Starter("reload", started.ID))
 			}
 			if started.Found && o.Message != "" {
-				return exitf(exitWrongState, "%s", notResumed(started, o))
+				return exit.Errorf(exit.WrongState, "%s", notResumed(started, o))
 			}
 			if started.Found {
 				fmt.Fprintln(cmd.ErrOrStderr(), notResumed(started, o))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/version"
@@ -27,7 +28,7 @@ The address of Temporal is --address, else TEMPORAL_ADDRESS, else 127.0.0.1:7233
 Temporal's other variables are read, too, such as TEMPORAL_NAMESPACE,
 TEMPORAL_API_KEY and TEMPORAL_PROFILE.
 
-` + exitCodeHelp
+` + exit.Help
 
 const rootExample = `  starter demo                                    # see it work; needs no setup
   starter dev                                     # a server with Web UI, in one terminal
@@ -52,10 +53,10 @@ func runRoot(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	// The output of a command may contain text of unknown origin, such as names, IDs, and the text of models and tools.
 	stdout, stderr = printable.NewWriter(stdout), printable.NewWriter(stderr)
 	err := execute(ctx, root, args, stdin, stdout, stderr)
-	code := codeOf(err)
-	if code == exitFailure && ctx.Err() != nil {
+	code := exit.CodeOf(err)
+	if code == exit.Failure && ctx.Err() != nil {
 		// An error without a code of its own, after a signal, is an effect of the signal.
-		code, err = exitInterrupted, errors.New("interrupted")
+		code, err = exit.Interrupted, errors.New("interrupted")
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "starter: "+err.Error())
@@ -82,7 +83,7 @@ func newRoot() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return exitf(exitUsage, "unknown command %q%s; see `starter --help`", args[0], similar(cmd, args[0]))
+				return exit.Errorf(exit.Usage, "unknown command %q%s; see `starter --help`", args[0], similar(cmd, args[0]))
 			}
 			return cmd.Help()
 		},
@@ -95,7 +96,7 @@ func newRoot() *cobra.Command {
 }
 
 // execute runs the root command with the arguments of a command line. An error before a command begins means that the command
-// line is wrong. Therefore such an error has the code [exitUsage].
+// line is wrong. Therefore such an error has the code [exit.Usage].
 func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	began := false
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -111,9 +112,9 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	var coded *exitError
+	var coded *exit.Error
 	if err != nil && !began && !errors.As(err, &coded) {
-		return exitf(exitUsage, "%w; see `%s --help`", err, cmd.CommandPath())
+		return exit.Errorf(exit.Usage, "%w; see `%s --help`", err, cmd.CommandPath())
 	}
 	return err
 }

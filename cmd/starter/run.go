@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/llm"
@@ -83,23 +84,23 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	}
 	start := client.StartOptions{ID: o.id, Agent: name, Message: task, Priority: o.priority, Tenant: o.tenant}
 	if err := protocol.CheckPriority(o.priority); err != nil {
-		return exitf(exitUsage, "--priority: %w", err)
+		return exit.Errorf(exit.Usage, "--priority: %w", err)
 	}
 	if err := protocol.CheckTenant(o.tenant); err != nil {
-		return exitf(exitUsage, "--tenant: %w", err)
+		return exit.Errorf(exit.Usage, "--tenant: %w", err)
 	}
 	if start.Images, err = readImages(o.images); err != nil {
 		return err
 	}
 	if o.schema != "" {
 		if start.OutputSchema, err = os.ReadFile(o.schema); err != nil {
-			return exitf(exitUsage, "--output-schema: %w", err)
+			return exit.Errorf(exit.Usage, "--output-schema: %w", err)
 		}
 		if !json.Valid(start.OutputSchema) {
-			return exitf(exitUsage, "--output-schema: %s is not JSON", o.schema)
+			return exit.Errorf(exit.Usage, "--output-schema: %s is not JSON", o.schema)
 		}
 		if err := tool.CheckSchema(start.OutputSchema); err != nil {
-			return exitf(exitUsage, "--output-schema: %s: %w", o.schema, err)
+			return exit.Errorf(exit.Usage, "--output-schema: %s: %w", o.schema, err)
 		}
 	}
 	c, queue, done, err := g.agents(ctx)
@@ -112,7 +113,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	}
 	if o.id != "" {
 		if err := client.CheckID(o.id); err != nil {
-			return exitf(exitUsage, "%w", err)
+			return exit.Errorf(exit.Usage, "%w", err)
 		}
 	}
 	start.PartialText = !o.detach && !o.json && !o.quiet && redraws(cmd.OutOrStdout())
@@ -132,10 +133,10 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 		if same {
 			what = "this chat"
 		}
-		return exitf(exitTaken, "the ID %s is taken by %s, which has ended (%s); this task was not started; %s; or choose another --id",
+		return exit.Errorf(exit.Taken, "the ID %s is taken by %s, which has ended (%s); this task was not started; %s; or choose another --id",
 			started.ID, what, started.Status, goOnFrom(started.ID, started.Status))
 	case started.Found && !same:
-		return exitf(exitTaken, "the ID %s is taken: an agent with this ID has another task and is %s; this task was not started; follow it with `%s`, give it a message with `%s`, or choose another --id",
+		return exit.Errorf(exit.Taken, "the ID %s is taken: an agent with this ID has another task and is %s; this task was not started; follow it with `%s`, give it a message with `%s`, or choose another --id",
 			started.ID, started.Status, shellword.Starter("tail", started.ID), shellword.Starter("send", started.ID).Then("TEXT"))
 	case started.Found && started.Status.Ended():
 		fmt.Fprintf(stderr, "Agent %s has ended with this task already (%s); it was not started again.\n", started.ID, started.Status)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -34,7 +35,7 @@ A line with "status" follows whenever the agent waits, is held or has ended.`,
 		ValidArgsFunction: completeIDs(g, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.last < 0 {
-				return exitf(exitUsage, "--last must be 0 or more, not %d", o.last)
+				return exit.Errorf(exit.Usage, "--last must be 0 or more, not %d", o.last)
 			}
 			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -81,10 +82,10 @@ func unanswered(err error, wait *waitNotice, effect string) error {
 		return withExitCode(err, wait.queue)
 	}
 	if r := wait.unserved(); r != nil {
-		return exitf(exitUnreachable, "%s. No other worker has taken the work for %s; %s: correct the worker's configuration, end the agent with `%s`, or wait longer with --wait",
+		return exit.Errorf(exit.Unreachable, "%s. No other worker has taken the work for %s; %s: correct the worker's configuration, end the agent with `%s`, or wait longer with --wait",
 			printable.Line(r.Message, 500), wait.limit, effect, shellword.Starter("cancel", wait.id))
 	}
-	return exitf(exitUnreachable, "no worker has answered on task queue %q for %s; %s: start a worker with `%s`, or wait longer with --wait",
+	return exit.Errorf(exit.Unreachable, "no worker has answered on task queue %q for %s; %s: start a worker with `%s`, or wait longer with --wait",
 		wait.queue, wait.limit, effect, startWorker)
 }
 
@@ -116,7 +117,7 @@ func goesOn(ctx context.Context, err error, id string) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	return exitf(exitInterrupted, "interrupted; agent %s goes on: follow it with `%s`, end it with `%s`", id, shellword.Starter("tail", id), shellword.Starter("cancel", id))
+	return exit.Errorf(exit.Interrupted, "interrupted; agent %s goes on: follow it with `%s`, end it with `%s`", id, shellword.Starter("tail", id), shellword.Starter("cancel", id))
 }
 
 // goOnFrom returns the last part of an error text about an agent that has ended. This part names two commands. With the

@@ -1,0 +1,67 @@
+// Package exit holds the exit codes of starter, and errors that have one.
+package exit
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code is the exit code of the process. The numbers must never change, because scripts branch on them. The help of the root
+// command lists them.
+type Code int
+
+// The exit codes.
+const (
+	OK          Code = 0
+	Failure     Code = 1   // any error without a code of its own
+	Usage       Code = 2   // wrong flags, arguments or configuration
+	AgentFailed Code = 3   // the agent failed, is held, was cancelled or terminated, or ran out of time
+	WrongState  Code = 4   // there is no such agent, or its state does not allow the command
+	Unreachable Code = 5   // Temporal or a worker did not answer
+	Limit       Code = 6   // a limit of the agent ended its turn, or the output limit of the model cut the answer
+	Taken       Code = 7   // the ID belongs to another agent, or to an agent with another task
+	Interrupted Code = 130 // a signal ended the command; shells report SIGINT (Ctrl-C) as 128+2
+)
+
+// Help lists the exit codes for the help of starter.
+const Help = `Exit codes:
+  0    success
+  1    failure
+  2    wrong flags, arguments or configuration
+  3    the agent failed, is held, was cancelled or terminated, or ran out of time
+  4    no such agent, or its state does not allow the command
+  5    Temporal or a worker did not answer
+  6    a limit of the agent (model calls, tokens, cost or time) ended its turn, or the output limit of the model cut the answer
+  7    the ID is taken by another agent, or by an agent with another task
+  130  interrupted`
+
+// Error is an error with an exit code. If a command returns this error, the process ends with this exit code.
+type Error struct {
+	code Code
+	err  error
+}
+
+// Errorf returns an error with an exit code. The other arguments are those of [fmt.Errorf]. The message must be one line that
+// says what is wrong and what to do next.
+func Errorf(code Code, format string, args ...any) error {
+	return &Error{code: code, err: fmt.Errorf(format, args...)}
+}
+
+// Error returns the message without the exit code.
+func (e *Error) Error() string { return e.err.Error() }
+
+// Unwrap returns the error without its exit code.
+func (e *Error) Unwrap() error { return e.err }
+
+// CodeOf returns the exit code of the process for a command's error. For nil, it returns 0. For an error of [Errorf], it returns
+// the code in the error. For all other errors, it returns [Failure].
+func CodeOf(err error) Code {
+	var coded *Error
+	switch {
+	case err == nil:
+		return OK
+	case errors.As(err, &coded):
+		return coded.code
+	}
+	return Failure
+}
