@@ -3,15 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
-
-	"github.com/charmbracelet/x/term"
-	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
@@ -78,35 +72,6 @@ func (g *globals) agentName(name string) (string, error) {
 		return "", exit.Errorf(exit.Usage, "the configuration has no agent %q; name one of its agents with -a: %s", name, strings.Join(names, ", "))
 	}
 	return name, nil
-}
-
-// text returns the task or the message that the user gives an agent on a command line. It joins the arguments with spaces. If
-// there are no arguments, or the only argument is "-", text reads standard input instead and removes one newline at the end.
-// The error has the code [exit.Usage] if standard input is empty. It has the same code if there are no arguments and standard
-// input is a terminal.
-func text(cmd *cobra.Command, args []string) (string, error) {
-	return textUpTo(cmd, args, agent.MaxMessageBytes)
-}
-
-// textUpTo is [text] with a limit for the text, in bytes. Of a longer text on standard input it returns more than `limit` bytes, but
-// perhaps not all. The caller must refuse such a text.
-func textUpTo(cmd *cobra.Command, args []string, limit int) (string, error) {
-	if len(args) > 1 || len(args) == 1 && args[0] != "-" {
-		return strings.Join(args, " "), nil
-	}
-	if file, ok := cmd.InOrStdin().(*os.File); ok && len(args) == 0 && term.IsTerminal(file.Fd()) {
-		return "", exit.Errorf(exit.Usage, "the text is missing: give it as arguments, or on standard input; see `%s --help`", cmd.CommandPath())
-	}
-	// Read no more than is needed to find that the text is too long, even without the newline. So the beginning of a long text is never
-	// sent alone.
-	data, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), int64(limit)+2))
-	if err != nil {
-		return "", fmt.Errorf("read standard input: %w", err)
-	}
-	if len(data) == 0 {
-		return "", exit.Errorf(exit.Usage, "the text is missing: give it as arguments; standard input is empty")
-	}
-	return strings.TrimSuffix(string(data), "\n"), nil
 }
 
 // withExitCode prepares an error of package client for the user. It adds an exit code and, in most cases, a text that says

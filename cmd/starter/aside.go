@@ -10,6 +10,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -28,7 +29,7 @@ To change what the agent does, send it a message instead (starter send).`,
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: completeIDs(g, 1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			question, err := text(cmd, args[1:])
+			question, err := input.Text(cmd, args[1:])
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -67,7 +68,7 @@ func decide(cmd *cobra.Command, g *globals, args []string, o decision) error {
 		return err
 	}
 	// Without the name of a call, the command decides on what waits now. That may be another call than the one that the person has read.
-	ask := name == "" && !o.yes && interactive(cmd)
+	ask := name == "" && !o.yes && input.Interactive(cmd)
 	stderr := cmd.ErrOrStderr()
 	return change(cmd, g, id, o.wait, func(ctx context.Context, c *client.Client, accepted func()) error {
 		if !o.all && !ask {
@@ -89,7 +90,7 @@ func decide(cmd *cobra.Command, g *globals, args []string, o decision) error {
 		if ask {
 			accepted() // the person may take any time
 			fmt.Fprint(stderr, o.shownText(waiting, time.Now()))
-			yes, err := confirm(ctx, cmd.InOrStdin(), stderr, o.question(len(waiting)), "nothing was decided")
+			yes, err := input.Confirm(ctx, cmd.InOrStdin(), stderr, o.question(len(waiting)), "nothing was decided")
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 )
 
 // giving are the flags of `starter answer` and `starter complete`.
@@ -45,9 +46,9 @@ func (o *giving) command(g *globals, cmd *cobra.Command, verb string) *cobra.Com
 	return cmd
 }
 
-// givenText returns the text of an answer or of a result, as [text] does. The error has the code [exit.Usage] if no agent takes the text.
+// givenText returns the text of an answer or of a result, as [input.Text] does. The error has the code [exit.Usage] if no agent takes the text.
 func givenText(cmd *cobra.Command, args []string) (string, error) {
-	given, err := textUpTo(cmd, args, agent.MaxGivenBytes)
+	given, err := input.TextUpTo(cmd, args, agent.MaxGivenBytes)
 	switch {
 	case err != nil:
 		return "", err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
@@ -37,7 +38,7 @@ resumed, it may start the sub-agent again.`,
 				return withExitCode(err, queue)
 			}
 			if !yes {
-				ok, err := confirm(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), removeQuestion(args, below), "nothing was deleted")
+				ok, err := input.Confirm(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), removeQuestion(args, below), "nothing was deleted")
 				if err != nil {
 					return err
 				}

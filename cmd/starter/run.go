@@ -10,6 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/llm"
@@ -78,7 +79,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	task, err := text(cmd, args)
+	task, err := input.Text(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	if err := protocol.CheckTenant(o.tenant); err != nil {
 		return exit.Errorf(exit.Usage, "--tenant: %w", err)
 	}
-	if start.Images, err = readImages(o.images); err != nil {
+	if start.Images, err = input.Images(o.images); err != nil {
 		return err
 	}
 	if o.schema != "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -40,11 +41,11 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stdout := cmd.Context(), cmd.OutOrStdout()
 			id := args[0]
-			message, err := text(cmd, args[1:])
+			message, err := input.Text(cmd, args[1:])
 			if err != nil {
 				return err
 			}
-			images, err := readImages(pictures)
+			images, err := input.Images(pictures)
 			if err != nil {
 				return err
 			}

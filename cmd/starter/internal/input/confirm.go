@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"bufio"
@@ -15,10 +15,10 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// confirm asks the user a question and reports whether the answer is "y" or "yes". `undone` says what the command has not done, such as
+// Confirm asks the user a question and reports whether the answer is "y" or "yes". `undone` says what the command has not done, such as
 // "nothing was deleted". An empty standard input is an error, because a script without the flag `--yes` must notice that the command has
 // done nothing. If ctx ends, the error has the code [exit.Interrupted].
-func confirm(ctx context.Context, stdin io.Reader, out io.Writer, question, undone string) (bool, error) {
+func Confirm(ctx context.Context, stdin io.Reader, out io.Writer, question, undone string) (bool, error) {
 	fmt.Fprint(out, question+" [y/N] ")
 	var line string
 	var err error
@@ -44,8 +44,8 @@ func confirm(ctx context.Context, stdin io.Reader, out io.Writer, question, undo
 	return false, nil
 }
 
-// interactive reports whether a person can read a question of the command on its standard error, and answer on its standard input.
-func interactive(cmd *cobra.Command) bool {
+// Interactive reports whether a person can read a question of the command on its standard error, and answer on its standard input.
+func Interactive(cmd *cobra.Command) bool {
 	for _, stream := range []any{cmd.InOrStdin(), printable.Unwrap(cmd.ErrOrStderr())} {
 		if file, ok := stream.(*os.File); !ok || !term.IsTerminal(file.Fd()) {
 			return false

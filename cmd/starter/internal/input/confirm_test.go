@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 // Only "y" and "yes" mean yes. Without an answer, a command does nothing and says so.
 func TestOnlyYesConfirms(t *testing.T) {
 	for answer, want := range map[string]bool{"y\n": true, "YES \n": true, "y": true, "\n": false, "n\n": false, "yy\n": false} {
-		got, err := confirm(t.Context(), strings.NewReader(answer), io.Discard, "Do it?", "nothing was done")
+		got, err := Confirm(t.Context(), strings.NewReader(answer), io.Discard, "Do it?", "nothing was done")
 		require.NoError(t, err, answer)
 		require.Equal(t, want, got, answer)
 	}
-	_, err := confirm(t.Context(), strings.NewReader(""), io.Discard, "Do it?", "nothing was done")
+	_, err := Confirm(t.Context(), strings.NewReader(""), io.Discard, "Do it?", "nothing was done")
 	require.Equal(t, exit.Usage, exit.CodeOf(err))
 	require.ErrorContains(t, err, "nothing was done: answer y, or give --yes")
 }
@@ -29,7 +29,7 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 	interrupt()
 	silent, end := io.Pipe()
 	defer end.Close()
-	yes, err := confirm(ctx, silent, io.Discard, "Do it?", "nothing was done")
+	yes, err := Confirm(ctx, silent, io.Discard, "Do it?", "nothing was done")
 	require.False(t, yes)
 	require.Equal(t, exit.Interrupted, exit.CodeOf(err))
 	require.ErrorContains(t, err, "nothing was done")

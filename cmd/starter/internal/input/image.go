@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"encoding/base64"
@@ -11,10 +11,10 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
-// readImages returns the images of a message. Each argument is a web address or the name of a file. A web address stays as it
+// Images returns the images of a message. Each argument is a web address or the name of a file. A web address stays as it
 // is. A file becomes a data: URL with the content of the file. The error has the code [exit.Usage] if a file cannot be read,
 // is larger than [agent.MaxImageBytes], or is not an image.
-func readImages(names []string) ([]string, error) {
+func Images(names []string) ([]string, error) {
 	var images []string
 	for _, name := range names {
 		if strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://") {
