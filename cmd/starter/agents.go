@@ -10,6 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 )
 
 // agents connects to Temporal and returns a client that can start agents. The second result is the task queue of this client;
@@ -93,7 +94,7 @@ func withExitCode(err error, queue string) error {
 	case errors.Is(err, client.ErrNoServer):
 		return exit.Errorf(exit.Unreachable, "%w; check that Temporal runs, and the address: --address or TEMPORAL_ADDRESS", err)
 	case errors.Is(err, client.ErrNoWorker):
-		return exit.Errorf(exit.Unreachable, "%w on task queue %q: start a worker with `%s`", err, queue, startWorker)
+		return exit.Errorf(exit.Unreachable, "%w on task queue %q: start a worker with `%s`", err, queue, progress.StartWorker)
 	case errors.Is(err, client.ErrRefused):
 		return exit.Errorf(exit.WrongState, "%w", err)
 	case errors.Is(err, agent.ErrMessage):

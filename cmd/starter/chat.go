@@ -13,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/chat"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -72,13 +73,13 @@ func runChat(cmd *cobra.Command, g *globals, id string, start client.StartOption
 		return err
 	}
 	defer done()
-	o := chat.Options{Agents: c, ID: id, NoWorker: fmt.Sprintf("no worker answers: start `%s` (task queue %s)", startWorker, queue), GoOn: goOnFrom}
+	o := chat.Options{Agents: c, ID: id, NoWorker: fmt.Sprintf("no worker answers: start `%s` (task queue %s)", progress.StartWorker, queue), GoOn: goOnFrom}
 	if !found {
 		o.ID, o.Start = start.ID, &start
 	}
 	var end chat.Result
 	in, onTerminal := cmd.InOrStdin().(*os.File)
-	onTerminal = onTerminal && term.IsTerminal(in.Fd()) && redraws(cmd.OutOrStdout())
+	onTerminal = onTerminal && term.IsTerminal(in.Fd()) && progress.Redraws(cmd.OutOrStdout())
 	if onTerminal {
 		end, err = chat.Run(ctx, o, in, printable.Unwrap(cmd.OutOrStdout()))
 	} else {

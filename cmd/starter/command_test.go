@@ -14,6 +14,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
@@ -30,7 +31,7 @@ func hints(t *testing.T, id string) []string {
 	all := []string{
 		goesOn(ended, errors.New("a failure"), id).Error(),
 		hint(id, client.Held), hint(id, client.Failed),
-		retryText(client.Retry{Class: protocol.UnknownAgent}, id),
+		progress.RetryText(client.Retry{Class: protocol.UnknownAgent}, id),
 		notResumed(client.Started{ID: id}, client.ResumeOptions{Message: "x"}),
 	}
 	for _, status := range []client.Status{client.Completed, client.Failed, client.Held, client.Waiting} {

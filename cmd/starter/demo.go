@@ -10,6 +10,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/internal/app/demo"
 	"github.com/reagent-dev/reagent/internal/app/serve"
 	"github.com/reagent-dev/reagent/internal/app/usage"
@@ -74,11 +75,11 @@ when the demo ends, also after Ctrl-C.`,
 // problems, as `starter run` does. It must be called with every [client.Progress] that [client.Client.Watch] yields. It does
 // not report a missing worker, because the demo starts the workers itself.
 func demoPrinter(w io.Writer) func(client.Progress) {
-	follow := newFollower(w, w, "", "", 0, false)
-	follow.wait.stop()
+	follow := progress.NewFollower(w, w, "", "", 0, false)
+	follow.Wait.Stop()
 	return func(p client.Progress) {
 		if !p.NoWorker {
-			follow.see(p)
+			follow.See(p)
 		}
 	}
 }

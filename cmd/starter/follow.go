@@ -10,6 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -50,18 +51,18 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 		return err
 	}
 	plain := !f.json && !f.quiet
-	follow := newFollower(stdout, stderr, queue, started.ID, f.limit, plain)
-	defer follow.end()
+	follow := progress.NewFollower(stdout, stderr, queue, started.ID, f.limit, plain)
+	defer follow.End()
 	if f.asked {
-		follow.asked = time.Now()
+		follow.Asked = time.Now()
 	}
 	if !plain {
-		follow.messages = nil
+		follow.Messages = nil
 	}
-	status, err := follow.watch(ctx, c)
-	follow.end()
+	status, err := follow.Watch(ctx, c)
+	follow.End()
 	if err != nil {
-		return goesOn(ctx, unanswered(err, follow.wait, "agent "+started.ID+" goes on when a worker answers"), started.ID)
+		return goesOn(ctx, unanswered(err, follow.Wait, "agent "+started.ID+" goes on when a worker answers"), started.ID)
 	}
 	end, err := endOf(ctx, c, started.ID, status)
 	if err != nil {

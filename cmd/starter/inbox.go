@@ -15,6 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -57,7 +58,7 @@ func inbox(cmd *cobra.Command, g *globals, o inboxOptions) error {
 	defer done()
 	shown := map[agent.Key]bool{}
 	for {
-		slow := time.AfterFunc(silence, func() { fmt.Fprintln(cmd.ErrOrStderr(), "Reading the histories of the running agents…") })
+		slow := time.AfterFunc(progress.Silence, func() { fmt.Fprintln(cmd.ErrOrStderr(), "Reading the histories of the running agents…") })
 		all, err := c.Inbox(cmd.Context())
 		slow.Stop()
 		if err != nil {

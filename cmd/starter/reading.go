@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -86,12 +87,12 @@ func (r *reading) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.timer == nil {
-		r.timer = time.AfterFunc(silence, r.progress)
+		r.timer = time.AfterFunc(progress.Silence, r.progress)
 	}
 }
 
 // progress writes the number of histories that have been read so far. A timer calls progress for the first time after the
-// time [silence], and then at longer intervals.
+// time [progress.Silence], and then at longer intervals.
 func (r *reading) progress() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,7 +100,7 @@ func (r *reading) progress() {
 		return
 	}
 	fmt.Fprintf(r.out, "Reading the histories of the agents: %d read so far …\n", r.done)
-	r.timer.Reset(5 * silence)
+	r.timer.Reset(5 * progress.Silence)
 }
 
 func (r *reading) count() {

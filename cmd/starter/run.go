@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/llm"
@@ -117,7 +118,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 			return exit.Errorf(exit.Usage, "%w", err)
 		}
 	}
-	start.PartialText = !o.detach && !o.json && !o.quiet && redraws(cmd.OutOrStdout())
+	start.PartialText = !o.detach && !o.json && !o.quiet && progress.Redraws(cmd.OutOrStdout())
 	started, err := c.Start(ctx, start)
 	if err != nil {
 		return withExitCode(err, queue)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -54,25 +55,25 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 				return err
 			}
 			defer done()
-			follow := newFollower(stdout, cmd.ErrOrStderr(), queue, id, limit, !asJSON)
-			defer follow.end()
-			follow.messages = nil // send prints only the answer
-			before, err := reach(ctx, c, id, follow.wait)
+			follow := progress.NewFollower(stdout, cmd.ErrOrStderr(), queue, id, limit, !asJSON)
+			defer follow.End()
+			follow.Messages = nil // send prints only the answer
+			before, err := reach(ctx, c, id, follow.Wait)
 			if err != nil {
-				return unanswered(err, follow.wait, "the message was not sent")
+				return unanswered(err, follow.Wait, "the message was not sent")
 			}
 			steer := !next && before.Status != client.Waiting
 			bounded, _, cancel := within(ctx, limit)
-			sent, err := c.Send(bounded, id, client.Message{ID: messageID, Text: message, Images: images, Steer: steer, PartialText: follow.words != nil})
+			sent, err := c.Send(bounded, id, client.Message{ID: messageID, Text: message, Images: images, Steer: steer, PartialText: follow.ShowsText()})
 			cancel()
 			if err != nil {
-				return unanswered(err, follow.wait, fmt.Sprintf(
+				return unanswered(err, follow.Wait, fmt.Sprintf(
 					"it is not known whether the agent has the message; send it again with --message-id %s: the agent takes it only once", shellword.Quote(sent.MessageID)))
 			}
-			follow.wait.limit = 0 // from here on the command waits without a limit, because the agent has the message
-			follow.wait.over()
+			follow.Wait.Limit = 0 // from here on the command waits without a limit, because the agent has the message
+			follow.Wait.Over()
 			if sent.Duplicate && !asJSON {
-				fmt.Fprintf(follow.stderr, "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
+				fmt.Fprintf(follow.Stderr, "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
 			}
 			// Do not wait for the answer to a duplicate: it may have come long ago.
 			if detach || sent.Duplicate {
@@ -82,10 +83,10 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 				return nil
 			}
 			if sent.Answered != "" {
-				fmt.Fprintf(follow.stderr, "The message answers the agent's question.\n")
+				fmt.Fprintf(follow.Stderr, "The message answers the agent's question.\n")
 			}
-			reply, status, err := c.AwaitReply(ctx, id, cmp.Or(string(sent.Answered), sent.MessageID), before.Count, follow.see)
-			follow.end()
+			reply, status, err := c.AwaitReply(ctx, id, cmp.Or(string(sent.Answered), sent.MessageID), before.Count, follow.See)
+			follow.End()
 			if err != nil {
 				return goesOn(ctx, withExitCode(err, queue), id)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -68,12 +69,12 @@ type statusView struct {
 
 // tail prints the messages of an agent until the agent has ended or the context ends.
 func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions, stdout, stderr io.Writer) error {
-	follow := newFollower(stdout, stderr, queue, id, 0, !o.json)
-	defer follow.end()
+	follow := progress.NewFollower(stdout, stderr, queue, id, 0, !o.json)
+	defer follow.End()
 	if o.json {
-		follow.messages = nil
+		follow.Messages = nil
 	}
-	from, err := firstOf(ctx, c, id, o.last, follow.wait)
+	from, err := firstOf(ctx, c, id, o.last, follow.Wait)
 	if err != nil {
 		return err
 	}
@@ -82,19 +83,19 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 		if err != nil {
 			return err
 		}
-		follow.see(p)
-		follow.askText(ctx, c, p)
+		follow.See(p)
+		follow.AskText(ctx, c, p)
 		switch {
 		case p.Rewound:
-			fmt.Fprintf(follow.stderr, "The agent was reset: %d of its messages are left.\n", p.Index)
+			fmt.Fprintf(follow.Stderr, "The agent was reset: %d of its messages are left.\n", p.Index)
 		case p.Message != nil && o.json:
-			err = encodeJSON(follow.stdout, tailView{p.Index, viewMessage(*p.Message)}, "")
+			err = encodeJSON(follow.Stdout, tailView{p.Index, viewMessage(*p.Message)}, "")
 		}
 		if p.Status != "" && p.Status != stands {
 			if stands = p.Status; o.json && stands != client.Running {
-				err = encodeJSON(follow.stdout, statusView{stands}, "")
+				err = encodeJSON(follow.Stdout, statusView{stands}, "")
 			} else if !o.json && stands != client.Running {
-				fmt.Fprintf(follow.stderr, "Agent %s: %s%s\n", id, stands, hint(id, stands))
+				fmt.Fprintf(follow.Stderr, "Agent %s: %s%s\n", id, stands, hint(id, stands))
 			}
 		}
 		if err != nil {
@@ -119,7 +120,7 @@ func hint(id string, status client.Status) string {
 // firstOf returns the index of the first message that `starter tail` prints. The first message of the transcript has the index
 // 0. The user wants the newest messages; `last` is their number, and a negative number means all messages. To count the
 // messages, firstOf may have to wait for a worker. During a long wait, `wait` informs the user.
-func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *waitNotice) (int, error) {
+func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *progress.Notice) (int, error) {
 	if last < 0 {
 		return 0, nil
 	}
@@ -128,7 +129,7 @@ func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *w
 		if err != nil {
 			return 0, err
 		}
-		wait.update(p)
+		wait.Update(p)
 		if p.Message != nil {
 			count = p.Index + 1 // the messages before the first one may be summarised
 		}

@@ -10,16 +10,13 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-const (
-	// startWorker is the command that error texts recommend to start a worker.
-	startWorker = "go run ./cmd/worker --config agents.yaml"
-	// defaultWait is the default of the flag `--wait` for commands that need a worker only for a moment.
-	defaultWait = time.Minute
-)
+// defaultWait is the default of the flag `--wait` for commands that need a worker only for a moment.
+const defaultWait = time.Minute
 
 // addWait adds the flag `--wait` to a command. The flag says how long the command waits for a worker; 0 means no limit. The
 // value of the flag is stored in `*limit`. Its default is `defaultLimit`.
@@ -62,14 +59,14 @@ func within(ctx context.Context, limit time.Duration) (_ context.Context, lift, 
 }
 
 // reach waits until a worker answers for an agent. It returns a snapshot of the agent, as [client.Client.Describe] does. If the
-// time `wait.limit` passes first, the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
+// time `wait.Limit` passes first, the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
 // During a long wait, `wait` informs the user.
-func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (client.Snapshot, error) {
-	ctx, _, cancel := within(ctx, wait.limit)
+func reach(ctx context.Context, c *client.Client, id string, wait *progress.Notice) (client.Snapshot, error) {
+	ctx, _, cancel := within(ctx, wait.Limit)
 	defer cancel()
-	snap, err := c.Await(ctx, id, wait.update)
+	snap, err := c.Await(ctx, id, wait.Update)
 	if err == nil {
-		wait.over()
+		wait.Over()
 	}
 	return snap, err
 }
@@ -77,16 +74,16 @@ func reach(ctx context.Context, c *client.Client, id string, wait *waitNotice) (
 // unanswered prepares the error of a command that needs a worker. For [client.ErrNoWorker], the new error text says how long
 // the command has waited and how to start a worker. The text also contains `effect`, which says what the command has done,
 // such as "nothing was changed". For other errors, the result is that of [withExitCode].
-func unanswered(err error, wait *waitNotice, effect string) error {
+func unanswered(err error, wait *progress.Notice, effect string) error {
 	if !errors.Is(err, client.ErrNoWorker) {
-		return withExitCode(err, wait.queue)
+		return withExitCode(err, wait.Queue)
 	}
-	if r := wait.unserved(); r != nil {
+	if r := wait.Unserved(); r != nil {
 		return exit.Errorf(exit.Unreachable, "%s. No other worker has taken the work for %s; %s: correct the worker's configuration, end the agent with `%s`, or wait longer with --wait",
-			printable.Line(r.Message, 500), wait.limit, effect, shellword.Starter("cancel", wait.id))
+			printable.Line(r.Message, 500), wait.Limit, effect, shellword.Starter("cancel", wait.ID))
 	}
 	return exit.Errorf(exit.Unreachable, "no worker has answered on task queue %q for %s; %s: start a worker with `%s`, or wait longer with --wait",
-		wait.queue, wait.limit, effect, startWorker)
+		wait.Queue, wait.Limit, effect, progress.StartWorker)
 }
 
 // change runs a command that changes an agent with the help of a worker. It waits until a worker answers for the agent. Then
@@ -100,8 +97,8 @@ func change(cmd *cobra.Command, g *globals, id string, limit time.Duration, do f
 		return err
 	}
 	defer done()
-	wait := newWaitNotice(cmd.ErrOrStderr(), queue, limit)
-	defer wait.stop()
+	wait := progress.NewNotice(cmd.ErrOrStderr(), queue, limit)
+	defer wait.Stop()
 	if _, err := reach(ctx, c, id, wait); err != nil {
 		return unanswered(err, wait, "nothing was changed")
 	}

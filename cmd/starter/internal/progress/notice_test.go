@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"bytes"
@@ -11,19 +11,19 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// waitNotice reports a problem once, when it has lasted for the time silence. It also reports the end of a reported problem.
+// Notice reports a problem once, when it has lasted for the time silence. It also reports the end of a reported problem.
 func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newWaitNotice(&out, "q", 0)
-		defer p.stop()
+		p := NewNotice(&out, "q", 0)
+		defer p.Stop()
 		said := func() string {
 			defer out.Reset()
 			return out.String()
 		}
 		see := func(progress client.Progress, after time.Duration) string {
 			time.Sleep(after) // of the bubble's clock
-			p.update(progress)
+			p.Update(progress)
 			return said()
 		}
 		good := client.Progress{Status: client.Running}
@@ -50,10 +50,10 @@ func TestPatienceTellsATroubleOnceAndItsEnd(t *testing.T) {
 func TestPatienceBeginsWithNobodyThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newWaitNotice(&out, "q", time.Minute)
-		time.Sleep(silence) // of the bubble's clock
+		p := NewNotice(&out, "q", time.Minute)
+		time.Sleep(Silence) // of the bubble's clock
 		synctest.Wait()
-		p.stop()
+		p.Stop()
 		require.Equal(t, "No worker has answered yet on task queue \"q\". Start one with `go run ./cmd/worker --config agents.yaml`; this command waits 1m0s for it (--wait).\n", out.String(), "and no end of it: nobody came")
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"bytes"
@@ -25,11 +25,11 @@ func says(text string) client.Progress {
 // watcher returns a function that shows progress in the same way as tail.
 func watcher(s *terminal) (see func(client.Progress), p *preview) {
 	p = &preview{out: s, size: s.size}
-	show := newTranscriptPrinter(p.beside(s))
+	show := NewTranscript(p.beside(s))
 	return func(progress client.Progress) {
 		p.update(progress, "")
 		if progress.Message != nil {
-			show.message(*progress.Message)
+			show.Message(*progress.Message)
 		}
 	}, p
 }
@@ -112,7 +112,7 @@ func TestPreviewLeavesNothingBehind(t *testing.T) {
 			}
 			message := says(strings.ReplaceAll(text.String(), "\t", " ")) // each terminal shows tabs in its own way
 			see(message)
-			newTranscriptPrinter(&plain).message(*message.Message)
+			NewTranscript(&plain).Message(*message.Message)
 		}
 		see(speaks("not to the end"))
 		p.end()

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ type preview struct {
 // newPreview returns the preview for a command's standard output. It returns nil if the caller wants no preview. It also
 // returns nil if standard output is not a terminal that can redraw lines. A terminal with TERM=dumb cannot redraw lines.
 func newPreview(stdout io.Writer, wanted bool) *preview {
-	if !wanted || !redraws(stdout) {
+	if !wanted || !Redraws(stdout) {
 		return nil
 	}
 	file := printable.Unwrap(stdout).(*os.File)
@@ -43,8 +43,8 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 	}}
 }
 
-// redraws reports whether a command's standard output is a terminal that can redraw lines.
-func redraws(stdout io.Writer) bool {
+// Redraws reports whether a command's standard output is a terminal that can redraw lines.
+func Redraws(stdout io.Writer) bool {
 	file, ok := printable.Unwrap(stdout).(*os.File)
 	return ok && term.IsTerminal(file.Fd()) && os.Getenv("TERM") != "dumb"
 }

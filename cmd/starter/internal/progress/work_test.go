@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"bytes"
@@ -30,13 +30,13 @@ func TestNewcomerSeesOnATerminalWhatTheAgentWorksOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTerminal(t, 60, 10)
 		words := &preview{out: s, size: s.size}
-		wait := newWaitNotice(words.beside(s), "q", 0)
+		wait := NewNotice(words.beside(s), "q", 0)
 		wait.live = words
-		defer wait.stop()
+		defer wait.Stop()
 		running := client.Progress{Status: client.Running}
 		see := func(p client.Progress, after time.Duration) string {
 			time.Sleep(after) // of the bubble's clock
-			wait.update(p)
+			wait.Update(p)
 			return s.text()
 		}
 		require.Equal(t, "… the model: 1 s", see(running, time.Second))
@@ -63,17 +63,17 @@ func TestNewcomerSeesOnATerminalWhatTheAgentWorksOn(t *testing.T) {
 func TestNewcomerSeesLinesWhereThereIsNoTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		wait := newWaitNotice(&out, "q", 0)
-		defer wait.stop()
+		wait := NewNotice(&out, "q", 0)
+		defer wait.Stop()
 		for range 50 {
 			time.Sleep(500 * time.Millisecond) // of the bubble's clock
-			wait.update(speaks("one two"))
+			wait.Update(speaks("one two"))
 		}
 		require.Equal(t, "Waiting for the model: 10 s, 2 words\nWaiting for the model: 20 s, 2 words\n", out.String())
-		wait.update(asks(0, slowCalls...))
+		wait.Update(asks(0, slowCalls...))
 		for range 19 {
 			time.Sleep(500 * time.Millisecond) // of the bubble's clock
-			wait.update(client.Progress{Status: client.Running})
+			wait.Update(client.Progress{Status: client.Running})
 		}
 		require.Equal(t, 2, strings.Count(out.String(), "\n"), "what is new came less than ten seconds ago")
 	})
@@ -86,15 +86,15 @@ func TestNewcomerIsToldWhatTheFirstStepWaitsFor(t *testing.T) {
 		for _, live := range []bool{false, true} {
 			s := newTerminal(t, 400, 10)
 			words := &preview{out: s, size: s.size}
-			wait := newWaitNotice(words.beside(s), "q", time.Minute)
-			defer wait.stop()
-			if wait.id = "a"; live {
+			wait := NewNotice(words.beside(s), "q", time.Minute)
+			defer wait.Stop()
+			if wait.ID = "a"; live {
 				wait.live = words
 			}
 			see := func(p client.Progress, n int) string {
 				for range n {
 					time.Sleep(time.Second) // of the bubble's clock
-					wait.update(p)
+					wait.Update(p)
 				}
 				return s.text()
 			}
@@ -120,12 +120,12 @@ func TestNewcomerIsToldWhatTheFirstStepWaitsFor(t *testing.T) {
 
 func TestTranscriptTellsHowLongAToolTook(t *testing.T) {
 	var out bytes.Buffer
-	show := newTranscriptPrinter(&out)
+	show := NewTranscript(&out)
 	for _, p := range []client.Progress{asks(1000, slowCalls...), answers(1050, "1", "quick"), answers(2300, "2", "slow")} {
-		show.message(*p.Message)
+		show.Message(*p.Message)
 	}
 	for _, p := range []client.Progress{asks(5000, slowCalls...), answers(76_000, "1", "long"), answers(4000, "2", "recalled")} {
-		show.message(*p.Message)
+		show.Message(*p.Message)
 	}
 	require.Equal(t, `  read_file 
   search_files 

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// agentView is the JSON form of an agent. Scripts read this form. Fields may be added, but must not be changed.
+type agentView struct {
+	ID       string        `json:"id"`
+	Agent    string        `json:"agent"`
+	Status   client.Status `json:"status"`
+	Messages []messageView `json:"messages"`
+	// Earlier is the number of older messages, which are not in `Messages`. A summary has replaced them; the flag `--all`
+	// shows them.
+	Earlier int           `json:"earlier_messages,omitempty"`
+	Retry   *retryView    `json:"retry,omitempty"`
+	Pending []pendingView `json:"pending"`
+	// Inbox holds the messages that the agent has not taken yet.
+	Inbox    []inboxView `json:"queue,omitempty"`
+	Children []childView `json:"children"`
+	// EarlierChildren is the number of sub-agents that are not in `Children`. They are sub-agents that ended long ago, and
+	// sub-agents that have not started yet.
+	EarlierChildren int       `json:"earlier_children,omitempty"`
+	Usage           usageView `json:"usage"`
+	// Actions is an estimate of the billed actions. The field is absent without the flag `--actions`.
+	Actions *actionsView `json:"actions,omitempty"`
+	Result  string       `json:"result,omitempty"`
+	// FinishReason is the provider's finish reason of an answer that may not be whole, such as "length". The field is absent for
+	// other answers.
+	FinishReason string `json:"finish_reason,omitempty"`
+	// Stopped names the limit that ended the last turn. The field is absent if no limit ended the turn.
+	Stopped string `json:"stopped,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// retryView is the JSON form of a call that failed and is tried again.
+type retryView struct {
+	What    string `json:"what"`
+	Class   string `json:"class"`
+	Message string `json:"message"`
+	Attempt int    `json:"attempt"`
+	// Next is the time of the next attempt. The field is absent while an attempt runs.
+	Next *time.Time `json:"next,omitempty"`
+}
+
+type messageView struct {
+	Role       llm.Role       `json:"role"`
+	Content    string         `json:"content"`
+	ToolCalls  []llm.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string         `json:"tool_call_id,omitempty"`
+	// FinishReason is the provider's finish reason of a reply that is not a usual one. The field is absent for other messages.
+	FinishReason string    `json:"finish_reason,omitempty"`
+	Key          agent.Key `json:"key,omitempty"`
+	// DecidedBy says who has decided on the call of this result, or has given the result. The field is absent for other messages.
+	DecidedBy *deciderView `json:"decided_by,omitempty"`
+	Time      time.Time    `json:"time"`
+}
+
+// deciderView is an [agent.Decider].
+type deciderView struct {
+	By         string    `json:"by,omitempty"`
+	From       string    `json:"from,omitempty"`
+	Denied     bool      `json:"denied,omitempty"`
+	Remembered bool      `json:"remembered,omitempty"`
+	Time       time.Time `json:"time"`
+}
+
+type pendingView struct {
+	Key       agent.Key `json:"key"`
+	CallID    string    `json:"call_id"`
+	Tool      string    `json:"tool"`
+	Arguments string    `json:"arguments"`
+	State     string    `json:"state"`
+}
+
+type inboxView struct {
+	ID    string    `json:"id"`
+	Text  string    `json:"text"`
+	Steer bool      `json:"steer,omitempty"`
+	Time  time.Time `json:"time"`
+}
+
+type childView struct {
+	ID     string        `json:"id"`
+	Agent  string        `json:"agent"`
+	Status client.Status `json:"status"`
+}
+
+type usageView struct {
+	ModelCalls   int `json:"model_calls"`
+	ToolCalls    int `json:"tool_calls"`
+	InputTokens  int `json:"input_tokens"`
+	OutputTokens int `json:"output_tokens"`
+	// CachedTokens is a part of InputTokens.
+	CachedTokens int `json:"cached_tokens"`
+	// CacheWriteTokens is a part of InputTokens.
+	CacheWriteTokens int `json:"cache_write_tokens"`
+	// ReasoningTokens is a part of OutputTokens.
+	ReasoningTokens int `json:"reasoning_tokens"`
+	// CostUSD is the cost in US dollars.
+	CostUSD float64 `json:"cost_usd"`
+	// Tree counts the agent and all sub-agents that have ended.
+	Tree        treeUsage `json:"tree"`
+	Compactions int       `json:"compactions"`
+	// These four fields count what recovery did: see [agent.Usage].
+	Recalled   int `json:"recalled"`
+	Reattached int `json:"reattached"`
+	Unanswered int `json:"unanswered"`
+	Repaired   int `json:"repaired"`
+	// EmptyReplies counts replies without content. After such a reply, the model was called again.
+	EmptyReplies int `json:"empty_replies"`
+	// RepairedReplies counts replies in an unusual form that the worker could repair.
+	RepairedReplies int `json:"repaired_replies"`
+	// RepeatedAttempts counts the attempts at model calls that failed or were lost before another attempt brought the reply.
+	RepeatedAttempts int `json:"repeated_attempts"`
+	// LostAttempts counts those of the repeated attempts that their worker did not report. The provider may have billed the
+	// lost attempts in addition to the tokens above.
+	LostAttempts int `json:"lost_attempts"`
+	// LostInputTokens counts the input tokens of the lost attempts.
+	LostInputTokens int `json:"lost_input_tokens"`
+
+	ResumeConflicts int `json:"resume_conflicts"`
+	DuplicateEvents int `json:"duplicate_events"`
+}
+
+// actionsView is the JSON form of the actions that Temporal Cloud bills for an agent.
+type actionsView struct {
+	history.Actions
+	Total int `json:"total"`
+	// CostUSD is the cost in US dollars. The field is absent if no price was given.
+	CostUSD float64 `json:"cost_usd,omitempty"`
+}
+
+// String returns one line about the actions.
+func (v *actionsView) String() string {
+	text := fmt.Sprintf("billed actions: about %d (starts %d, activities %d, retries %d, heartbeats %d, timers %d, updates %d, signals %d, changes of search attributes %d, waits %d)",
+		v.Total, v.Starts, v.Activities, v.Retries, v.Heartbeats, v.Timers, v.Updates, v.Signals, v.Attributes, v.Waits)
+	if v.CostUSD > 0 {
+		text += fmt.Sprintf("; $%.6f", v.CostUSD)
+	}
+	return text
+}
+
+type treeUsage struct {
+	InputTokens  int     `json:"input_tokens"`
+	OutputTokens int     `json:"output_tokens"`
+	CostUSD      float64 `json:"cost_usd"`
+}
+
+func dollars(m agent.Money) float64 { return float64(m) / float64(agent.Dollar) }
+
+func view(s client.Snapshot) agentView {
+	tree := s.Usage.Spent()
+	v := agentView{
+		ID: s.ID, Agent: s.Agent, Status: s.Status, FinishReason: s.FinishReason, Stopped: s.Stopped, Error: s.Failure,
+		Messages: []messageView{}, Pending: []pendingView{}, Children: []childView{},
+		Usage: usageView{
+			ModelCalls: s.Usage.ModelCalls, ToolCalls: s.Usage.ToolCalls,
+			InputTokens: s.Usage.InputTokens, OutputTokens: s.Usage.OutputTokens,
+			CachedTokens: s.Usage.CachedTokens, CacheWriteTokens: s.Usage.CacheWriteTokens, ReasoningTokens: s.Usage.ReasoningTokens, CostUSD: dollars(s.Usage.Cost),
+			Tree:        treeUsage{tree.InputTokens, tree.OutputTokens, dollars(tree.Cost)},
+			Compactions: s.Usage.Compactions,
+			Recalled:    s.Usage.Recalled, Reattached: s.Usage.Reattached,
+			Unanswered: s.Usage.Unanswered, Repaired: s.Usage.Repaired,
+			EmptyReplies: s.Usage.EmptyReplies, RepairedReplies: s.Usage.RepairedReplies,
+			RepeatedAttempts: s.Usage.Repeats.Attempts, LostAttempts: s.Usage.Repeats.Lost, LostInputTokens: s.Usage.Repeats.LostInputTokens,
+			ResumeConflicts: s.Usage.ResumeConflicts, DuplicateEvents: s.Usage.DuplicateEvents,
+		},
+	}
+	if s.Status == client.Completed {
+		v.Result = s.Answer
+	}
+	v.Earlier = s.First
+	if r := s.Retry; r != nil {
+		v.Retry = &retryView{What: r.What, Class: r.Class, Message: r.Message, Attempt: r.Attempt}
+		if !r.Next.IsZero() {
+			v.Retry.Next = &r.Next
+		}
+	}
+	for _, m := range s.Messages {
+		v.Messages = append(v.Messages, viewMessage(m))
+	}
+	for _, c := range s.Pending {
+		state := cmp.Or(string(c.WaitsFor()), "running")
+		v.Pending = append(v.Pending, pendingView{Key: c.Key, CallID: c.CallID, Tool: c.Name, Arguments: c.Arguments, State: state})
+	}
+	for _, m := range s.Queue {
+		v.Inbox = append(v.Inbox, inboxView{ID: m.ID, Text: m.Text, Steer: m.Steer, Time: time.UnixMilli(m.Time).UTC()})
+	}
+	v.EarlierChildren = s.ChildCount - len(s.Children)
+	for _, c := range s.Children {
+		v.Children = append(v.Children, childView(c))
+	}
+	return v
+}
+
+func viewMessage(m agent.Message) messageView {
+	calls := slices.Clone(m.ToolCalls)
+	for i := range calls {
+		calls[i].Opaque = llm.Opaque{} // it says nothing to people
+	}
+	v := messageView{
+		Role: m.Role, Content: m.Content, ToolCalls: calls, ToolCallID: m.ToolCallID,
+		FinishReason: m.FinishReason, Key: m.Key, Time: time.UnixMilli(m.Time).UTC(),
+	}
+	if d := m.Decider; d != nil {
+		v.DecidedBy = &deciderView{By: d.By, From: d.From, Denied: d.Denied, Remembered: d.Remembered, Time: time.UnixMilli(d.Time).UTC()}
+	}
+	return v
+}
+
+func printJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
+
+// encodeJSON writes a value as JSON and a newline. Each level is indented by the text `indent`. If this text is empty, the
+// JSON is on one line.
+func encodeJSON(w io.Writer, v any, indent string) error {
+	var encoded bytes.Buffer
+	e := json.NewEncoder(&encoded)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(printable.JSON(encoded.Bytes()))
+	return err
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+func printSnapshot(w io.Writer, s client.Snapshot) {
+	fmt.Fprintf(w, "%s  %s  %s\n", printable.Name(s.ID), printable.Name(s.Agent), s.Status)
+	if s.First > 0 {
+		fmt.Fprintf(w, "… %d earlier messages were summarised; --all shows them\n", s.First)
+	}
+	p := progress.NewTranscript(w)
+	for _, m := range s.Messages {
+		p.Message(m)
+	}
+	waits := false
+	for _, c := range s.Pending {
+		text := ""
+		if c.Waits() {
+			text, waits = ", waits for "+string(c.WaitsFor()), true
+		}
+		fmt.Fprintf(w, "… %s %s%s\n", printable.Line(c.Name, 100), printable.Line(c.Arguments, 200), text)
+	}
+	if waits {
+		fmt.Fprintln(w, "Somebody has to act: see `starter inbox`")
+	}
+	for _, m := range s.Queue {
+		fmt.Fprintf(w, "waiting  > %s\n", printable.Line(m.Text, 200))
+	}
+	if earlier := s.ChildCount - len(s.Children); earlier > 0 {
+		fmt.Fprintf(w, "… %d more sub-agents, which ended long ago or have not started\n", earlier)
+	}
+	for _, c := range s.Children {
+		fmt.Fprintf(w, "sub-agent  %s  %s  %s\n", printable.Name(c.ID), printable.Name(c.Agent), c.Status)
+	}
+	if s.Retry != nil {
+		fmt.Fprintln(w, progress.RetryText(*s.Retry, s.ID))
+	}
+	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in, %d out%s\n",
+		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, s.Usage.OutputTokens, costText(s.Usage))
+	if s.Stopped != "" {
+		fmt.Fprintf(w, "The last turn was stopped by limits.%s of the configuration\n", s.Stopped)
+	}
+	if s.FinishReason != "" {
+		fmt.Fprintf(w, "The answer may not be whole: the model ended it with the finish reason %s\n", printable.Name(s.FinishReason))
+	}
+	if text := repeatsText(s.Usage.Repeats); text != "" {
+		fmt.Fprintln(w, text)
+	}
+	if s.Failure != "" {
+		fmt.Fprintf(w, "%s: %s\n", s.Status, printable.Text(s.Failure))
+	}
+}
+
+// repeatsText returns a text about repeated attempts at model calls. It gives the number of these attempts. It also says how
+// many of them were lost because a worker crashed or lost contact with Temporal. The provider may have billed the lost
+// attempts. The text is empty if no attempt was repeated.
+func repeatsText(r agent.Repeats) string {
+	if r.Attempts == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d attempts at model calls were repeated", r.Attempts)
+	if r.Attempts == 1 {
+		text = "1 attempt at a model call was repeated"
+	}
+	if r.Lost > 0 {
+		text += fmt.Sprintf("; %d of them lost with a worker; the provider may have billed these, too (%d tokens in)", r.Lost, r.LostInputTokens)
+	}
+	return text
+}
+
+// costText returns the last part of a line about an agent's usage: a comma and the cost. The cost includes the sub-agents that
+// have ended. If the cost is 0, the part is empty.
+func costText(u agent.Usage) string {
+	cost := u.Spent().Cost
+	if cost == 0 {
+		return ""
+	}
+	return ", " + cost.String()
+}
