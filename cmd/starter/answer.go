@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 )
 
-func newAnswer(g *globals) *cobra.Command {
+func newAnswer(g *session.Flags) *cobra.Command {
 	o := giving{kind: client.WaitsForAnswer}
 	cmd := &cobra.Command{
 		Use:   "answer ID TEXT...",

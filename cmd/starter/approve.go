@@ -1,8 +1,12 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func newApprove(g *globals) *cobra.Command {
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+)
+
+func newApprove(g *session.Flags) *cobra.Command {
 	o := decision{approve: true}
 	cmd := &cobra.Command{
 		Use:   "approve ID [CALL]",

@@ -11,10 +11,11 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-func newAside(g *globals) *cobra.Command {
+func newAside(g *session.Flags) *cobra.Command {
 	var wait time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -27,13 +28,13 @@ conversation. The tokens and the cost of the answer count.
 To change what the agent does, send it a message instead (starter send).`,
 		Example:           `  starter aside report 'What are you doing?'`,
 		Args:              cobra.MinimumNArgs(2),
-		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		ValidArgsFunction: g.CompleteIDs(1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			question, err := input.Text(cmd, args[1:])
 			if err != nil {
 				return err
 			}
-			return change(cmd, g, args[0], wait, func(ctx context.Context, c *client.Client, _ func()) error {
+			return session.Change(cmd, g, args[0], wait, func(ctx context.Context, c *client.Client, _ func()) error {
 				answer, err := c.Aside(ctx, args[0], question)
 				switch {
 				case errors.Is(err, client.ErrRefused):
@@ -49,7 +50,7 @@ To change what the agent does, send it a message instead (starter send).`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
-	addWait(cmd, &wait, defaultWait)
+	session.AddWait(cmd, &wait, session.DefaultWait)
 	return cmd
 }
 

@@ -6,11 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-func newCancel(g *globals) *cobra.Command {
+func newCancel(g *session.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel ID",
 		Short: "End an agent and its sub-agents now",
@@ -22,9 +23,9 @@ cancel needs no worker: Temporal keeps the request, and the agent ends when a wo
 runs.`,
 		Example:           "  starter cancel talk",
 		Args:              usage.OneID,
-		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		ValidArgsFunction: g.CompleteIDs(1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
+			c, queue, done, err := g.AgentsOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -33,7 +34,7 @@ runs.`,
 			for _, id := range ids {
 				fmt.Fprintf(cmd.ErrOrStderr(), "Cancelling agent %s\n", printable.Name(id))
 			}
-			return withExitCode(err, queue)
+			return session.WithExitCode(err, queue)
 		},
 	}
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/chat"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-func newChat(g *globals) *cobra.Command {
+func newChat(g *session.Flags) *cobra.Command {
 	var name, tenant string
 	cmd := &cobra.Command{
 		Use:   "chat [flags] [ID]",
@@ -47,7 +48,7 @@ begins with two slashes is a message with one. NO_COLOR turns off colours.`,
   starter chat -a assistant talk
   printf 'Hello\nAnd in French?\n' | starter chat -a assistant`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeIDs(g, 1),
+		ValidArgsFunction: g.CompleteIDs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := ""
 			if len(args) > 0 {
@@ -58,22 +59,22 @@ begins with two slashes is a message with one. NO_COLOR turns off colours.`,
 	}
 	cmd.Flags().StringVarP(&name, "agent", "a", "", "`name` of the agent to start (default: the only agent of the configuration)")
 	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant, at most 64 bytes; if tasks wait for workers, tenants take turns")
-	completeAgentNames(g, cmd)
+	g.CompleteAgentNames(cmd)
 	return cmd
 }
 
 // runChat talks with the agent with the given ID, or starts one if the ID is empty or start names a definition.
-func runChat(cmd *cobra.Command, g *globals, id string, start client.StartOptions) error {
+func runChat(cmd *cobra.Command, g *session.Flags, id string, start client.StartOptions) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	if err := protocol.CheckTenant(start.Tenant); err != nil {
 		return exit.Errorf(exit.Usage, "--tenant: %w", err)
 	}
-	c, queue, found, done, err := g.chatAgents(cmd, id, &start)
+	c, queue, found, done, err := chatAgents(cmd, g, id, &start)
 	if err != nil {
 		return err
 	}
 	defer done()
-	o := chat.Options{Agents: c, ID: id, NoWorker: fmt.Sprintf("no worker answers: start `%s` (task queue %s)", progress.StartWorker, queue), GoOn: goOnFrom}
+	o := chat.Options{Agents: c, ID: id, NoWorker: fmt.Sprintf("no worker answers: start `%s` (task queue %s)", progress.StartWorker, queue), GoOn: session.GoOnFrom}
 	if !found {
 		o.ID, o.Start = start.ID, &start
 	}
@@ -86,7 +87,7 @@ func runChat(cmd *cobra.Command, g *globals, id string, start client.StartOption
 		end, err = chat.RunPlain(ctx, o, cmd.InOrStdin(), cmd.OutOrStdout(), stderr)
 	}
 	if err != nil {
-		return goesOn(ctx, withExitCode(err, queue), end.ID)
+		return session.GoesOn(ctx, session.WithExitCode(err, queue), end.ID)
 	}
 	if end.Started && !end.Status.Ended() {
 		fmt.Fprintf(stderr, "Agent %s goes on.\nCome back with `%s`; `%s` ends it.\n", end.ID, shellword.Starter("chat", end.ID), shellword.Starter("close", end.ID))
@@ -99,13 +100,13 @@ func runChat(cmd *cobra.Command, g *globals, id string, start client.StartOption
 
 // chatAgents connects to Temporal for a chat. found says that the agent with the ID exists. Otherwise, chatAgents completes the
 // options with which it is to be started.
-func (g *globals) chatAgents(cmd *cobra.Command, id string, start *client.StartOptions) (c *client.Client, queue string, found bool, done func(), err error) {
+func chatAgents(cmd *cobra.Command, g *session.Flags, id string, start *client.StartOptions) (c *client.Client, queue string, found bool, done func(), err error) {
 	if id != "" {
-		c, queue, done, err = g.agentsOf(cmd.Context(), id)
-		if err == nil && g.queue != "" { // the flag spares agentsOf the question
+		c, queue, done, err = g.AgentsOf(cmd.Context(), id)
+		if err == nil && g.Queue != "" { // the flag spares agentsOf the question
 			if _, err = c.TaskQueue(cmd.Context(), id); err != nil {
 				done()
-				err = withExitCode(err, queue)
+				err = session.WithExitCode(err, queue)
 			}
 		}
 		if !errors.Is(err, client.ErrNotFound) || start.Agent == "" {
@@ -115,13 +116,13 @@ func (g *globals) chatAgents(cmd *cobra.Command, id string, start *client.StartO
 			return nil, "", false, nil, exit.Errorf(exit.Usage, "%w", err)
 		}
 	}
-	if start.Agent, err = g.agentName(start.Agent); err != nil {
+	if start.Agent, err = g.AgentName(start.Agent); err != nil {
 		return nil, "", false, nil, err
 	}
 	if start.ID = id; id == "" {
 		start.ID = start.Agent + "-" + uuid.NewString()[:8]
 	}
-	c, queue, done, err = g.agents(cmd.Context())
+	c, queue, done, err = g.Agents(cmd.Context())
 	return c, queue, false, done, err
 }
 
@@ -129,10 +130,10 @@ func (g *globals) chatAgents(cmd *cobra.Command, id string, start *client.StartO
 func plainEnd(cmd *cobra.Command, c *client.Client, queue string, end chat.Result) error {
 	last, err := endOf(cmd.Context(), c, end.ID, end.Status)
 	if err != nil {
-		return withExitCode(err, queue)
+		return session.WithExitCode(err, queue)
 	}
 	if end.Status.Ended() {
-		return exit.Errorf(exit.WrongState, "agent %s has ended (%s): %s", end.ID, end.Status, goOnFrom(end.ID, end.Status))
+		return exit.Errorf(exit.WrongState, "agent %s has ended (%s): %s", end.ID, end.Status, session.GoOnFrom(end.ID, end.Status))
 	}
 	return last.verdict()
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
-func newClose(g *globals) *cobra.Command {
+func newClose(g *session.Flags) *cobra.Command {
 	var limit time.Duration
 	cmd := &cobra.Command{
 		Use:   "close ID",
@@ -21,9 +22,9 @@ for a message ends at once. close needs a worker; it waits for one as long as --
 allows.`,
 		Example:           "  starter close talk",
 		Args:              usage.OneID,
-		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		ValidArgsFunction: g.CompleteIDs(1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, _ func()) error {
+			return session.Change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, _ func()) error {
 				err := c.Close(ctx, args[0])
 				if err == nil {
 					fmt.Fprintf(cmd.ErrOrStderr(), "Closing agent %s\n", args[0])
@@ -32,6 +33,6 @@ allows.`,
 			})
 		},
 	}
-	addWait(cmd, &limit, defaultWait)
+	session.AddWait(cmd, &limit, session.DefaultWait)
 	return cmd
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
@@ -29,13 +30,13 @@ func hints(t *testing.T, id string) []string {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	all := []string{
-		goesOn(ended, errors.New("a failure"), id).Error(),
+		session.GoesOn(ended, errors.New("a failure"), id).Error(),
 		hint(id, client.Held), hint(id, client.Failed),
 		progress.RetryText(client.Retry{Class: protocol.UnknownAgent}, id),
 		notResumed(client.Started{ID: id}, client.ResumeOptions{Message: "x"}),
 	}
 	for _, status := range []client.Status{client.Completed, client.Failed, client.Held, client.Waiting} {
-		all = append(all, goOnFrom(id, status), ending{ID: id, Status: status, Stopped: "cost"}.pastLimit())
+		all = append(all, session.GoOnFrom(id, status), ending{ID: id, Status: status, Stopped: "cost"}.pastLimit())
 		for _, class := range []llm.Class{"", llm.NotFound, llm.Unauthorized, llm.QuotaExceeded, llm.Connection} {
 			all = append(all, nextStep(ending{ID: id, Status: status, Class: string(class)}))
 		}

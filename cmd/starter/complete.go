@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 )
 
-func newComplete(g *globals) *cobra.Command {
+func newComplete(g *session.Flags) *cobra.Command {
 	o := giving{kind: client.WaitsForResult}
 	cmd := &cobra.Command{
 		Use:   "complete ID RESULT...",

@@ -15,6 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -42,18 +43,18 @@ func (r remember) kind() agent.Remember {
 }
 
 // command adds to `cmd` what `starter approve` and `starter deny` have in common.
-func (o *decision) command(g *globals, cmd *cobra.Command) *cobra.Command {
+func (o *decision) command(g *session.Flags, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = cobra.RangeArgs(1, 2)
-	cmd.ValidArgsFunction = completeIDs(g, 1, client.Running)
+	cmd.ValidArgsFunction = g.CompleteIDs(1, client.Running)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return decide(cmd, g, args, *o) }
 	cmd.Flags().BoolVar(&o.all, "all", false, "decide all calls that wait for a decision")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	addWait(cmd, &o.wait, defaultWait)
+	session.AddWait(cmd, &o.wait, session.DefaultWait)
 	return cmd
 }
 
 // decide carries out `starter approve` and `starter deny`.
-func decide(cmd *cobra.Command, g *globals, args []string, o decision) error {
+func decide(cmd *cobra.Command, g *session.Flags, args []string, o decision) error {
 	id, name := args[0], ""
 	if len(args) > 1 {
 		name = args[1]
@@ -70,7 +71,7 @@ func decide(cmd *cobra.Command, g *globals, args []string, o decision) error {
 	// Without the name of a call, the command decides on what waits now. That may be another call than the one that the person has read.
 	ask := name == "" && !o.yes && input.Interactive(cmd)
 	stderr := cmd.ErrOrStderr()
-	return change(cmd, g, id, o.wait, func(ctx context.Context, c *client.Client, accepted func()) error {
+	return session.Change(cmd, g, id, o.wait, func(ctx context.Context, c *client.Client, accepted func()) error {
 		if !o.all && !ask {
 			one, options := c.Deny, client.DecideOptions{Arguments: o.arguments, Remember: o.remember.kind(), Reason: o.reason}
 			if o.approve {
@@ -99,7 +100,7 @@ func decide(cmd *cobra.Command, g *globals, args []string, o decision) error {
 				return nil
 			}
 			var cancel func()
-			ctx, _, cancel = within(ctx, o.wait)
+			ctx, _, cancel = session.Within(ctx, o.wait)
 			defer cancel()
 		}
 		for _, w := range waiting {

@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/demo"
 	"github.com/reagent-dev/reagent/internal/app/serve"
 	"github.com/reagent-dev/reagent/internal/app/usage"
@@ -19,7 +20,7 @@ import (
 // demoWorker is the name of the hidden command that runs the worker process of the demo.
 const demoWorker = "demo-worker"
 
-func newDemo(g *globals) *cobra.Command {
+func newDemo(g *session.Flags) *cobra.Command {
 	var o demo.Options
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -43,7 +44,7 @@ when the demo ends, also after Ctrl-C.`,
   starter demo --json 2>/dev/null | jq .repeated`,
 		Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if g.address != "" || g.namespace != "" || g.configPath != "" || g.queue != "" {
+			if g.Address != "" || g.Namespace != "" || g.ConfigPath != "" || g.Queue != "" {
 				return exit.Errorf(exit.Usage, "demo starts its own server and uses its own configuration and task queue: leave out --address, --namespace, --config and --task-queue")
 			}
 			self, err := os.Executable()
@@ -99,7 +100,7 @@ func verdict(s demo.Summary) error {
 // newDemoWorker returns the hidden command that runs the demo's worker process. This process serves agents, like the program
 // cmd/worker. It exits at once when its standard input is closed. Therefore it never outlives the demo, even if the demo is
 // killed.
-func newDemoWorker(g *globals) *cobra.Command {
+func newDemoWorker(g *session.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use: demoWorker, Hidden: true, Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -108,7 +109,7 @@ func newDemoWorker(g *globals) *cobra.Command {
 				os.Exit(int(exit.Failure))
 			}()
 			return serve.Run(cmd.Context(), serve.Options{
-				Config: g.configPath, Address: g.address, Stateful: "all", Drain: time.Second,
+				Config: g.ConfigPath, Address: g.Address, Stateful: "all", Drain: time.Second,
 			}, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}

@@ -1,8 +1,12 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func newDeny(g *globals) *cobra.Command {
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+)
+
+func newDeny(g *session.Flags) *cobra.Command {
 	var o decision
 	cmd := &cobra.Command{
 		Use:   "deny ID [CALL]",

@@ -9,17 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/devserver"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-const (
-	defaultPort = 7233
-	// uiPortAbove is the Web UI's port minus Temporal's port. The Temporal CLI has the same default.
-	uiPortAbove = 1000
-)
+const defaultPort = 7233
 
 type devOptions struct {
 	port       int
@@ -27,7 +24,7 @@ type devOptions struct {
 	dbFilename string
 }
 
-func newDev(g *globals) *cobra.Command {
+func newDev(g *session.Flags) *cobra.Command {
 	var o devOptions
 	cmd := &cobra.Command{
 		Use:   "dev",
@@ -44,13 +41,13 @@ single steps fast; they are not for production.`,
   starter dev --db-filename dev.db        # keep the agents over a restart`,
 		Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if g.address != "" {
+			if g.Address != "" {
 				return exit.Errorf(exit.Usage, "dev runs a server on this machine: use --port in place of --address")
 			}
 			if !cmd.Flags().Changed("ui-port") && o.port != 0 {
-				o.uiPort = o.port + uiPortAbove
+				o.uiPort = o.port + session.UIPortAbove
 			}
-			return dev(cmd.Context(), o, g.namespace, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return dev(cmd.Context(), o, g.Namespace, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().IntVar(&o.port, "port", defaultPort, "`port` of Temporal; 0 picks a free one")

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 )
 
 // dev starts a server that can be used, and leaves nothing behind after Ctrl-C.
@@ -42,7 +43,7 @@ func TestDevRunsUntilCtrlCAndLeavesNothing(t *testing.T) {
 	resp.Body.Close()
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 
-	c, err := (&globals{address: address, namespace: "mine"}).dial(t.Context())
+	c, err := (&session.Flags{Address: address, Namespace: "mine"}).Dial(t.Context())
 	require.NoError(t, err)
 	_, err = c.CheckHealth(t.Context(), &client.CheckHealthRequest{})
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -34,7 +35,7 @@ func (f *following) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&f.json, "json", false, "when the agent has answered, print the agent as JSON, like show --json")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the answer")
 	cmd.MarkFlagsMutuallyExclusive("json", "quiet")
-	addWait(cmd, &f.limit, 0)
+	session.AddWait(cmd, &f.limit, 0)
 }
 
 // show prints an agent's messages as they come. It returns when the agent waits for the user, has ended, or is held (stopped
@@ -62,17 +63,17 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	status, err := follow.Watch(ctx, c)
 	follow.End()
 	if err != nil {
-		return goesOn(ctx, unanswered(err, follow.Wait, "agent "+started.ID+" goes on when a worker answers"), started.ID)
+		return session.GoesOn(ctx, session.Unanswered(err, follow.Wait, "agent "+started.ID+" goes on when a worker answers"), started.ID)
 	}
 	end, err := endOf(ctx, c, started.ID, status)
 	if err != nil {
-		return goesOn(ctx, withExitCode(err, queue), started.ID)
+		return session.GoesOn(ctx, session.WithExitCode(err, queue), started.ID)
 	}
 	switch {
 	case f.json:
 		full, err := c.Show(ctx, started.ID)
 		if err != nil {
-			return withExitCode(err, queue)
+			return session.WithExitCode(err, queue)
 		}
 		if err := printJSON(stdout, view(full)); err != nil {
 			return err

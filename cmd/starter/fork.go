@@ -9,10 +9,11 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
-func newFork(g *globals) *cobra.Command {
+func newFork(g *session.Flags) *cobra.Command {
 	var o client.ForkOptions
 	var show following
 	var chat bool
@@ -29,9 +30,9 @@ the new agent calls the model at once. To replace a user's message, keep one mes
 fewer and give --message.`,
 		Example:           "  starter fork talk --at 6 --message \"Try it the other way.\"\n  starter fork report --id report-2 --detach",
 		Args:              usage.OneID,
-		ValidArgsFunction: completeIDs(g, 1),
+		ValidArgsFunction: g.CompleteIDs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
+			c, queue, done, err := g.AgentsOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -44,7 +45,7 @@ fewer and give --message.`,
 				return exit.Errorf(exit.Usage, "%w", err)
 			}
 			if err != nil {
-				return withExitCode(err, queue)
+				return session.WithExitCode(err, queue)
 			}
 			if started.Found {
 				return exit.Errorf(exit.Taken, "the ID %s is taken by an agent that is %s: choose another --id", started.ID, started.Status)

@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 )
 
 // giving are the flags of `starter answer` and `starter complete`.
@@ -24,15 +25,15 @@ type giving struct {
 }
 
 // command adds to `cmd` what `starter answer` and `starter complete` have in common.
-func (o *giving) command(g *globals, cmd *cobra.Command, verb string) *cobra.Command {
+func (o *giving) command(g *session.Flags, cmd *cobra.Command, verb string) *cobra.Command {
 	cmd.Args = cobra.MinimumNArgs(2)
-	cmd.ValidArgsFunction = completeIDs(g, 1, client.Running)
+	cmd.ValidArgsFunction = g.CompleteIDs(1, client.Running)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		result, err := givenText(cmd, args[1:])
 		if err != nil {
 			return err
 		}
-		return change(cmd, g, args[0], o.wait, func(ctx context.Context, c *client.Client, _ func()) error {
+		return session.Change(cmd, g, args[0], o.wait, func(ctx context.Context, c *client.Client, _ func()) error {
 			w, err := c.Complete(ctx, args[0], o.call, result, client.CompleteOptions{For: o.kind, IsError: o.isError})
 			if err != nil {
 				return refused(err)
@@ -42,7 +43,7 @@ func (o *giving) command(g *globals, cmd *cobra.Command, verb string) *cobra.Com
 		})
 	}
 	cmd.Flags().StringVar(&o.call, "call", "", "`name` of the call, as inbox shows it")
-	addWait(cmd, &o.wait, defaultWait)
+	session.AddWait(cmd, &o.wait, session.DefaultWait)
 	return cmd
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -106,7 +107,7 @@ func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 
 func TestAttackKeysOfAConfigurationAreEscaped(t *testing.T) {
 	t.Chdir(t.TempDir())
-	t.Setenv(configEnv, "")
+	t.Setenv(session.ConfigEnv, "")
 	key, err := json.Marshal(hostile)
 	require.NoError(t, err)
 	key = printable.JSON(key)

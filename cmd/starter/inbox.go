@@ -16,6 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -26,7 +27,7 @@ type inboxOptions struct {
 	json, watch bool
 }
 
-func newInbox(g *globals) *cobra.Command {
+func newInbox(g *session.Flags) *cobra.Command {
 	var o inboxOptions
 	cmd := &cobra.Command{
 		Use:   "inbox",
@@ -50,8 +51,8 @@ agents, it reads only the histories of the agents that wait.`,
 const inboxPause = 5 * time.Second
 
 // inbox carries out `starter inbox`.
-func inbox(cmd *cobra.Command, g *globals, o inboxOptions) error {
-	c, queue, done, err := g.agentsOf(cmd.Context(), "")
+func inbox(cmd *cobra.Command, g *session.Flags, o inboxOptions) error {
+	c, queue, done, err := g.AgentsOf(cmd.Context(), "")
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func inbox(cmd *cobra.Command, g *globals, o inboxOptions) error {
 		all, err := c.Inbox(cmd.Context())
 		slow.Stop()
 		if err != nil {
-			return withExitCode(err, queue)
+			return session.WithExitCode(err, queue)
 		}
 		var fresh []client.Waits
 		for _, w := range all {

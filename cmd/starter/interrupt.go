@@ -10,10 +10,11 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
-func newInterrupt(g *globals) *cobra.Command {
+func newInterrupt(g *session.Flags) *cobra.Command {
 	var limit time.Duration
 	var message string
 	cmd := &cobra.Command{
@@ -26,9 +27,9 @@ turn, and the agent works on: send it with "starter send", or with --message.`,
 		Example: `  starter interrupt talk
   starter interrupt talk --message 'use the test database instead'`,
 		Args:              usage.OneID,
-		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		ValidArgsFunction: g.CompleteIDs(1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, _ func()) error {
+			return session.Change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, _ func()) error {
 				switch err := c.Interrupt(ctx, args[0]); {
 				case errors.Is(err, client.ErrRefused):
 					return exit.Errorf(exit.WrongState, "%w", err)
@@ -45,6 +46,6 @@ turn, and the agent works on: send it with "starter send", or with --message.`,
 		},
 	}
 	cmd.Flags().StringVar(&message, "message", "", "then send this `text`, with which the turn goes on")
-	addWait(cmd, &limit, defaultWait)
+	session.AddWait(cmd, &limit, session.DefaultWait)
 	return cmd
 }

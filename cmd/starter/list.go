@@ -14,6 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
@@ -27,7 +28,7 @@ type listOptions struct {
 	json                           bool
 }
 
-func newList(g *globals) *cobra.Command {
+func newList(g *session.Flags) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -65,7 +66,7 @@ sub-agent.`,
 	f.StringVar(&o.before, "before", "", "only agents that started before this `time`, such as 2026-01-31T12:00:00Z")
 	f.IntVar(&o.limit, "limit", 50, "list at most this `many`; 0 lists all")
 	f.BoolVar(&o.json, "json", false, "print JSON")
-	completeAgentNames(g, cmd)
+	g.CompleteAgentNames(cmd)
 	return cmd
 }
 
@@ -88,7 +89,7 @@ func (o listOptions) statuses() []client.Status {
 	return all
 }
 
-func list(cmd *cobra.Command, g *globals, o listOptions) error {
+func list(cmd *cobra.Command, g *session.Flags, o listOptions) error {
 	query := client.ListOptions{Statuses: o.statuses(), Agent: o.agent, Orphans: o.orphans}
 	if o.before != "" {
 		var err error
@@ -96,7 +97,7 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 			return exit.Errorf(exit.Usage, "--before must be a time such as 2026-01-31T12:00:00Z, not %q", o.before)
 		}
 	}
-	c, queue, done, err := g.agentsOf(cmd.Context(), "")
+	c, queue, done, err := g.AgentsOf(cmd.Context(), "")
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func list(cmd *cobra.Command, g *globals, o listOptions) error {
 	rows, more, err := find(cmd.Context(), c, read, query, o.limit)
 	read.stop()
 	if err != nil {
-		return withExitCode(err, queue)
+		return session.WithExitCode(err, queue)
 	}
 	if o.json {
 		err = printRowsJSON(cmd.OutOrStdout(), rows)

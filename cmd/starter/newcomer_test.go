@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 )
 
 // shellWords splits a command line of the help as a shell does, without what follows a # and without variables before the program.
@@ -80,7 +81,7 @@ func nowhere(t *testing.T) string {
 func TestNewcomerHasNoTemporal(t *testing.T) {
 	lines := examples(t)
 	t.Chdir(t.TempDir())
-	t.Setenv(configEnv, "")
+	t.Setenv(session.ConfigEnv, "")
 	t.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(t.TempDir(), "none.toml"))
 	address := nowhere(t)
 	t.Setenv("TEMPORAL_ADDRESS", address)
@@ -100,7 +101,7 @@ func TestNewcomerHasNoTemporal(t *testing.T) {
 // The README sets REAGENT_CONFIG relative to the checkout. In another folder the file is missing, and the message names it.
 func TestNewcomerIsInAWrongFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	t.Setenv(configEnv, "examples/agents.yaml")
+	t.Setenv(session.ConfigEnv, "examples/agents.yaml")
 	code, stdout, stderr := starter(t, "run", "-a", "assistant", "Hello")
 	require.Equal(t, exit.Usage, code)
 	require.Empty(t, stdout)
@@ -127,5 +128,13 @@ func TestNewcomerMistypes(t *testing.T) {
 		require.Contains(t, stderr, want, line)
 		require.Equal(t, 1, strings.Count(stderr, "\n"), line)
 		require.NotContains(t, stderr, "strconv", line)
+	}
+}
+
+func TestNewcomerMistypesADuration(t *testing.T) {
+	for _, text := range []string{"-1s", "long", "5"} {
+		code, _, stderr := starter(t, "send", "a", "text", "--wait", text)
+		require.Equal(t, exit.Usage, code)
+		require.Contains(t, stderr, "--wait must be a duration")
 	}
 }

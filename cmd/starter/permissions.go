@@ -13,11 +13,12 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-func newPermissions(g *globals) *cobra.Command {
+func newPermissions(g *session.Flags) *cobra.Command {
 	var revoke, asJSON bool
 	var wait time.Duration
 	cmd := &cobra.Command{
@@ -30,32 +31,32 @@ worker; it waits for one as long as --wait allows.`,
 		Example: `  starter permissions report
   starter permissions report 3f2a91c4 --revoke`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		ValidArgsFunction: g.CompleteIDs(1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, names := args[0], args[1:]
 			if len(names) > 0 && !revoke {
 				return exit.Errorf(exit.Usage, "names are for --revoke; add it, or leave the names out")
 			}
 			if revoke {
-				return change(cmd, g, id, wait, func(ctx context.Context, c *client.Client, _ func()) error {
+				return session.Change(cmd, g, id, wait, func(ctx context.Context, c *client.Client, _ func()) error {
 					return revokePermissions(ctx, c, cmd.ErrOrStderr(), id, names)
 				})
 			}
-			c, queue, done, err := g.agentsOf(cmd.Context(), id)
+			c, queue, done, err := g.AgentsOf(cmd.Context(), id)
 			if err != nil {
 				return err
 			}
 			defer done()
 			all, err := c.Permissions(cmd.Context(), id)
 			if err != nil {
-				return withExitCode(err, queue)
+				return session.WithExitCode(err, queue)
 			}
 			return printPermissions(cmd.OutOrStdout(), all, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "remove the permissions")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	addWait(cmd, &wait, defaultWait)
+	session.AddWait(cmd, &wait, session.DefaultWait)
 	return cmd
 }
 

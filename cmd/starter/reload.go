@@ -10,10 +10,11 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
-func newReload(g *globals) *cobra.Command {
+func newReload(g *session.Flags) *cobra.Command {
 	var limit time.Duration
 	cmd := &cobra.Command{
 		Use:   "reload ID",
@@ -30,10 +31,10 @@ message.
 For an agent that has ended, use "starter resume --reload".`,
 		Example:           "  starter reload talk",
 		Args:              usage.OneID,
-		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		ValidArgsFunction: g.CompleteIDs(1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := args[0]
-			return change(cmd, g, id, limit, func(ctx context.Context, c *client.Client, taken func()) error {
+			return session.Change(cmd, g, id, limit, func(ctx context.Context, c *client.Client, taken func()) error {
 				err := c.ReloadAndWait(ctx, id, func() {
 					taken()
 					fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s reads its definition when no model or tool call runs\n", id)
@@ -42,13 +43,13 @@ For an agent that has ended, use "starter resume --reload".`,
 					return exit.Errorf(exit.WrongState, "%w", err)
 				}
 				if err != nil {
-					return goesOn(cmd.Context(), err, id)
+					return session.GoesOn(cmd.Context(), err, id)
 				}
 				fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s has its new definition\n", id)
 				return nil
 			})
 		},
 	}
-	addWait(cmd, &limit, defaultWait)
+	session.AddWait(cmd, &limit, session.DefaultWait)
 	return cmd
 }

@@ -8,11 +8,12 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-func newResume(g *globals) *cobra.Command {
+func newResume(g *session.Flags) *cobra.Command {
 	var o client.ResumeOptions
 	var show following
 	cmd := &cobra.Command{
@@ -28,9 +29,9 @@ answer in a new agent. To give a running agent its new configuration, use
 "starter reload".`,
 		Example:           "  starter resume report\n  starter resume report --message \"Leave out the appendix.\"\n  starter resume report --reload      # with its new configuration",
 		Args:              usage.OneID,
-		ValidArgsFunction: completeIDs(g, 1, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
+		ValidArgsFunction: g.CompleteIDs(1, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
+			c, queue, done, err := g.AgentsOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -40,7 +41,7 @@ answer in a new agent. To give a running agent its new configuration, use
 				return exit.Errorf(exit.WrongState, "%w", err)
 			}
 			if err != nil {
-				return withExitCode(err, queue)
+				return session.WithExitCode(err, queue)
 			}
 			if started.Found && o.Reload && !started.Status.Ended() {
 				return exit.Errorf(exit.WrongState, "agent %s is %s; it was not resumed, and its definition was not reloaded: use `%s`", started.ID, started.Status, shellword.Starter("reload", started.ID))

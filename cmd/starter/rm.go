@@ -9,10 +9,11 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
-func newRemove(g *globals) *cobra.Command {
+func newRemove(g *session.Flags) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "rm ID...",
@@ -26,16 +27,16 @@ A deleted agent cannot be found again. If the parent of a deleted sub-agent is r
 resumed, it may start the sub-agent again.`,
 		Example:           "  starter rm talk\n  starter rm --yes daily-report-1 daily-report-2",
 		Args:              usage.SomeIDs,
-		ValidArgsFunction: completeIDs(g, 0, client.Completed, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
+		ValidArgsFunction: g.CompleteIDs(0, client.Completed, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.agentsOf(cmd.Context(), "")
+			c, queue, done, err := g.AgentsOf(cmd.Context(), "")
 			if err != nil {
 				return err
 			}
 			defer done()
 			below, err := closedTrees(cmd.Context(), c, args)
 			if err != nil {
-				return withExitCode(err, queue)
+				return session.WithExitCode(err, queue)
 			}
 			if !yes {
 				ok, err := input.Confirm(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), removeQuestion(args, below), "nothing was deleted")
@@ -49,8 +50,8 @@ resumed, it may start the sub-agent again.`,
 			}
 			for _, id := range args {
 				// An ID may be that of a sub-agent that an earlier Remove has deleted together with its parent.
-				if err := c.Remove(cmd.Context(), g.namespace, id); err != nil && !errors.Is(err, client.ErrNotFound) {
-					return withExitCode(err, queue)
+				if err := c.Remove(cmd.Context(), g.Namespace, id); err != nil && !errors.Is(err, client.ErrNotFound) {
+					return session.WithExitCode(err, queue)
 				}
 				fmt.Fprintf(cmd.ErrOrStderr(), "Deleting agent %s\n", id)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/version"
@@ -66,7 +67,7 @@ func runRoot(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 
 // newRoot returns the root command with all commands.
 func newRoot() *cobra.Command {
-	g := &globals{}
+	g := &session.Flags{}
 	// List the commands in the order in which a newcomer needs them.
 	cobra.EnableCommandSorting = false
 	root := &cobra.Command{
@@ -89,7 +90,7 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(usage.FlagError)
-	g.register(root)
+	g.Register(root)
 	root.AddCommand(newDemo(g), newDemoWorker(g), newDev(g), newSetup(g), newRun(g), newChat(g), newSend(g), newAside(g), newTail(g), newShow(g), newList(g), newInbox(g), newApprove(g), newDeny(g), newPermissions(g), newAnswer(g), newComplete(g),
 		newResume(g), newFork(g), newReload(g), newUpgrade(g), newInterrupt(g), newClose(g), newCancel(g), newRemove(g))
 	return root

@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/llm"
@@ -28,7 +29,7 @@ type runOptions struct {
 	tenant            string
 }
 
-func newRun(g *globals) *cobra.Command {
+func newRun(g *session.Flags) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] [TASK|-]",
@@ -68,15 +69,15 @@ command. While no worker answers, or none has the agent, run waits; --wait limit
 	f.IntVar(&o.priority, "priority", 0, "priority `N` of the agent if tasks wait for workers: 1 (first) to 5 (last) (default: 2 with --chat, else 3)")
 	f.StringVar(&o.tenant, "tenant", "", "`name` of the tenant, at most 64 bytes; if tasks wait for workers, tenants take turns")
 	o.addFlags(cmd)
-	completeAgentNames(g, cmd)
+	g.CompleteAgentNames(cmd)
 	return cmd
 }
 
 // runAgent starts an agent and shows the agent to the user. If an agent with the same ID and the same task exists, runAgent shows that
 // agent instead.
-func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error {
+func runAgent(cmd *cobra.Command, g *session.Flags, o runOptions, args []string) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
-	name, err := g.agentName(o.agent)
+	name, err := g.AgentName(o.agent)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 			return exit.Errorf(exit.Usage, "--output-schema: %s: %w", o.schema, err)
 		}
 	}
-	c, queue, done, err := g.agents(ctx)
+	c, queue, done, err := g.Agents(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,12 +122,12 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 	start.PartialText = !o.detach && !o.json && !o.quiet && progress.Redraws(cmd.OutOrStdout())
 	started, err := c.Start(ctx, start)
 	if err != nil {
-		return withExitCode(err, queue)
+		return session.WithExitCode(err, queue)
 	}
 	same := false
 	if started.Found {
 		if same, err = c.Same(ctx, start); err != nil {
-			return withExitCode(err, queue)
+			return session.WithExitCode(err, queue)
 		}
 	}
 	switch {
@@ -136,7 +137,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 			what = "this chat"
 		}
 		return exit.Errorf(exit.Taken, "the ID %s is taken by %s, which has ended (%s); this task was not started; %s; or choose another --id",
-			started.ID, what, started.Status, goOnFrom(started.ID, started.Status))
+			started.ID, what, started.Status, session.GoOnFrom(started.ID, started.Status))
 	case started.Found && !same:
 		return exit.Errorf(exit.Taken, "the ID %s is taken: an agent with this ID has another task and is %s; this task was not started; follow it with `%s`, give it a message with `%s`, or choose another --id",
 			started.ID, started.Status, shellword.Starter("tail", started.ID), shellword.Starter("send", started.ID).Then("TEXT"))
@@ -148,7 +149,7 @@ func runAgent(cmd *cobra.Command, g *globals, o runOptions, args []string) error
 		fmt.Fprintf(stderr, "Agent %s\n", started.ID)
 	}
 	if !o.quiet && !o.detach {
-		o.link = g.link(ctx, started.ID)
+		o.link = g.Link(ctx, started.ID)
 	}
 	o.asked = start.PartialText && !started.Found
 	return o.show(cmd, c, queue, started)
@@ -177,5 +178,5 @@ func nextStep(snap ending) string {
 	if snap.Status == client.Held {
 		return "remove the cause of the failure, then " + again
 	}
-	return goOnFrom(snap.ID, snap.Status)
+	return session.GoOnFrom(snap.ID, snap.Status)
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-func newSend(g *globals) *cobra.Command {
+func newSend(g *session.Flags) *cobra.Command {
 	var detach, asJSON, next bool
 	var pictures []string
 	var messageID string
@@ -38,7 +39,7 @@ it a --message-id: the agent then drops the second one, and send says so.`,
   starter send talk - < question.txt
   starter send --detach --message-id mail-815 talk - < mail.txt`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		ValidArgsFunction: g.CompleteIDs(1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stdout := cmd.Context(), cmd.OutOrStdout()
 			id := args[0]
@@ -50,7 +51,7 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 			if err != nil {
 				return err
 			}
-			c, queue, done, err := g.agentsOf(ctx, id)
+			c, queue, done, err := g.AgentsOf(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -58,16 +59,16 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 			follow := progress.NewFollower(stdout, cmd.ErrOrStderr(), queue, id, limit, !asJSON)
 			defer follow.End()
 			follow.Messages = nil // send prints only the answer
-			before, err := reach(ctx, c, id, follow.Wait)
+			before, err := session.Reach(ctx, c, id, follow.Wait)
 			if err != nil {
-				return unanswered(err, follow.Wait, "the message was not sent")
+				return session.Unanswered(err, follow.Wait, "the message was not sent")
 			}
 			steer := !next && before.Status != client.Waiting
-			bounded, _, cancel := within(ctx, limit)
+			bounded, _, cancel := session.Within(ctx, limit)
 			sent, err := c.Send(bounded, id, client.Message{ID: messageID, Text: message, Images: images, Steer: steer, PartialText: follow.ShowsText()})
 			cancel()
 			if err != nil {
-				return unanswered(err, follow.Wait, fmt.Sprintf(
+				return session.Unanswered(err, follow.Wait, fmt.Sprintf(
 					"it is not known whether the agent has the message; send it again with --message-id %s: the agent takes it only once", shellword.Quote(sent.MessageID)))
 			}
 			follow.Wait.Limit = 0 // from here on the command waits without a limit, because the agent has the message
@@ -88,11 +89,11 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 			reply, status, err := c.AwaitReply(ctx, id, cmp.Or(string(sent.Answered), sent.MessageID), before.Count, follow.See)
 			follow.End()
 			if err != nil {
-				return goesOn(ctx, withExitCode(err, queue), id)
+				return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
 			}
 			end, err := endOf(ctx, c, id, status)
 			if err != nil {
-				return goesOn(ctx, withExitCode(err, queue), id)
+				return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
 			}
 			if asJSON {
 				if err := printJSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: status, FinishReason: end.FinishReason, Stopped: end.Stopped, Reply: reply}); err != nil {
@@ -104,7 +105,7 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 			return end.verdict()
 		},
 	}
-	addWait(cmd, &limit, defaultWait)
+	session.AddWait(cmd, &limit, session.DefaultWait)
 	f := cmd.Flags()
 	f.BoolVar(&detach, "detach", false, "return when the agent has the message")
 	f.StringArrayVar(&pictures, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")

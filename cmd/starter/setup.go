@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
-func newSetup(g *globals) *cobra.Command {
+func newSetup(g *session.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "setup",
 		Short: "Register the search attributes of agents",
@@ -21,19 +22,19 @@ itself. Temporal Cloud has a command of its own for it: see docs/operations.md.`
 		Example: "  starter setup --namespace agents",
 		Args:    usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			t, err := g.dial(cmd.Context())
+			t, err := g.Dial(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer t.Close()
-			added, err := client.New(t, "").Setup(cmd.Context(), g.namespace)
+			added, err := client.New(t, "").Setup(cmd.Context(), g.Namespace)
 			switch {
 			case err != nil:
-				return withExitCode(err, "")
+				return session.WithExitCode(err, "")
 			case len(added) == 0:
-				fmt.Fprintf(cmd.ErrOrStderr(), "Namespace %s has all search attributes of agents\n", g.namespace)
+				fmt.Fprintf(cmd.ErrOrStderr(), "Namespace %s has all search attributes of agents\n", g.Namespace)
 			default:
-				fmt.Fprintf(cmd.ErrOrStderr(), "Registered %s in namespace %s\n", strings.Join(added, ", "), g.namespace)
+				fmt.Fprintf(cmd.ErrOrStderr(), "Registered %s in namespace %s\n", strings.Join(added, ", "), g.Namespace)
 			}
 			return nil
 		},

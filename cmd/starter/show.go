@@ -8,10 +8,11 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
-func newShow(g *globals) *cobra.Command {
+func newShow(g *session.Flags) *cobra.Command {
 	var asJSON, all, actions bool
 	var price float64
 	cmd := &cobra.Command{
@@ -27,9 +28,9 @@ agent, from its histories. Queries, and heartbeats that carry text as it grows, 
 in a history. With --action-price, show prints what the actions cost.`,
 		Example:           "  starter show talk\n  starter show --json talk | jq .usage\n  starter show --actions --action-price 50 talk",
 		Args:              usage.OneID,
-		ValidArgsFunction: completeIDs(g, 1),
+		ValidArgsFunction: g.CompleteIDs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
+			c, queue, done, err := g.AgentsOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -40,12 +41,12 @@ in a history. With --action-price, show prints what the actions cost.`,
 				snap, err = c.ShowRecorded(cmd.Context(), args[0])
 			}
 			if err != nil {
-				return withExitCode(err, queue)
+				return session.WithExitCode(err, queue)
 			}
 			if all && snap.First > 0 {
 				earlier, err := c.Earlier(cmd.Context(), args[0], snap.First)
 				if err != nil {
-					return withExitCode(err, queue)
+					return session.WithExitCode(err, queue)
 				}
 				snap.Messages, snap.First = append(earlier, snap.Messages...), 0
 			}
@@ -53,7 +54,7 @@ in a history. With --action-price, show prints what the actions cost.`,
 			if actions || cmd.Flags().Changed("action-price") {
 				counted, err := c.Actions(cmd.Context(), args[0])
 				if err != nil {
-					return withExitCode(err, queue)
+					return session.WithExitCode(err, queue)
 				}
 				billed = &actionsView{Actions: counted, Total: counted.Total(), CostUSD: float64(counted.Total()) * price / 1e6}
 			}

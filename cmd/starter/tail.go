@@ -10,6 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -19,7 +20,7 @@ type tailOptions struct {
 	json bool
 }
 
-func newTail(g *globals) *cobra.Command {
+func newTail(g *session.Flags) *cobra.Command {
 	o := tailOptions{}
 	cmd := &cobra.Command{
 		Use:   "tail ID",
@@ -33,12 +34,12 @@ A line with "status" follows whenever the agent waits, is held or has ended.`,
   starter tail --last 5 talk
   starter tail --json talk | jq -r 'select(.role == "assistant").content'`,
 		Args:              usage.OneID,
-		ValidArgsFunction: completeIDs(g, 1),
+		ValidArgsFunction: g.CompleteIDs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.last < 0 {
 				return exit.Errorf(exit.Usage, "--last must be 0 or more, not %d", o.last)
 			}
-			c, queue, done, err := g.agentsOf(cmd.Context(), args[0])
+			c, queue, done, err := g.AgentsOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -46,7 +47,7 @@ A line with "status" follows whenever the agent waits, is held or has ended.`,
 			if !cmd.Flags().Changed("last") {
 				o.last = -1
 			}
-			return withExitCode(tail(cmd.Context(), c, queue, args[0], o, cmd.OutOrStdout(), cmd.ErrOrStderr()), queue)
+			return session.WithExitCode(tail(cmd.Context(), c, queue, args[0], o, cmd.OutOrStdout(), cmd.ErrOrStderr()), queue)
 		},
 	}
 	cmd.Flags().IntVar(&o.last, "last", 0, "begin with the last `N` messages (default: all)")

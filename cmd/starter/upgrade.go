@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
-func newUpgrade(g *globals) *cobra.Command {
+func newUpgrade(g *session.Flags) *cobra.Command {
 	var asJSON bool
 	var limit time.Duration
 	cmd := &cobra.Command{
@@ -22,12 +23,12 @@ workers have versions (worker --deployment), the new run begins on the current v
 An agent of pinned workers stays on its version until then. Nothing is repeated.`,
 		Example:           "  starter upgrade talk",
 		Args:              usage.OneID,
-		ValidArgsFunction: completeIDs(g, 1, client.Running),
+		ValidArgsFunction: g.CompleteIDs(1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, taken func()) error {
+			return session.Change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, taken func()) error {
 				run, err := c.UpgradeAndWait(ctx, args[0], taken)
 				if err != nil {
-					return goesOn(cmd.Context(), err, args[0])
+					return session.GoesOn(cmd.Context(), err, args[0])
 				}
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), struct {
@@ -40,7 +41,7 @@ An agent of pinned workers stays on its version until then. Nothing is repeated.
 			})
 		},
 	}
-	addWait(cmd, &limit, defaultWait)
+	session.AddWait(cmd, &limit, session.DefaultWait)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -1,4 +1,6 @@
-package main
+// Package session connects a command to Temporal and to the workers: the flags that all commands have, the wait for a worker, and what a
+// person can do about an error.
+package session
 
 import (
 	"cmp"
@@ -22,40 +24,41 @@ import (
 )
 
 const (
-	// configEnv is the environment variable that names the configuration file if the flag `--config` does not.
-	configEnv = "REAGENT_CONFIG"
-	// defaultConfig is the configuration file if neither the flag `--config` nor [configEnv] names one. This file need not
+	// ConfigEnv is the environment variable that names the configuration file if the flag `--config` does not.
+	ConfigEnv = "REAGENT_CONFIG"
+	// defaultConfig is the configuration file if neither the flag `--config` nor [ConfigEnv] names one. This file need not
 	// exist.
 	defaultConfig = "agents.yaml"
 	// dialTimeout limits the time to connect to Temporal. It suffices for a distant server. For a missing server on this
-	// machine, [globals.dial] does not wait for this time, because it calls [listens] first.
+	// machine, [Flags.Dial] does not wait for this time, because it calls [listens] first.
 	dialTimeout = 10 * time.Second
 )
 
-// globals holds the values of the flags that all commands have. Its methods read the configuration file and connect to
+// Flags holds the values of the flags that all commands have. Its methods read the configuration file and connect to
 // Temporal. Each command calls only the methods that it needs.
-type globals struct {
-	configPath string
-	queue      string
-	address    string
-	namespace  string
-	// converter is the data converter of the client that [globals.dial] returned; nil means the SDK's default.
+type Flags struct {
+	ConfigPath string
+	Queue      string
+	Address    string
+	Namespace  string
+	// converter is the data converter of the client that [Flags.Dial] returned; nil means the SDK's default.
 	converter converter.DataConverter
 }
 
-func (g *globals) register(root *cobra.Command) {
+// Register adds the flags to all commands.
+func (g *Flags) Register(root *cobra.Command) {
 	flags := root.PersistentFlags()
-	flags.StringVar(&g.configPath, "config", "", "configuration `file` (default $"+configEnv+", else "+defaultConfig+" if it is there)")
-	flags.StringVar(&g.queue, "task-queue", "", "task `queue` of the agents (default: the configuration's, else "+config.DefaultTaskQueue+")")
-	flags.StringVar(&g.address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+dial.DefaultAddress+")")
-	flags.StringVar(&g.namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
+	flags.StringVar(&g.ConfigPath, "config", "", "configuration `file` (default $"+ConfigEnv+", else "+defaultConfig+" if it is there)")
+	flags.StringVar(&g.Queue, "task-queue", "", "task `queue` of the agents (default: the configuration's, else "+config.DefaultTaskQueue+")")
+	flags.StringVar(&g.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+dial.DefaultAddress+")")
+	flags.StringVar(&g.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
 }
 
 // config reads the configuration file. The flag `--config` or the environment variable REAGENT_CONFIG names this file. If the
 // named file does not exist, the error wraps a [*noConfigError]. Without the flag and the variable, config reads agents.yaml. If
 // agents.yaml does not exist, config returns nil without an error.
-func (g *globals) config() (*config.Config, error) {
-	path := cmp.Or(g.configPath, os.Getenv(configEnv))
+func (g *Flags) config() (*config.Config, error) {
+	path := cmp.Or(g.ConfigPath, os.Getenv(ConfigEnv))
 	named := path != ""
 	cfg, err := config.Load(cmp.Or(path, defaultConfig))
 	switch {
@@ -64,7 +67,7 @@ func (g *globals) config() (*config.Config, error) {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return nil, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, exit.Errorf(exit.Usage, "%w", &noConfigError{path: path, fromEnv: g.configPath == ""})
+		return nil, exit.Errorf(exit.Usage, "%w", &noConfigError{path: path, fromEnv: g.ConfigPath == ""})
 	}
 	return nil, exit.Errorf(exit.Usage, "%w", err)
 }
@@ -80,20 +83,20 @@ type noConfigError struct {
 func (e *noConfigError) Error() string {
 	dir, err := os.Getwd()
 	if filepath.IsAbs(e.path) || err != nil {
-		return fmt.Sprintf("there is no configuration file %s: name one with --config or %s", e.path, configEnv)
+		return fmt.Sprintf("there is no configuration file %s: name one with --config or %s", e.path, ConfigEnv)
 	}
 	if e.fromEnv {
 		return fmt.Sprintf("%s names the configuration file %s, which does not exist in %s: set the variable to the file's absolute path, or name a file with --config",
-			configEnv, e.path, dir)
+			ConfigEnv, e.path, dir)
 	}
-	return fmt.Sprintf("there is no configuration file %s in %s: name one with --config or %s", e.path, dir, configEnv)
+	return fmt.Sprintf("there is no configuration file %s in %s: name one with --config or %s", e.path, dir, ConfigEnv)
 }
 
 // taskQueue returns the name of the task queue of the agents. It is the value of the flag `--task-queue`. Without this flag,
 // it is the task queue in the configuration. Without a configuration, it is [config.DefaultTaskQueue].
-func (g *globals) taskQueue() (string, error) {
-	if g.queue != "" {
-		return g.queue, nil
+func (g *Flags) taskQueue() (string, error) {
+	if g.Queue != "" {
+		return g.Queue, nil
 	}
 	cfg, err := g.config()
 	if err != nil {
@@ -105,10 +108,10 @@ func (g *globals) taskQueue() (string, error) {
 	return cfg.TaskQueue, nil
 }
 
-// dial connects to Temporal and returns the client. The caller must close the client. dial also sets `g.address`,
-// `g.namespace` and `g.converter` to the values that the client uses.
-func (g *globals) dial(ctx context.Context) (client.Client, error) {
-	opts, err := dial.ClientOptions(g.address, g.namespace)
+// Dial connects to Temporal and returns the client. The caller must close the client. Dial also sets `g.Address`,
+// `g.Namespace` and `g.converter` to the values that the client uses.
+func (g *Flags) Dial(ctx context.Context) (client.Client, error) {
+	opts, err := dial.ClientOptions(g.Address, g.Namespace)
 	if err != nil {
 		return nil, exit.Errorf(exit.Usage, "%w", err)
 	}
@@ -119,7 +122,7 @@ func (g *globals) dial(ctx context.Context) (client.Client, error) {
 	defer cancel()
 	c, err := client.DialContext(dialCtx, opts)
 	if err == nil {
-		g.address, g.namespace, g.converter = opts.HostPort, opts.Namespace, opts.DataConverter
+		g.Address, g.Namespace, g.converter = opts.HostPort, opts.Namespace, opts.DataConverter
 		return c, nil
 	}
 	var denied *serviceerror.PermissionDenied
@@ -138,7 +141,7 @@ func noTemporal(address string) error {
 	return exit.Errorf(exit.Unreachable, "no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS", address)
 }
 
-// listens reports whether a program accepts connections at an address of this machine. With this check, [globals.dial] notices
+// listens reports whether a program accepts connections at an address of this machine. With this check, [Flags.Dial] notices
 // a missing server at once. gRPC alone would report it only after several retries. For an address of another machine, listens
 // always returns true, because the connection may need a proxy. It also returns true if the context has ended.
 func listens(ctx context.Context, address string) bool {

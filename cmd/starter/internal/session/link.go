@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -15,22 +15,25 @@ import (
 // Web UI itself.
 const uiEnv = "REAGENT_UI_URL"
 
+// UIPortAbove is the Web UI's port minus Temporal's port. The Temporal CLI has the same default.
+const UIPortAbove = 1000
+
 // uiTimeout limits the request that checks whether there is a Web UI.
 const uiTimeout = 500 * time.Millisecond
 
-// link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. Users can set
+// Link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. Users can set
 // the address of the Web UI in the environment variable REAGENT_UI_URL. Without this variable, the Web UI of Temporal Cloud
-// is used for a server in Temporal Cloud. For a server on this machine, link tries Temporal's port plus 1000. This is the
+// is used for a server in Temporal Cloud. For a server on this machine, Link tries Temporal's port plus 1000. This is the
 // port that `starter dev` uses by default.
-func (g *globals) link(ctx context.Context, id string) string {
+func (g *Flags) Link(ctx context.Context, id string) string {
 	base := strings.TrimSuffix(os.Getenv(uiEnv), "/")
 	if base == "" {
-		base = uiOf(ctx, g.address)
+		base = uiOf(ctx, g.Address)
 	}
 	if base == "" {
 		return ""
 	}
-	return base + "/namespaces/" + url.PathEscape(g.namespace) + "/workflows/" + url.PathEscape(id)
+	return base + "/namespaces/" + url.PathEscape(g.Namespace) + "/workflows/" + url.PathEscape(id)
 }
 
 // uiOf returns the base address of the Web UI that belongs to the Temporal server at the given address. If this Web UI is
@@ -47,7 +50,7 @@ func uiOf(ctx context.Context, address string) string {
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return ""
 	}
-	base := "http://" + net.JoinHostPort(host, strconv.Itoa(number+uiPortAbove))
+	base := "http://" + net.JoinHostPort(host, strconv.Itoa(number+UIPortAbove))
 	if !answersAsUI(ctx, base) {
 		return ""
 	}

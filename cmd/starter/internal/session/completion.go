@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -24,11 +24,11 @@ const (
 // user presses Tab.
 type completion = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeIDs returns the completion for a command whose arguments are agent IDs. The completion offers the IDs of agents
+// CompleteIDs returns the completion for a command whose arguments are agent IDs. The completion offers the IDs of agents
 // with one of the given statuses. Without statuses, it offers the IDs of all agents. For [client.Running], it also offers
 // agents that wait, and agents that are held (stopped by a failure). The command accepts at most `maxIDs` IDs; 0 means any
 // number. If Temporal does not answer, the completion offers nothing.
-func completeIDs(g *globals, maxIDs int, statuses ...client.Status) completion {
+func (g *Flags) CompleteIDs(maxIDs int, statuses ...client.Status) completion {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if maxIDs > 0 && len(args) >= maxIDs {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -39,7 +39,7 @@ func completeIDs(g *globals, maxIDs int, statuses ...client.Status) completion {
 		}
 		ctx, cancel := context.WithTimeout(ctx, completeTimeout)
 		defer cancel()
-		c, _, done, err := g.agentsOf(ctx, "")
+		c, _, done, err := g.AgentsOf(ctx, "")
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -58,9 +58,9 @@ func completeIDs(g *globals, maxIDs int, statuses ...client.Status) completion {
 	}
 }
 
-// completeAgentNames adds a completion to the flag `--agent` of a command. The completion offers the names of the agents in
+// CompleteAgentNames adds a completion to the flag `--agent` of a command. The completion offers the names of the agents in
 // the configuration.
-func completeAgentNames(g *globals, cmd *cobra.Command) {
+func (g *Flags) CompleteAgentNames(cmd *cobra.Command) {
 	// This fails only if the command has no such flag, or the flag has a completion already.
 	_ = cmd.RegisterFlagCompletionFunc("agent", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		cfg, err := g.config()

@@ -1,0 +1,61 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/internal/shellword"
+)
+
+// WithExitCode prepares an error of package client for the user. It adds an exit code and, in most cases, a text that says
+// what the user can do next. It returns other errors unchanged. The text for [client.ErrNoWorker] names the given task queue.
+func WithExitCode(err error, queue string) error {
+	var closed *client.ClosedError
+	var coded *exit.Error
+	switch {
+	case err == nil, errors.As(err, &coded):
+		return err
+	case errors.Is(err, client.ErrNotFound):
+		return exit.Errorf(exit.WrongState, "%w: `starter list` shows the agents; after its end, Temporal keeps an agent only for the namespace's retention", err)
+	case errors.As(err, &closed):
+		return exit.Errorf(exit.WrongState, "%w: %s", err, GoOnFrom(closed.ID, closed.Status))
+	case errors.Is(err, client.ErrRunning):
+		return exit.Errorf(exit.WrongState, "%w: end it first with `starter cancel`, or let it finish with `starter close`", err)
+	case errors.Is(err, client.ErrNoNamespace):
+		return exit.Errorf(exit.Unreachable, "%w: name another namespace with --namespace or TEMPORAL_NAMESPACE, or create it with `temporal operator namespace create --namespace NAME`", err)
+	case errors.Is(err, client.ErrNoServer):
+		return exit.Errorf(exit.Unreachable, "%w; check that Temporal runs, and the address: --address or TEMPORAL_ADDRESS", err)
+	case errors.Is(err, client.ErrNoWorker):
+		return exit.Errorf(exit.Unreachable, "%w on task queue %q: start a worker with `%s`", err, queue, progress.StartWorker)
+	case errors.Is(err, client.ErrRefused):
+		return exit.Errorf(exit.WrongState, "%w", err)
+	case errors.Is(err, agent.ErrMessage):
+		return exit.Errorf(exit.Usage, "%w", err)
+	}
+	return err
+}
+
+// GoesOn returns the error of a command that has waited for an agent. If the given error is not nil and the context has ended,
+// the user has interrupted the command. The new error then says that the agent goes on, and how to follow or end the agent.
+// Otherwise, GoesOn returns the given error.
+func GoesOn(ctx context.Context, err error, id string) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return exit.Errorf(exit.Interrupted, "interrupted; agent %s goes on: follow it with `%s`, end it with `%s`", id, shellword.Starter("tail", id), shellword.Starter("cancel", id))
+}
+
+// GoOnFrom returns the last part of an error text about an agent that has ended. This part names two commands. With the
+// first, the user can look at the agent. With the second, the user can go on from the agent's last state.
+func GoOnFrom(id string, status client.Status) string {
+	show := shellword.Starter("show", id)
+	if status == client.Completed {
+		return fmt.Sprintf("see what it did with `%s`; go on from its answer in a new agent with `%s`", show, shellword.Starter("fork", id).With("--message TEXT"))
+	}
+	return fmt.Sprintf("see what it did with `%s`; let it go on with `%s`", show, shellword.Starter("resume", id))
+}

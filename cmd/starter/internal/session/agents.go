@@ -1,0 +1,74 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+)
+
+// Agents connects to Temporal and returns a client that can start agents. The second result is the task queue of this client;
+// see [Flags.taskQueue]. The third result is a function that closes the connection. The caller must call this function.
+func (g *Flags) Agents(ctx context.Context) (c *client.Client, queue string, done func(), err error) {
+	if queue, err = g.taskQueue(); err != nil {
+		return nil, "", nil, err
+	}
+	temporal, err := g.Dial(ctx)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
+}
+
+// AgentsOf connects to Temporal for a command on an agent that exists already. It returns the same kinds of results as
+// [Flags.Agents]. Only the choice of the task queue differs. The flag `--task-queue` sets the task queue. Without this
+// flag, AgentsOf asks Temporal for the task queue of the agent with the given ID. It reads no configuration file. A command
+// that needs no task queue passes an empty ID.
+func (g *Flags) AgentsOf(ctx context.Context, id string) (c *client.Client, queue string, done func(), err error) {
+	temporal, err := g.Dial(ctx)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	queue = g.Queue
+	if queue == "" && id != "" {
+		if queue, err = client.New(temporal, "").WithConverter(g.converter).TaskQueue(ctx, id); err != nil {
+			temporal.Close()
+			return nil, "", nil, WithExitCode(err, "")
+		}
+	}
+	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
+}
+
+// AgentName returns the name of the agent that a command has to start. Its argument is the value of the flag `--agent`. If
+// this value is not empty, AgentName returns the value. The configuration, if there is one, must then have an agent with this
+// name. If the value is empty, the configuration must have exactly one agent, and AgentName returns the name of this agent.
+// All errors have the code [exit.Usage].
+func (g *Flags) AgentName(name string) (string, error) {
+	cfg, err := g.config()
+	if errors.As(err, new(*noConfigError)) && name != "" && g.Queue != "" {
+		return name, nil // the flags give everything that AgentName and taskQueue read from the configuration
+	}
+	if err != nil {
+		return "", err
+	}
+	if cfg == nil {
+		if name == "" {
+			return "", exit.Errorf(exit.Usage, "no agent is named, and there is no configuration: name the agent with -a, or the configuration with --config")
+		}
+		return name, nil
+	}
+	names := slices.Sorted(maps.Keys(cfg.Agents))
+	switch {
+	case name == "" && len(names) == 1:
+		return names[0], nil
+	case name == "":
+		return "", exit.Errorf(exit.Usage, "no agent is named, and the configuration has several: name the agent with -a, one of %s", strings.Join(names, ", "))
+	case !slices.Contains(names, name):
+		return "", exit.Errorf(exit.Usage, "the configuration has no agent %q; name one of its agents with -a: %s", name, strings.Join(names, ", "))
+	}
+	return name, nil
+}
