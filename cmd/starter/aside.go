@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -42,7 +43,7 @@ To change what the agent does, send it a message instead (starter send).`,
 				case err != nil:
 					return err
 				case asJSON:
-					return printJSON(cmd.OutOrStdout(), asideView{args[0], answer})
+					return view.JSON(cmd.OutOrStdout(), asideView{args[0], answer})
 				}
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), printable.Text(answer))
 				return err

@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/app/demo"
 	"github.com/reagent-dev/reagent/internal/app/serve"
 	"github.com/reagent-dev/reagent/internal/app/usage"
@@ -56,7 +57,7 @@ when the demo ends, also after Ctrl-C.`,
 			o.Out = cmd.OutOrStdout()
 			if asJSON {
 				o.Out = cmd.ErrOrStderr()
-				o.Done = func(s demo.Summary) error { return printJSON(cmd.OutOrStdout(), s) }
+				o.Done = func(s demo.Summary) error { return view.JSON(cmd.OutOrStdout(), s) }
 			}
 			summary, err := demo.Run(cmd.Context(), o)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -46,7 +47,7 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.detach {
 		if f.json {
-			return printJSON(stdout, map[string]any{"id": started.ID, "found": started.Found, "status": started.Status})
+			return view.JSON(stdout, map[string]any{"id": started.ID, "found": started.Found, "status": started.Status})
 		}
 		_, err := fmt.Fprintln(stdout, started.ID)
 		return err
@@ -75,7 +76,7 @@ func (f following) show(cmd *cobra.Command, c *client.Client, queue string, star
 		if err != nil {
 			return session.WithExitCode(err, queue)
 		}
-		if err := printJSON(stdout, view(full)); err != nil {
+		if err := view.JSON(stdout, view.NewAgent(full)); err != nil {
 			return err
 		}
 	case f.quiet && end.answered():
@@ -147,7 +148,7 @@ func (e ending) pastLimit() string {
 // ends with the given address of the agent's page in the Web UI, unless this address is empty.
 func usageLine(u agent.Usage, link string) string {
 	all := u.Spent()
-	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, costText(u))
+	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, view.CostText(u))
 	if link != "" {
 		text += "  " + link
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -67,8 +68,8 @@ func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 		snap:  client.Snapshot{Status: client.Running, Task: hostile, Stopped: hostile, Class: hostile},
 	}}
 	for name, write := range map[string]func(io.Writer) error{
-		"show":        func(w io.Writer) error { printSnapshot(w, hostileSnapshot()); return nil },
-		"show --json": func(w io.Writer) error { return printJSON(w, view(hostileSnapshot())) },
+		"show":        func(w io.Writer) error { view.Print(w, hostileSnapshot()); return nil },
+		"show --json": func(w io.Writer) error { return view.JSON(w, view.NewAgent(hostileSnapshot())) },
 		"list":        func(w io.Writer) error { return printRows(w, rows, time.Now()) },
 		"list --json": func(w io.Writer) error { return printRowsJSON(w, rows) },
 		"inbox":       func(w io.Writer) error { return printInbox(w, hostileWaits(), false, time.Now()) },
@@ -81,7 +82,7 @@ func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 			return err
 		},
 		"tail --json": func(w io.Writer) error {
-			return encodeJSON(w, tailView{1, viewMessage(hostileSnapshot().Messages[0])}, "")
+			return view.JSONLine(w, tailView{1, view.NewMessage(hostileSnapshot().Messages[0])})
 		},
 		"error":      func(io.Writer) error { return errors.New(hostile) },
 		"completion": func(w io.Writer) error { _, err := io.WriteString(w, hostile+"\t"+hostile); return err },

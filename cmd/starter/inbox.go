@@ -17,6 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -119,7 +120,7 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 				views[i].Until = &until
 			}
 		}
-		return printJSON(out, views)
+		return view.JSON(out, views)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(out, "Nothing waits for a person.")
@@ -142,9 +143,9 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 func agentText(w client.Waits, now time.Time) string {
 	limit := ""
 	if w.Call.Wait.Until != 0 {
-		limit = ", at most " + age(time.UnixMilli(w.Call.Wait.Until).Sub(now)) + " more"
+		limit = ", at most " + view.Age(time.UnixMilli(w.Call.Wait.Until).Sub(now)) + " more"
 	}
-	return fmt.Sprintf("%s (%s), for %s%s: ", printable.Name(w.AgentID), printable.Name(w.Agent), age(now.Sub(time.UnixMilli(w.Since))), limit)
+	return fmt.Sprintf("%s (%s), for %s%s: ", printable.Name(w.AgentID), printable.Name(w.Agent), view.Age(now.Sub(time.UnixMilli(w.Since))), limit)
 }
 
 // waitsText returns the call and the commands that settle it. The second result reports whether a part of the arguments is left out.

@@ -15,6 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
@@ -170,7 +171,7 @@ func printRows(w io.Writer, rows []row, now time.Time) error {
 	fmt.Fprintln(table, "ID\tAGENT\tSTATUS\tWAITS FOR\tTOKENS\tCOST\tAGE\tTASK")
 	for _, r := range rows {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable.Name(r.entry.ID), printable.Name(r.entry.Agent), rowStatus(r.snap), r.snap.WaitsFor,
-			spentText(r.snap.Spent), age(now.Sub(r.entry.Started)), printable.Line(r.snap.Task, 60))
+			spentText(r.snap.Spent), view.Age(now.Sub(r.entry.Started)), printable.Line(r.snap.Task, 60))
 	}
 	return table.Flush()
 }
@@ -197,19 +198,6 @@ func spentText(s *agent.Spending) string {
 	return fmt.Sprintf("%d\t%s", s.Tokens(), cost)
 }
 
-// age returns a duration as a whole number of seconds, minutes, hours or days. A negative duration gives "0 s".
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", max(0, int(d.Seconds()))) // d is negative if the clocks of two machines differ
-	case d < time.Hour:
-		return fmt.Sprintf("%d m", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d d", int(d.Hours()/24))
-}
-
 // rowView is the JSON form of one agent in the output of `starter list`. Scripts read this form. Fields may be added, but
 // must not be changed.
 type rowView struct {
@@ -224,11 +212,11 @@ type rowView struct {
 	Class string `json:"class,omitempty"`
 	// Usage counts the tokens and the cost of the agent and of its sub-agents that have ended. The field is absent if the
 	// tokens and the cost are unknown.
-	Usage   *treeUsage `json:"usage,omitempty"`
-	Task    string     `json:"task,omitempty"`
-	Parent  string     `json:"parent,omitempty"`
-	Started time.Time  `json:"started"`
-	Ended   *time.Time `json:"ended,omitempty"`
+	Usage   *view.Spending `json:"usage,omitempty"`
+	Task    string         `json:"task,omitempty"`
+	Parent  string         `json:"parent,omitempty"`
+	Started time.Time      `json:"started"`
+	Ended   *time.Time     `json:"ended,omitempty"`
 }
 
 func printRowsJSON(w io.Writer, rows []row) error {
@@ -239,7 +227,8 @@ func printRowsJSON(w io.Writer, rows []row) error {
 			Task: r.snap.Task, Parent: r.entry.Parent, Started: r.entry.Started.UTC(),
 		}
 		if s := r.snap.Spent; s != nil {
-			v.Usage = &treeUsage{s.InputTokens, s.OutputTokens, dollars(s.Cost)}
+			usage := view.NewSpending(*s)
+			v.Usage = &usage
 		}
 		if !r.entry.Ended.IsZero() {
 			ended := r.entry.Ended.UTC()
@@ -247,5 +236,5 @@ func printRowsJSON(w io.Writer, rows []row) error {
 		}
 		views[i] = v
 	}
-	return printJSON(w, views)
+	return view.JSON(w, views)
 }

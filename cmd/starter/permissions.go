@@ -14,6 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -104,7 +105,7 @@ func printPermissions(out io.Writer, all []agent.Permission, asJSON bool) error 
 		for i, p := range all {
 			views[i] = permissionView{p.Key.Handle(), p}
 		}
-		return printJSON(out, views)
+		return view.JSON(out, views)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(out, "The agent has no permissions: a person decides on each call that needs an approval.")

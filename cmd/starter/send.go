@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -79,7 +80,7 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 			// Do not wait for the answer to a duplicate: it may have come long ago.
 			if detach || sent.Duplicate {
 				if asJSON {
-					return printJSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Duplicate: sent.Duplicate})
+					return view.JSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Duplicate: sent.Duplicate})
 				}
 				return nil
 			}
@@ -96,7 +97,7 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 				return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
 			}
 			if asJSON {
-				if err := printJSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: status, FinishReason: end.FinishReason, Stopped: end.Stopped, Reply: reply}); err != nil {
+				if err := view.JSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: status, FinishReason: end.FinishReason, Stopped: end.Stopped, Reply: reply}); err != nil {
 					return err
 				}
 			} else if reply != "" {

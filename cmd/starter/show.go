@@ -9,6 +9,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
@@ -50,20 +51,20 @@ in a history. With --action-price, show prints what the actions cost.`,
 				}
 				snap.Messages, snap.First = append(earlier, snap.Messages...), 0
 			}
-			var billed *actionsView
+			var billed *view.Actions
 			if actions || cmd.Flags().Changed("action-price") {
 				counted, err := c.Actions(cmd.Context(), args[0])
 				if err != nil {
 					return session.WithExitCode(err, queue)
 				}
-				billed = &actionsView{Actions: counted, Total: counted.Total(), CostUSD: float64(counted.Total()) * price / 1e6}
+				billed = &view.Actions{Actions: counted, Total: counted.Total(), CostUSD: float64(counted.Total()) * price / 1e6}
 			}
 			if asJSON {
-				v := view(snap)
+				v := view.NewAgent(snap)
 				v.Actions = billed
-				return printJSON(cmd.OutOrStdout(), v)
+				return view.JSON(cmd.OutOrStdout(), v)
 			}
-			printSnapshot(cmd.OutOrStdout(), snap)
+			view.Print(cmd.OutOrStdout(), snap)
 			if billed != nil {
 				fmt.Fprintln(cmd.OutOrStdout(), billed)
 			}

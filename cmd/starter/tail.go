@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -59,7 +60,7 @@ A line with "status" follows whenever the agent waits, is held or has ended.`,
 // but must not be changed.
 type tailView struct {
 	Index int `json:"index"`
-	messageView
+	view.Message
 }
 
 // statusView is the JSON form of a status in the output of `starter tail --json`. The status says that the agent waits, is
@@ -90,11 +91,11 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 		case p.Rewound:
 			fmt.Fprintf(follow.Stderr, "The agent was reset: %d of its messages are left.\n", p.Index)
 		case p.Message != nil && o.json:
-			err = encodeJSON(follow.Stdout, tailView{p.Index, viewMessage(*p.Message)}, "")
+			err = view.JSONLine(follow.Stdout, tailView{p.Index, view.NewMessage(*p.Message)})
 		}
 		if p.Status != "" && p.Status != stands {
 			if stands = p.Status; o.json && stands != client.Running {
-				err = encodeJSON(follow.Stdout, statusView{stands}, "")
+				err = view.JSONLine(follow.Stdout, statusView{stands})
 			} else if !o.json && stands != client.Running {
 				fmt.Fprintf(follow.Stderr, "Agent %s: %s%s\n", id, stands, hint(id, stands))
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
@@ -31,7 +32,7 @@ An agent of pinned workers stays on its version until then. Nothing is repeated.
 					return session.GoesOn(cmd.Context(), err, args[0])
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), struct {
+					return view.JSON(cmd.OutOrStdout(), struct {
 						ID  string `json:"id"`
 						Run string `json:"run"`
 					}{args[0], run})

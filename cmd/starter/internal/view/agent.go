@@ -1,42 +1,38 @@
-package main
+package view
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/history"
-	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// agentView is the JSON form of an agent. Scripts read this form. Fields may be added, but must not be changed.
-type agentView struct {
+// Agent is the JSON form of an agent. Scripts read this form. Fields may be added, but must not be changed.
+type Agent struct {
 	ID       string        `json:"id"`
 	Agent    string        `json:"agent"`
 	Status   client.Status `json:"status"`
-	Messages []messageView `json:"messages"`
+	Messages []Message     `json:"messages"`
 	// Earlier is the number of older messages, which are not in `Messages`. A summary has replaced them; the flag `--all`
 	// shows them.
-	Earlier int           `json:"earlier_messages,omitempty"`
-	Retry   *retryView    `json:"retry,omitempty"`
-	Pending []pendingView `json:"pending"`
+	Earlier int       `json:"earlier_messages,omitempty"`
+	Retry   *retry    `json:"retry,omitempty"`
+	Pending []pending `json:"pending"`
 	// Inbox holds the messages that the agent has not taken yet.
-	Inbox    []inboxView `json:"queue,omitempty"`
-	Children []childView `json:"children"`
+	Inbox    []queued `json:"queue,omitempty"`
+	Children []child  `json:"children"`
 	// EarlierChildren is the number of sub-agents that are not in `Children`. They are sub-agents that ended long ago, and
 	// sub-agents that have not started yet.
-	EarlierChildren int       `json:"earlier_children,omitempty"`
-	Usage           usageView `json:"usage"`
+	EarlierChildren int   `json:"earlier_children,omitempty"`
+	Usage           usage `json:"usage"`
 	// Actions is an estimate of the billed actions. The field is absent without the flag `--actions`.
-	Actions *actionsView `json:"actions,omitempty"`
-	Result  string       `json:"result,omitempty"`
+	Actions *Actions `json:"actions,omitempty"`
+	Result  string   `json:"result,omitempty"`
 	// FinishReason is the provider's finish reason of an answer that may not be whole, such as "length". The field is absent for
 	// other answers.
 	FinishReason string `json:"finish_reason,omitempty"`
@@ -45,8 +41,8 @@ type agentView struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// retryView is the JSON form of a call that failed and is tried again.
-type retryView struct {
+// retry is the JSON form of a call that failed and is tried again.
+type retry struct {
 	What    string `json:"what"`
 	Class   string `json:"class"`
 	Message string `json:"message"`
@@ -55,7 +51,8 @@ type retryView struct {
 	Next *time.Time `json:"next,omitempty"`
 }
 
-type messageView struct {
+// Message is the JSON form of a message.
+type Message struct {
 	Role       llm.Role       `json:"role"`
 	Content    string         `json:"content"`
 	ToolCalls  []llm.ToolCall `json:"tool_calls,omitempty"`
@@ -64,12 +61,12 @@ type messageView struct {
 	FinishReason string    `json:"finish_reason,omitempty"`
 	Key          agent.Key `json:"key,omitempty"`
 	// DecidedBy says who has decided on the call of this result, or has given the result. The field is absent for other messages.
-	DecidedBy *deciderView `json:"decided_by,omitempty"`
-	Time      time.Time    `json:"time"`
+	DecidedBy *decider  `json:"decided_by,omitempty"`
+	Time      time.Time `json:"time"`
 }
 
-// deciderView is an [agent.Decider].
-type deciderView struct {
+// decider is an [agent.Decider].
+type decider struct {
 	By         string    `json:"by,omitempty"`
 	From       string    `json:"from,omitempty"`
 	Denied     bool      `json:"denied,omitempty"`
@@ -77,7 +74,7 @@ type deciderView struct {
 	Time       time.Time `json:"time"`
 }
 
-type pendingView struct {
+type pending struct {
 	Key       agent.Key `json:"key"`
 	CallID    string    `json:"call_id"`
 	Tool      string    `json:"tool"`
@@ -85,20 +82,20 @@ type pendingView struct {
 	State     string    `json:"state"`
 }
 
-type inboxView struct {
+type queued struct {
 	ID    string    `json:"id"`
 	Text  string    `json:"text"`
 	Steer bool      `json:"steer,omitempty"`
 	Time  time.Time `json:"time"`
 }
 
-type childView struct {
+type child struct {
 	ID     string        `json:"id"`
 	Agent  string        `json:"agent"`
 	Status client.Status `json:"status"`
 }
 
-type usageView struct {
+type usage struct {
 	ModelCalls   int `json:"model_calls"`
 	ToolCalls    int `json:"tool_calls"`
 	InputTokens  int `json:"input_tokens"`
@@ -112,8 +109,8 @@ type usageView struct {
 	// CostUSD is the cost in US dollars.
 	CostUSD float64 `json:"cost_usd"`
 	// Tree counts the agent and all sub-agents that have ended.
-	Tree        treeUsage `json:"tree"`
-	Compactions int       `json:"compactions"`
+	Tree        Spending `json:"tree"`
+	Compactions int      `json:"compactions"`
 	// These four fields count what recovery did: see [agent.Usage].
 	Recalled   int `json:"recalled"`
 	Reattached int `json:"reattached"`
@@ -135,8 +132,8 @@ type usageView struct {
 	DuplicateEvents int `json:"duplicate_events"`
 }
 
-// actionsView is the JSON form of the actions that Temporal Cloud bills for an agent.
-type actionsView struct {
+// Actions is the JSON form of the actions that Temporal Cloud bills for an agent.
+type Actions struct {
 	history.Actions
 	Total int `json:"total"`
 	// CostUSD is the cost in US dollars. The field is absent if no price was given.
@@ -144,7 +141,7 @@ type actionsView struct {
 }
 
 // String returns one line about the actions.
-func (v *actionsView) String() string {
+func (v *Actions) String() string {
 	text := fmt.Sprintf("billed actions: about %d (starts %d, activities %d, retries %d, heartbeats %d, timers %d, updates %d, signals %d, changes of search attributes %d, waits %d)",
 		v.Total, v.Starts, v.Activities, v.Retries, v.Heartbeats, v.Timers, v.Updates, v.Signals, v.Attributes, v.Waits)
 	if v.CostUSD > 0 {
@@ -153,24 +150,31 @@ func (v *actionsView) String() string {
 	return text
 }
 
-type treeUsage struct {
+// Spending is the JSON form of [agent.Spending].
+type Spending struct {
 	InputTokens  int     `json:"input_tokens"`
 	OutputTokens int     `json:"output_tokens"`
 	CostUSD      float64 `json:"cost_usd"`
 }
 
+// NewSpending returns the JSON form of what an agent and its sub-agents have used.
+func NewSpending(s agent.Spending) Spending {
+	return Spending{s.InputTokens, s.OutputTokens, dollars(s.Cost)}
+}
+
 func dollars(m agent.Money) float64 { return float64(m) / float64(agent.Dollar) }
 
-func view(s client.Snapshot) agentView {
+// NewAgent returns the JSON form of an agent.
+func NewAgent(s client.Snapshot) Agent {
 	tree := s.Usage.Spent()
-	v := agentView{
+	v := Agent{
 		ID: s.ID, Agent: s.Agent, Status: s.Status, FinishReason: s.FinishReason, Stopped: s.Stopped, Error: s.Failure,
-		Messages: []messageView{}, Pending: []pendingView{}, Children: []childView{},
-		Usage: usageView{
+		Messages: []Message{}, Pending: []pending{}, Children: []child{},
+		Usage: usage{
 			ModelCalls: s.Usage.ModelCalls, ToolCalls: s.Usage.ToolCalls,
 			InputTokens: s.Usage.InputTokens, OutputTokens: s.Usage.OutputTokens,
 			CachedTokens: s.Usage.CachedTokens, CacheWriteTokens: s.Usage.CacheWriteTokens, ReasoningTokens: s.Usage.ReasoningTokens, CostUSD: dollars(s.Usage.Cost),
-			Tree:        treeUsage{tree.InputTokens, tree.OutputTokens, dollars(tree.Cost)},
+			Tree:        NewSpending(tree),
 			Compactions: s.Usage.Compactions,
 			Recalled:    s.Usage.Recalled, Reattached: s.Usage.Reattached,
 			Unanswered: s.Usage.Unanswered, Repaired: s.Usage.Repaired,
@@ -184,55 +188,40 @@ func view(s client.Snapshot) agentView {
 	}
 	v.Earlier = s.First
 	if r := s.Retry; r != nil {
-		v.Retry = &retryView{What: r.What, Class: r.Class, Message: r.Message, Attempt: r.Attempt}
+		v.Retry = &retry{What: r.What, Class: r.Class, Message: r.Message, Attempt: r.Attempt}
 		if !r.Next.IsZero() {
 			v.Retry.Next = &r.Next
 		}
 	}
 	for _, m := range s.Messages {
-		v.Messages = append(v.Messages, viewMessage(m))
+		v.Messages = append(v.Messages, NewMessage(m))
 	}
 	for _, c := range s.Pending {
 		state := cmp.Or(string(c.WaitsFor()), "running")
-		v.Pending = append(v.Pending, pendingView{Key: c.Key, CallID: c.CallID, Tool: c.Name, Arguments: c.Arguments, State: state})
+		v.Pending = append(v.Pending, pending{Key: c.Key, CallID: c.CallID, Tool: c.Name, Arguments: c.Arguments, State: state})
 	}
 	for _, m := range s.Queue {
-		v.Inbox = append(v.Inbox, inboxView{ID: m.ID, Text: m.Text, Steer: m.Steer, Time: time.UnixMilli(m.Time).UTC()})
+		v.Inbox = append(v.Inbox, queued{ID: m.ID, Text: m.Text, Steer: m.Steer, Time: time.UnixMilli(m.Time).UTC()})
 	}
 	v.EarlierChildren = s.ChildCount - len(s.Children)
 	for _, c := range s.Children {
-		v.Children = append(v.Children, childView(c))
+		v.Children = append(v.Children, child(c))
 	}
 	return v
 }
 
-func viewMessage(m agent.Message) messageView {
+// NewMessage returns the JSON form of a message.
+func NewMessage(m agent.Message) Message {
 	calls := slices.Clone(m.ToolCalls)
 	for i := range calls {
 		calls[i].Opaque = llm.Opaque{} // it says nothing to people
 	}
-	v := messageView{
+	v := Message{
 		Role: m.Role, Content: m.Content, ToolCalls: calls, ToolCallID: m.ToolCallID,
 		FinishReason: m.FinishReason, Key: m.Key, Time: time.UnixMilli(m.Time).UTC(),
 	}
 	if d := m.Decider; d != nil {
-		v.DecidedBy = &deciderView{By: d.By, From: d.From, Denied: d.Denied, Remembered: d.Remembered, Time: time.UnixMilli(d.Time).UTC()}
+		v.DecidedBy = &decider{By: d.By, From: d.From, Denied: d.Denied, Remembered: d.Remembered, Time: time.UnixMilli(d.Time).UTC()}
 	}
 	return v
-}
-
-func printJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
-
-// encodeJSON writes a value as JSON and a newline. Each level is indented by the text `indent`. If this text is empty, the
-// JSON is on one line.
-func encodeJSON(w io.Writer, v any, indent string) error {
-	var encoded bytes.Buffer
-	e := json.NewEncoder(&encoded)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	_, err := w.Write(printable.JSON(encoded.Bytes()))
-	return err
 }

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 func TestShowTellsRepeatedAttempts(t *testing.T) {
 	shown := func(r agent.Repeats) string {
 		var out bytes.Buffer
-		printSnapshot(&out, client.Snapshot{ID: "talk", Usage: agent.Usage{ModelCalls: 1, Repeats: r}})
+		Print(&out, client.Snapshot{ID: "talk", Usage: agent.Usage{ModelCalls: 1, Repeats: r}})
 		return out.String()
 	}
 	require.NotContains(t, shown(agent.Repeats{}), "repeated")
@@ -25,7 +25,7 @@ func TestShowTellsRepeatedAttempts(t *testing.T) {
 	require.Contains(t, shown(lost), "\n3 attempts at model calls were repeated; 2 of them lost with a worker; the provider may have billed these, too (200 tokens in)\n")
 
 	var out bytes.Buffer
-	require.NoError(t, printJSON(&out, view(client.Snapshot{Usage: agent.Usage{Repeats: lost}})))
+	require.NoError(t, JSON(&out, NewAgent(client.Snapshot{Usage: agent.Usage{Repeats: lost}})))
 	var got struct {
 		Usage struct {
 			RepeatedAttempts int `json:"repeated_attempts"`
@@ -47,10 +47,10 @@ func TestShowTellsWhoDecidesAndWhoHasDecided(t *testing.T) {
 		},
 	}
 	var out bytes.Buffer
-	printSnapshot(&out, s)
+	Print(&out, s)
 	require.Contains(t, out.String(), "… pay {}, waits for approval\n… deploy {}, waits for result\n… read {}\nSomebody has to act: see `starter inbox`\n")
 	out.Reset()
-	require.NoError(t, printJSON(&out, view(s)))
+	require.NoError(t, JSON(&out, NewAgent(s)))
 	var got struct {
 		Messages []struct {
 			DecidedBy map[string]any `json:"decided_by"`

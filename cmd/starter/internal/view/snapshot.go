@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-func printSnapshot(w io.Writer, s client.Snapshot) {
+// Print shows an agent to a person.
+func Print(w io.Writer, s client.Snapshot) {
 	fmt.Fprintf(w, "%s  %s  %s\n", printable.Name(s.ID), printable.Name(s.Agent), s.Status)
 	if s.First > 0 {
 		fmt.Fprintf(w, "… %d earlier messages were summarised; --all shows them\n", s.First)
@@ -43,7 +44,7 @@ func printSnapshot(w io.Writer, s client.Snapshot) {
 		fmt.Fprintln(w, progress.RetryText(*s.Retry, s.ID))
 	}
 	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in, %d out%s\n",
-		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, s.Usage.OutputTokens, costText(s.Usage))
+		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, s.Usage.OutputTokens, CostText(s.Usage))
 	if s.Stopped != "" {
 		fmt.Fprintf(w, "The last turn was stopped by limits.%s of the configuration\n", s.Stopped)
 	}
@@ -75,9 +76,9 @@ func repeatsText(r agent.Repeats) string {
 	return text
 }
 
-// costText returns the last part of a line about an agent's usage: a comma and the cost. The cost includes the sub-agents that
+// CostText returns the last part of a line about an agent's usage: a comma and the cost. The cost includes the sub-agents that
 // have ended. If the cost is 0, the part is empty.
-func costText(u agent.Usage) string {
+func CostText(u agent.Usage) string {
 	cost := u.Spent().Cost
 	if cost == 0 {
 		return ""

@@ -1,0 +1,29 @@
+// Package view shows an agent: as JSON for scripts, and as text for people.
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+// JSON writes a value as JSON, indented, and a newline.
+func JSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
+
+// JSONLine writes a value as JSON on one line.
+func JSONLine(w io.Writer, v any) error { return encodeJSON(w, v, "") }
+
+// encodeJSON puts the JSON on one line if indent is empty.
+func encodeJSON(w io.Writer, v any, indent string) error {
+	var encoded bytes.Buffer
+	e := json.NewEncoder(&encoded)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(printable.JSON(encoded.Bytes()))
+	return err
+}
