@@ -5,10 +5,11 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 )
 
 func newAnswer(g *session.Flags) *cobra.Command {
-	o := giving{kind: client.WaitsForAnswer}
+	o := settle.Giving{Kind: client.WaitsForAnswer}
 	cmd := &cobra.Command{
 		Use:   "answer ID TEXT...",
 		Short: "Answer a question of an agent",
@@ -22,6 +23,6 @@ read from the standard input.`,
   starter answer report --call 3f2a91c4 - < answer.txt
   starter answer report --decline 'I do not know it either'`,
 	}
-	cmd.Flags().BoolVar(&o.isError, "decline", false, "decline to answer; TEXT is the reason")
-	return o.command(g, cmd, "Answered")
+	cmd.Flags().BoolVar(&o.IsError, "decline", false, "decline to answer; TEXT is the reason")
+	return o.Command(g, cmd, "Answered")
 }

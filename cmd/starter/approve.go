@@ -4,10 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 )
 
 func newApprove(g *session.Flags) *cobra.Command {
-	o := decision{approve: true}
+	o := settle.Decision{Approve: true}
 	cmd := &cobra.Command{
 		Use:   "approve ID [CALL]",
 		Short: "Let a call of a tool or sub-agent run",
@@ -27,9 +28,9 @@ and revokes them.`,
   starter approve report --for-agent
   starter approve report --all --yes`,
 	}
-	cmd.Flags().StringVar(&o.arguments, "arguments", "", "run the call with these arguments, a `JSON` object")
-	cmd.Flags().BoolVar(&o.remember.tool, "for-agent", false, "let all later calls of this tool by this agent run, too")
-	cmd.Flags().BoolVar(&o.remember.call, "for-agent-call", false, "let later calls with the same arguments run, too")
+	cmd.Flags().StringVar(&o.Arguments, "arguments", "", "run the call with these arguments, a `JSON` object")
+	cmd.Flags().BoolVar(&o.Remember.Tool, "for-agent", false, "let all later calls of this tool by this agent run, too")
+	cmd.Flags().BoolVar(&o.Remember.Call, "for-agent-call", false, "let later calls with the same arguments run, too")
 	cmd.MarkFlagsMutuallyExclusive("for-agent", "for-agent-call", "arguments")
-	return o.command(g, cmd)
+	return o.Command(g, cmd)
 }

@@ -5,10 +5,11 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 )
 
 func newComplete(g *session.Flags) *cobra.Command {
-	o := giving{kind: client.WaitsForResult}
+	o := settle.Giving{Kind: client.WaitsForResult}
 	cmd := &cobra.Command{
 		Use:   "complete ID RESULT...",
 		Short: "Give the result of a call that happens outside",
@@ -20,6 +21,6 @@ gets one result. The result "-" is read from the standard input.`,
   starter complete report 'deployed version 12'
   starter complete report --call 3f2a91c4 --error 'the build is broken'`,
 	}
-	cmd.Flags().BoolVar(&o.isError, "error", false, "the result describes a failure")
-	return o.command(g, cmd, "Completed")
+	cmd.Flags().BoolVar(&o.IsError, "error", false, "the result describes a failure")
+	return o.Command(g, cmd, "Completed")
 }

@@ -4,10 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 )
 
 func newDeny(g *session.Flags) *cobra.Command {
-	var o decision
+	var o settle.Decision
 	cmd := &cobra.Command{
 		Use:   "deny ID [CALL]",
 		Short: "Refuse a call of a tool or sub-agent",
@@ -18,6 +19,6 @@ The model is told that a person refused the call, and the reason.`,
 		Example: `  starter deny report 3f2a91c4 --reason 'too expensive'
   starter deny report --all --yes`,
 	}
-	cmd.Flags().StringVar(&o.reason, "reason", "", "tell the model this `text`")
-	return o.command(g, cmd)
+	cmd.Flags().StringVar(&o.Reason, "reason", "", "tell the model this `text`")
+	return o.Command(g, cmd)
 }

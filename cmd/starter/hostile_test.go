@@ -76,11 +76,6 @@ func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 		"inbox --json": func(w io.Writer) error {
 			return printInbox(w, hostileWaits(), true, time.Now())
 		},
-		"approve": func(w io.Writer) error {
-			o := decision{approve: true, arguments: hostile}
-			_, err := io.WriteString(w, o.shownText(hostileWaits(), time.Now())+o.doneText(hostileWaits()[0]))
-			return err
-		},
 		"tail --json": func(w io.Writer) error {
 			return view.JSONLine(w, tailView{1, view.NewMessage(hostileSnapshot().Messages[0])})
 		},

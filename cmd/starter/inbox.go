@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
@@ -104,9 +102,6 @@ type waitsView struct {
 	Until *time.Time `json:"until,omitempty"`
 }
 
-// maxShown is the largest number of characters of arguments or of a question that `starter inbox` shows without --json.
-const maxShown = 4000
-
 func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) error {
 	if asJSON {
 		views := make([]waitsView, len(all))
@@ -128,7 +123,7 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 	}
 	for _, w := range all {
 		text, cut := waitsText(w)
-		text = agentText(w, now) + text
+		text = settle.AgentText(w, now) + text
 		if cut {
 			text += fmt.Sprintf("  The arguments have %d bytes and are cut here, and a decision is about all of them: see `starter inbox --json`.\n", len(w.Call.Arguments))
 		}
@@ -137,15 +132,6 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 		}
 	}
 	return nil
-}
-
-// agentText returns the beginning of a line about a call that waits: which agent has made it, and how long it waits.
-func agentText(w client.Waits, now time.Time) string {
-	limit := ""
-	if w.Call.Wait.Until != 0 {
-		limit = ", at most " + view.Age(time.UnixMilli(w.Call.Wait.Until).Sub(now)) + " more"
-	}
-	return fmt.Sprintf("%s (%s), for %s%s: ", printable.Name(w.AgentID), printable.Name(w.Agent), view.Age(now.Sub(time.UnixMilli(w.Since))), limit)
 }
 
 // waitsText returns the call and the commands that settle it. The second result reports whether a part of the arguments is left out.
@@ -159,7 +145,7 @@ func waitsText(w client.Waits) (text string, cut bool) {
 		var b strings.Builder
 		for i, part := range append([]string{q.Question}, q.Choices...) {
 			whole := printable.Line(part, math.MaxInt)
-			shown := printable.Line(part, maxShown)
+			shown := printable.Line(part, settle.MaxShown)
 			b.WriteString([]string{"asks: ", "  - "}[min(i, 1)] + shown + "\n")
 			cut = cut || shown != whole
 		}
@@ -176,30 +162,6 @@ func waitsText(w client.Waits) (text string, cut bool) {
 // callText returns the name and the arguments of the call as a line. The second result reports whether the end of the arguments is left
 // out.
 func callText(w client.Waits) (text string, cut bool) {
-	arguments, cut := argumentsText(w.Call.Arguments, maxShown)
+	arguments, cut := settle.ArgumentsText(w.Call.Arguments, settle.MaxShown)
 	return printable.Name(w.Call.Name) + " " + arguments + "\n", cut
-}
-
-// argumentsText returns the arguments of a call as a line without its end, with at most `limit` characters. A person decides on the
-// arguments, so their white space stays, except between values. Unsafe characters (see [printable.JSON]) and unusual spaces become
-// escapes. The second result reports whether the end of the arguments is left out.
-func argumentsText(arguments string, limit int) (text string, cut bool) {
-	var compact bytes.Buffer
-	if json.Compact(&compact, []byte(arguments)) == nil {
-		var b strings.Builder
-		for _, r := range string(printable.JSON(compact.Bytes())) {
-			if r != ' ' && unicode.IsSpace(r) { // a wide space, for example, which looks like an ordinary one
-				fmt.Fprintf(&b, `\u%04x`, r)
-				continue
-			}
-			b.WriteRune(r)
-		}
-		arguments = b.String()
-	} else {
-		arguments = printable.Line(arguments, math.MaxInt)
-	}
-	if runes := []rune(arguments); len(runes) > limit {
-		return string(runes[:limit-1]) + "…", true
-	}
-	return arguments, false
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 )
 
 // waiting returns a call that waits for an approval.
@@ -30,12 +31,12 @@ func TestAttackArgumentsThatAreCutAreSaidToBe(t *testing.T) {
 		cut       bool
 	}{
 		"short":                {`{"to":"boss"}`, false},
-		"just as long":         {`{"to":"` + strings.Repeat("x", maxShown-13) + `boss"}`, false},
-		"long":                 {`{"to":"` + strings.Repeat("x", maxShown) + `boss"}`, true},
-		"many characters":      {`{"to":"` + strings.Repeat("é", maxShown-13) + `boss"}`, false},
+		"just as long":         {`{"to":"` + strings.Repeat("x", settle.MaxShown-13) + `boss"}`, false},
+		"long":                 {`{"to":"` + strings.Repeat("x", settle.MaxShown) + `boss"}`, true},
+		"many characters":      {`{"to":"` + strings.Repeat("é", settle.MaxShown-13) + `boss"}`, false},
 		"invisible characters": {`{"to":"` + strings.Repeat("\u200b", 1000) + `boss"}`, true},
 		"escapes":              {`{"to":"` + strings.Repeat(`\u200b`, 1000) + `boss"}`, true},
-		"white space":          {`{"to":` + strings.Repeat(" ", 2*maxShown) + `"boss"}`, false},
+		"white space":          {`{"to":` + strings.Repeat(" ", 2*settle.MaxShown) + `"boss"}`, false},
 	} {
 		var shown, whole bytes.Buffer
 		require.NoError(t, printInbox(&shown, []client.Waits{waiting("pay", c.arguments)}, false, time.Now()))
@@ -48,7 +49,7 @@ func TestAttackArgumentsThatAreCutAreSaidToBe(t *testing.T) {
 	}
 	question := client.Waits{AgentID: "a", Agent: "x", Call: agent.Call{
 		Key: "tool-0123456789abcdef0123456789abcdef", Name: agent.AskUser, Wait: agent.CallWait{For: agent.WaitsForAnswer},
-		Arguments: `{"question":"which?","choices":["` + strings.Repeat("x", 2*maxShown) + `"]}`,
+		Arguments: `{"question":"which?","choices":["` + strings.Repeat("x", 2*settle.MaxShown) + `"]}`,
 	}}
 	var shown bytes.Buffer
 	require.NoError(t, printInbox(&shown, []client.Waits{question}, false, time.Now()))
@@ -71,36 +72,4 @@ func TestAttackArgumentsThatDifferLookDifferent(t *testing.T) {
 		require.Empty(t, seen[text], "%q looks like %q", arguments, seen[text])
 		seen[text] = arguments
 	}
-}
-
-// Before a person decides on a call, `starter approve` shows all of its arguments, also those that `starter inbox` cuts. It says on which
-// arguments it has decided.
-func TestAttackDecisionShowsAllArguments(t *testing.T) {
-	t.Parallel()
-	w := waiting("pay", `{"to":"`+strings.Repeat("x", 2*maxShown)+`boss"}`)
-	o := decision{approve: true, arguments: `{"to":"` + strings.Repeat("y", 2*maxShown) + `me"}`}
-	text := o.shownText([]client.Waits{w}, time.Now())
-	require.Contains(t, text, ` pay {"to":"x`)
-	require.Contains(t, text, `xboss"}`+"\nIt will run with these arguments instead: {")
-	require.Contains(t, text, `yme"}`+"\n")
-	require.Less(t, len(o.doneText(w)), 3*maxShown)
-	o.arguments, w.Call.Arguments = `{"to":"me"}`, `{"to":"boss"}`
-	require.Equal(t, "Approved 01234567 pay of agent a: {\"to\":\"me\"} in place of {\"to\":\"boss\"}\n", o.doneText(w))
-	require.Equal(t, "Denied 01234567 pay of agent a: {\"to\":\"boss\"}\n", decision{}.doneText(w))
-}
-
-// The question of `starter approve` says all that a "y" permits.
-func TestQuestionSaysWhatYesPermits(t *testing.T) {
-	t.Parallel()
-	for want, o := range map[string]decision{
-		"Deny?":    {},
-		"Approve?": {approve: true},
-		"Approve, and let all later calls of this tool by this agent run, too?": {approve: true, remember: remember{tool: true}},
-		"Approve, and let later calls with the same arguments run, too?":        {approve: true, remember: remember{call: true}},
-	} {
-		require.Equal(t, want, o.question(1))
-	}
-	require.Equal(t, "Deny these 3 calls?", decision{}.question(3))
-	require.Equal(t, "Approve these 3 calls, and let all later calls of their tools by their agents run, too?",
-		decision{approve: true, remember: remember{tool: true}}.question(3))
 }

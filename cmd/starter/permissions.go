@@ -14,6 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -114,7 +115,7 @@ func printPermissions(out io.Writer, all []agent.Permission, asJSON bool) error 
 	for _, p := range all {
 		arguments := "with any arguments"
 		if p.Arguments != "" {
-			arguments = printable.Line(p.Arguments, maxShown)
+			arguments = printable.Line(p.Arguments, settle.MaxShown)
 		}
 		by := cmp.Or(p.By, "an unknown person") // clients of earlier versions may leave the name empty
 		_, err := fmt.Fprintf(out, "%s  %s %s, by %s, %s\n", p.Key.Handle(), printable.Name(p.Tool), arguments, printable.Name(by), time.UnixMilli(p.Time).Format(time.DateTime))

@@ -1,4 +1,4 @@
-package main
+package settle
 
 import (
 	"context"
@@ -19,31 +19,35 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// decision are the flags of `starter approve` and `starter deny`.
-type decision struct {
-	approve           bool
-	arguments, reason string
-	all, yes          bool
-	remember          remember
-	wait              time.Duration
+// Decision are the flags of `starter approve` and `starter deny`.
+type Decision struct {
+	// Approve is true for approve and false for deny.
+	Approve bool
+	// Arguments replace those of the model; empty keeps them.
+	Arguments string
+	Reason    string
+	Remember  Remember
+
+	all, yes bool
+	wait     time.Duration
 }
 
-// remember are the flags of `starter approve` that permit later calls, too.
-type remember struct{ tool, call bool }
+// Remember are the flags of `starter approve` that permit later calls, too.
+type Remember struct{ Tool, Call bool }
 
 // kind returns the flags as an [agent.Remember].
-func (r remember) kind() agent.Remember {
+func (r Remember) kind() agent.Remember {
 	switch {
-	case r.tool:
+	case r.Tool:
 		return agent.RememberTool
-	case r.call:
+	case r.Call:
 		return agent.RememberCall
 	}
 	return ""
 }
 
-// command adds to `cmd` what `starter approve` and `starter deny` have in common.
-func (o *decision) command(g *session.Flags, cmd *cobra.Command) *cobra.Command {
+// Command adds to `cmd` what `starter approve` and `starter deny` have in common.
+func (o *Decision) Command(g *session.Flags, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = cobra.RangeArgs(1, 2)
 	cmd.ValidArgsFunction = g.CompleteIDs(1, client.Running)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return decide(cmd, g, args, *o) }
@@ -54,7 +58,7 @@ func (o *decision) command(g *session.Flags, cmd *cobra.Command) *cobra.Command 
 }
 
 // decide carries out `starter approve` and `starter deny`.
-func decide(cmd *cobra.Command, g *session.Flags, args []string, o decision) error {
+func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) error {
 	id, name := args[0], ""
 	if len(args) > 1 {
 		name = args[1]
@@ -62,7 +66,7 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o decision) err
 	switch {
 	case o.all && name != "":
 		return exit.Errorf(exit.Usage, "--all and a CALL exclude each other; leave one of them out")
-	case o.all && o.arguments != "":
+	case o.all && o.Arguments != "":
 		return exit.Errorf(exit.Usage, "--all and --arguments exclude each other; decide the calls one by one")
 	}
 	if err := o.check(cmd.Flags().Changed("arguments")); err != nil {
@@ -73,8 +77,8 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o decision) err
 	stderr := cmd.ErrOrStderr()
 	return session.Change(cmd, g, id, o.wait, func(ctx context.Context, c *client.Client, accepted func()) error {
 		if !o.all && !ask {
-			one, options := c.Deny, client.DecideOptions{Arguments: o.arguments, Remember: o.remember.kind(), Reason: o.reason}
-			if o.approve {
+			one, options := c.Deny, client.DecideOptions{Arguments: o.Arguments, Remember: o.Remember.kind(), Reason: o.Reason}
+			if o.Approve {
 				one = c.Approve
 			}
 			w, err := one(ctx, id, name, options)
@@ -104,7 +108,7 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o decision) err
 			defer cancel()
 		}
 		for _, w := range waiting {
-			err := c.Decide(ctx, w, agent.Decision{Approve: o.approve, Arguments: o.arguments, Remember: o.remember.kind(), Reason: o.reason})
+			err := c.Decide(ctx, w, agent.Decision{Approve: o.Approve, Arguments: o.Arguments, Remember: o.Remember.kind(), Reason: o.Reason})
 			if err != nil {
 				return refused(err)
 			}
@@ -116,12 +120,12 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o decision) err
 
 // check returns an error if the agent would refuse the flags for any call. The parameter says that the command line has the flag
 // --arguments. Empty arguments would approve those of the model.
-func (o decision) check(arguments bool) error {
-	flag, err := "--reason", agent.Decision{Key: "tool-00000000000000000000000000000000", Approve: o.approve, Arguments: o.arguments, Reason: o.reason}.Check()
-	if o.approve {
+func (o Decision) check(arguments bool) error {
+	flag, err := "--reason", agent.Decision{Key: "tool-00000000000000000000000000000000", Approve: o.Approve, Arguments: o.Arguments, Reason: o.Reason}.Check()
+	if o.Approve {
 		flag = "--arguments"
 	}
-	if err == nil && arguments && o.arguments == "" {
+	if err == nil && arguments && o.Arguments == "" {
 		err = errors.New("the arguments must be a JSON object")
 	}
 	if err != nil {
@@ -131,7 +135,7 @@ func (o decision) check(arguments bool) error {
 }
 
 // pending returns the calls on which a command without the name of a call decides. Without the flag --all, it is one call.
-func (o decision) pending(ctx context.Context, c *client.Client, id string) ([]client.Waits, error) {
+func (o Decision) pending(ctx context.Context, c *client.Client, id string) ([]client.Waits, error) {
 	waiting, err := c.Pending(ctx, id)
 	waiting = slices.DeleteFunc(waiting, func(w client.Waits) bool { return w.Call.WaitsFor() != agent.WaitsForApproval })
 	switch {
@@ -149,76 +153,49 @@ func (o decision) pending(ctx context.Context, c *client.Client, id string) ([]c
 }
 
 // shownText shows the calls on which the person is to decide, with all of their arguments.
-func (o decision) shownText(waiting []client.Waits, now time.Time) string {
+func (o Decision) shownText(waiting []client.Waits, now time.Time) string {
 	var b strings.Builder
 	for _, w := range waiting {
-		arguments, _ := argumentsText(w.Call.Arguments, math.MaxInt)
-		b.WriteString(agentText(w, now) + printable.Name(w.Call.Name) + " " + arguments + "\n")
+		arguments, _ := ArgumentsText(w.Call.Arguments, math.MaxInt)
+		b.WriteString(AgentText(w, now) + printable.Name(w.Call.Name) + " " + arguments + "\n")
 	}
-	if o.arguments != "" {
-		arguments, _ := argumentsText(o.arguments, math.MaxInt)
+	if o.Arguments != "" {
+		arguments, _ := ArgumentsText(o.Arguments, math.MaxInt)
 		b.WriteString("It will run with these arguments instead: " + arguments + "\n")
 	}
 	return b.String()
 }
 
 // question returns the question whether the person decides so on n calls.
-func (o decision) question(n int) string {
+func (o Decision) question(n int) string {
 	text, later := "Deny", ""
-	if o.approve {
+	if o.Approve {
 		text = "Approve"
 	}
 	if n > 1 {
 		text += fmt.Sprintf(" these %d calls", n)
 	}
 	switch {
-	case o.remember.tool && n > 1:
+	case o.Remember.Tool && n > 1:
 		later = ", and let all later calls of their tools by their agents run, too"
-	case o.remember.tool:
+	case o.Remember.Tool:
 		later = ", and let all later calls of this tool by this agent run, too"
-	case o.remember.call:
+	case o.Remember.Call:
 		later = ", and let later calls with the same arguments run, too"
 	}
 	return text + later + "?"
 }
 
 // doneText says what was decided, and about which arguments.
-func (o decision) doneText(w client.Waits) string {
+func (o Decision) doneText(w client.Waits) string {
 	verb := "Denied "
-	if o.approve {
+	if o.Approve {
 		verb = "Approved "
 	}
-	arguments, _ := argumentsText(w.Call.Arguments, maxShown)
-	if o.arguments != "" {
-		changed, _ := argumentsText(o.arguments, maxShown)
+	arguments, _ := ArgumentsText(w.Call.Arguments, MaxShown)
+	if o.Arguments != "" {
+		changed, _ := ArgumentsText(o.Arguments, MaxShown)
 		arguments = changed + " in place of " + arguments
 	}
 	return verb + namedCall(w) + ": " + arguments + "\n"
-}
-
-// namedCall names a call and its agent.
-func namedCall(w client.Waits) string {
-	return w.Handle() + " " + printable.Name(w.Call.Name) + " of agent " + printable.Name(w.AgentID)
-}
-
-// refused returns the error of a command that settles a call. It has the code [exit.WrongState] if no such call waits or the agent has
-// refused the command.
-func refused(err error) error {
-	missing, none := errors.AsType[*client.NoCallError](err)
-	switch {
-	case none && missing.WaitsFor != "":
-		return exit.Errorf(exit.WrongState, "%w: use %s", err, settledBy[missing.WaitsFor])
-	case none && missing.Call != "":
-		return exit.Errorf(exit.WrongState, "%w: see `starter inbox`", err)
-	case none, errors.As(err, new(*client.AmbiguousCallError)), errors.Is(err, client.ErrRefused):
-		return exit.Errorf(exit.WrongState, "%w", err)
-	}
-	return err
-}
-
-// settledBy names the commands that settle a call of each kind.
-var settledBy = map[client.WaitsFor]string{
-	client.WaitsForApproval: "`starter approve` or `starter deny`",
-	client.WaitsForAnswer:   "`starter answer`",
-	client.WaitsForResult:   "`starter complete`",
 }

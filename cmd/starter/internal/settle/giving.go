@@ -1,4 +1,4 @@
-package main
+package settle
 
 import (
 	"context"
@@ -15,17 +15,18 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 )
 
-// giving are the flags of `starter answer` and `starter complete`.
-type giving struct {
-	// kind is the kind of call that the command settles.
-	kind    client.WaitsFor
-	call    string
-	isError bool
-	wait    time.Duration
+// Giving are the flags of `starter answer` and `starter complete`.
+type Giving struct {
+	// Kind is the kind of call that the command settles.
+	Kind    client.WaitsFor
+	IsError bool
+
+	call string
+	wait time.Duration
 }
 
-// command adds to `cmd` what `starter answer` and `starter complete` have in common.
-func (o *giving) command(g *session.Flags, cmd *cobra.Command, verb string) *cobra.Command {
+// Command adds to `cmd` what `starter answer` and `starter complete` have in common.
+func (o *Giving) Command(g *session.Flags, cmd *cobra.Command, verb string) *cobra.Command {
 	cmd.Args = cobra.MinimumNArgs(2)
 	cmd.ValidArgsFunction = g.CompleteIDs(1, client.Running)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -34,7 +35,7 @@ func (o *giving) command(g *session.Flags, cmd *cobra.Command, verb string) *cob
 			return err
 		}
 		return session.Change(cmd, g, args[0], o.wait, func(ctx context.Context, c *client.Client, _ func()) error {
-			w, err := c.Complete(ctx, args[0], o.call, result, client.CompleteOptions{For: o.kind, IsError: o.isError})
+			w, err := c.Complete(ctx, args[0], o.call, result, client.CompleteOptions{For: o.Kind, IsError: o.IsError})
 			if err != nil {
 				return refused(err)
 			}

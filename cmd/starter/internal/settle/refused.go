@@ -1,0 +1,30 @@
+package settle
+
+import (
+	"errors"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+)
+
+// refused returns the error of a command that settles a call. It has the code [exit.WrongState] if no such call waits or the agent has
+// refused the command.
+func refused(err error) error {
+	missing, none := errors.AsType[*client.NoCallError](err)
+	switch {
+	case none && missing.WaitsFor != "":
+		return exit.Errorf(exit.WrongState, "%w: use %s", err, settledBy[missing.WaitsFor])
+	case none && missing.Call != "":
+		return exit.Errorf(exit.WrongState, "%w: see `starter inbox`", err)
+	case none, errors.As(err, new(*client.AmbiguousCallError)), errors.Is(err, client.ErrRefused):
+		return exit.Errorf(exit.WrongState, "%w", err)
+	}
+	return err
+}
+
+// settledBy names the commands that settle a call of each kind.
+var settledBy = map[client.WaitsFor]string{
+	client.WaitsForApproval: "`starter approve` or `starter deny`",
+	client.WaitsForAnswer:   "`starter answer`",
+	client.WaitsForResult:   "`starter complete`",
+}
