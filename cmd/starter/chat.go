@@ -15,6 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -126,14 +127,14 @@ func chatAgents(cmd *cobra.Command, g *session.Flags, id string, start *client.S
 	return c, queue, false, done, err
 }
 
-// plainEnd returns the error with which a chat without a terminal ends: see [ending.verdict].
+// plainEnd returns the error with which a chat without a terminal ends: see [turn.Ending.Verdict].
 func plainEnd(cmd *cobra.Command, c *client.Client, queue string, end chat.Result) error {
-	last, err := endOf(cmd.Context(), c, end.ID, end.Status)
+	last, err := turn.EndOf(cmd.Context(), c, end.ID, end.Status)
 	if err != nil {
 		return session.WithExitCode(err, queue)
 	}
 	if end.Status.Ended() {
 		return exit.Errorf(exit.WrongState, "agent %s has ended (%s): %s", end.ID, end.Status, session.GoOnFrom(end.ID, end.Status))
 	}
-	return last.verdict()
+	return last.Verdict()
 }

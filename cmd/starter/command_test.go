@@ -16,6 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
@@ -36,9 +37,11 @@ func hints(t *testing.T, id string) []string {
 		notResumed(client.Started{ID: id}, client.ResumeOptions{Message: "x"}),
 	}
 	for _, status := range []client.Status{client.Completed, client.Failed, client.Held, client.Waiting} {
-		all = append(all, session.GoOnFrom(id, status), ending{ID: id, Status: status, Stopped: "cost"}.pastLimit())
+		all = append(all, session.GoOnFrom(id, status))
 		for _, class := range []llm.Class{"", llm.NotFound, llm.Unauthorized, llm.QuotaExceeded, llm.Connection} {
-			all = append(all, nextStep(ending{ID: id, Status: status, Class: string(class)}))
+			if err := (turn.Ending{ID: id, Status: status, Class: string(class), Stopped: "cost"}).Verdict(); err != nil {
+				all = append(all, err.Error())
+			}
 		}
 	}
 	var inbox bytes.Buffer

@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/app/demo"
 	"github.com/reagent-dev/reagent/internal/app/serve"
@@ -93,7 +94,7 @@ func verdict(s demo.Summary) error {
 	case s.Repeated > 0:
 		return fmt.Errorf("%d tool effects or model requests that must happen only once were repeated: see \"model\" and \"publish\" in the output", s.Repeated)
 	case s.Status != client.Completed:
-		return exit.Errorf(exit.AgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or use the demo's stand-in for a model with --offline", statusText(s.Status), s.Failure)
+		return exit.Errorf(exit.AgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or use the demo's stand-in for a model with --offline", turn.StatusText(s.Status), s.Failure)
 	}
 	return nil
 }

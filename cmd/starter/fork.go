@@ -10,12 +10,13 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
 func newFork(g *session.Flags) *cobra.Command {
 	var o client.ForkOptions
-	var show following
+	var show turn.Options
 	var chat bool
 	cmd := &cobra.Command{
 		Use:   "fork ID",
@@ -51,7 +52,7 @@ fewer and give --message.`,
 				return exit.Errorf(exit.Taken, "the ID %s is taken by an agent that is %s: choose another --id", started.ID, started.Status)
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s\n", started.ID)
-			return show.show(cmd, c, queue, started)
+			return show.Show(cmd, c, queue, started)
 		},
 	}
 	f := cmd.Flags()
@@ -59,6 +60,6 @@ fewer and give --message.`,
 	f.StringVar(&o.ID, "id", "", "`ID` of the new agent (default: a new one)")
 	f.StringVar(&o.Message, "message", "", "the new agent's next message, as `text`")
 	f.BoolVar(&chat, "chat", false, "let the new agent wait for the next message when it has answered")
-	show.addFlags(cmd)
+	show.AddFlags(cmd)
 	return cmd
 }

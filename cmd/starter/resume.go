@@ -9,13 +9,14 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 func newResume(g *session.Flags) *cobra.Command {
 	var o client.ResumeOptions
-	var show following
+	var show turn.Options
 	cmd := &cobra.Command{
 		Use:   "resume ID",
 		Short: "Continue an agent that failed or was ended from outside",
@@ -52,13 +53,13 @@ answer in a new agent. To give a running agent its new configuration, use
 			if started.Found {
 				fmt.Fprintln(cmd.ErrOrStderr(), notResumed(started, o))
 			}
-			return show.show(cmd, c, queue, started)
+			return show.Show(cmd, c, queue, started)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Message, "message", "", "`text` to give the agent before it goes on")
 	f.BoolVar(&o.Reload, "reload", false, "give the agent the current definition of the workers")
-	show.addFlags(cmd)
+	show.AddFlags(cmd)
 	return cmd
 }
 

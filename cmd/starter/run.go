@@ -13,14 +13,14 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
-	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
 )
 
 type runOptions struct {
-	following
+	turn.Options
 
 	agent, id, schema string
 	images            []string
@@ -68,7 +68,7 @@ command. While no worker answers, or none has the agent, run waits; --wait limit
 	f.StringVar(&o.schema, "output-schema", "", "`file` with a JSON schema for the answer")
 	f.IntVar(&o.priority, "priority", 0, "priority `N` of the agent if tasks wait for workers: 1 (first) to 5 (last) (default: 2 with --chat, else 3)")
 	f.StringVar(&o.tenant, "tenant", "", "`name` of the tenant, at most 64 bytes; if tasks wait for workers, tenants take turns")
-	o.addFlags(cmd)
+	o.AddFlags(cmd)
 	g.CompleteAgentNames(cmd)
 	return cmd
 }
@@ -119,7 +119,7 @@ func runAgent(cmd *cobra.Command, g *session.Flags, o runOptions, args []string)
 			return exit.Errorf(exit.Usage, "%w", err)
 		}
 	}
-	start.PartialText = !o.detach && !o.json && !o.quiet && progress.Redraws(cmd.OutOrStdout())
+	start.PartialText = !o.Detach && !o.JSON && !o.Quiet && progress.Redraws(cmd.OutOrStdout())
 	started, err := c.Start(ctx, start)
 	if err != nil {
 		return session.WithExitCode(err, queue)
@@ -145,38 +145,12 @@ func runAgent(cmd *cobra.Command, g *session.Flags, o runOptions, args []string)
 		fmt.Fprintf(stderr, "Agent %s has ended with this task already (%s); it was not started again.\n", started.ID, started.Status)
 	case started.Found:
 		fmt.Fprintf(stderr, "Agent %s is running with this task already; it was not started again.\n", started.ID)
-	case !o.quiet:
+	case !o.Quiet:
 		fmt.Fprintf(stderr, "Agent %s\n", started.ID)
 	}
-	if !o.quiet && !o.detach {
-		o.link = g.Link(ctx, started.ID)
+	if !o.Quiet && !o.Detach {
+		o.Link = g.Link(ctx, started.ID)
 	}
-	o.asked = start.PartialText && !started.Found
-	return o.show(cmd, c, queue, started)
-}
-
-// nextStep returns the last part of the error text for an agent whose turn ended without an answer. This part tells the user
-// what to do next.
-func nextStep(snap ending) string {
-	again := "go on with `" + shellword.Starter("resume", snap.ID).With("--reload").String() + "`"
-	if snap.Status == client.Held {
-		again = "go on with `" + shellword.Starter("send", snap.ID).Then("TEXT").String() + "`"
-	}
-	switch llm.Class(snap.Class) {
-	case llm.NotFound:
-		return "check model and base_url in the worker's configuration, restart the worker, then " + again
-	case llm.Unauthorized:
-		return "check the API key in the worker's environment, under the name in api_key_env, restart the worker, then " + again
-	case llm.QuotaExceeded:
-		return "check the plan and the billing of the API key, then " + again
-	case llm.Connection, llm.Overloaded, llm.ServerError, llm.RateLimited:
-		return "check that base_url in the worker's configuration answers, then " + again
-	}
-	if snap.Class == protocol.UnknownAgent {
-		return "add the agent to the worker's configuration, or name another agent with -a"
-	}
-	if snap.Status == client.Held {
-		return "remove the cause of the failure, then " + again
-	}
-	return session.GoOnFrom(snap.ID, snap.Status)
+	o.Asked = start.PartialText && !started.Found
+	return o.Show(cmd, c, queue, started)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -92,7 +93,7 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 			if err != nil {
 				return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
 			}
-			end, err := endOf(ctx, c, id, status)
+			end, err := turn.EndOf(ctx, c, id, status)
 			if err != nil {
 				return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
 			}
@@ -103,7 +104,7 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 			} else if reply != "" {
 				fmt.Fprintln(stdout, printable.Text(reply))
 			}
-			return end.verdict()
+			return end.Verdict()
 		},
 	}
 	session.AddWait(cmd, &limit, session.DefaultWait)

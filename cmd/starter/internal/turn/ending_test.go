@@ -1,4 +1,4 @@
-package main
+package turn
 
 import (
 	"testing"
@@ -13,19 +13,19 @@ import (
 
 // A turn that a limit ended has an exit code of its own for scripts, and a next step for people.
 func TestStoppedTurnHasAnExitCodeOfItsOwn(t *testing.T) {
-	require.NoError(t, ending{Status: client.Completed}.verdict())
-	require.NoError(t, ending{Status: client.Waiting}.verdict())
-	for e, want := range map[ending]string{
+	require.NoError(t, Ending{Status: client.Completed}.Verdict())
+	require.NoError(t, Ending{Status: client.Waiting}.Verdict())
+	for e, want := range map[Ending]string{
 		{ID: "a", Status: client.Completed, Stopped: "model_calls"}: "limits.model_calls of its configuration; the limit starts again with the next message: go on with `starter fork a --message TEXT`",
 		{ID: "a", Status: client.Waiting, Stopped: "time"}:          "limits.time of its configuration; the limit starts again with the next message: go on with `starter send a TEXT`",
 		{ID: "a", Status: client.Waiting, Stopped: "cost"}:          "limits.cost of its configuration; raise limits.cost, restart the worker, then `starter reload a` and `starter send a TEXT`",
 		{ID: "a", Status: client.Completed, FinishReason: "length"}: "the model ended it with the finish reason length; raise max_output_tokens",
 	} {
-		err := e.verdict()
+		err := e.Verdict()
 		require.Equal(t, exit.Limit, exit.CodeOf(err), e)
 		require.ErrorContains(t, err, want)
 	}
-	require.Equal(t, exit.AgentFailed, exit.CodeOf(ending{ID: "a", Status: client.Held, Stopped: "model_calls"}.verdict()))
+	require.Equal(t, exit.AgentFailed, exit.CodeOf(Ending{ID: "a", Status: client.Held, Stopped: "model_calls"}.Verdict()))
 }
 
 func TestUsageLineCountsSubAgentsAndNamesThePage(t *testing.T) {

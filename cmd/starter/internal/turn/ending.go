@@ -1,0 +1,112 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/shellword"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// Ending describes how an agent's last turn ended. A turn is the agent's work on one message of the user.
+type Ending struct {
+	ID     string
+	Status client.Status
+	Answer string
+	// FinishReason is the provider's finish reason if the provider may have cut the answer; otherwise, it is empty
+	FinishReason string
+	Stopped      string // the limit that ended the turn, such as "tokens"; empty if no limit ended it
+	Failure      string
+	Class        string
+	Usage        agent.Usage
+}
+
+// EndOf reads from an agent's history how the agent's last turn ended. It needs no worker. It copies the given status of the
+// agent into its result.
+func EndOf(ctx context.Context, c *client.Client, id string, status client.Status) (Ending, error) {
+	snap, err := c.ShowRecorded(ctx, id)
+	return Ending{ID: id, Status: status, Answer: snap.Answer, FinishReason: snap.FinishReason, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err
+}
+
+// answered reports whether the agent has completed or waits for the user. The agent's last turn has then ended with an answer.
+// The answer may be a notice that the agent has reached a limit. There is one exception: an agent that waits for a person's
+// decision on a tool call counts as answered, but has no answer yet.
+func (e Ending) answered() bool { return e.Status == client.Completed || e.Status == client.Waiting }
+
+// Verdict returns the error with which a command ends after it has waited for an agent. The error has the code
+// [exit.AgentFailed] if the agent is held, or has ended without an answer. The error has the code [exit.Limit] if a limit ended
+// the turn or the answer. Otherwise, Verdict returns nil.
+func (e Ending) Verdict() error {
+	switch {
+	case !e.answered():
+		return exit.Errorf(exit.AgentFailed, "agent %s %s: %s; %s", e.ID, StatusText(e.Status), printable.Text(e.Failure), nextStep(e))
+	case e.Stopped != "":
+		return exit.Errorf(exit.Limit, "agent %s was stopped before its answer by limits.%s of its configuration; %s", e.ID, e.Stopped, e.pastLimit())
+	case e.FinishReason != "":
+		return exit.Errorf(exit.Limit, "the answer of agent %s may not be whole: the model ended it with the finish reason %s; raise max_output_tokens of the model, or ask the agent to go on",
+			e.ID, printable.Name(e.FinishReason))
+	}
+	return nil
+}
+
+// pastLimit returns the last part of the error text for a turn that a limit has ended. This part tells the user how to go on
+// with the agent.
+func (e Ending) pastLimit() string {
+	raise := fmt.Sprintf("raise limits.%s, restart the worker, then ", e.Stopped)
+	again := shellword.Starter("send", e.ID).Then("TEXT")
+	if e.Status == client.Completed {
+		again = shellword.Starter("fork", e.ID).With("--message TEXT")
+	}
+	switch {
+	case e.Stopped == "model_calls" || e.Stopped == "time" || e.Status == client.Completed:
+		return fmt.Sprintf("the limit starts again with the next message: go on with `%s`", again)
+	default:
+		return raise + fmt.Sprintf("`%s` and `%s`", shellword.Starter("reload", e.ID), again)
+	}
+}
+
+// nextStep returns the last part of the error text for an agent whose turn ended without an answer. This part tells the user
+// what to do next.
+func nextStep(snap Ending) string {
+	again := "go on with `" + shellword.Starter("resume", snap.ID).With("--reload").String() + "`"
+	if snap.Status == client.Held {
+		again = "go on with `" + shellword.Starter("send", snap.ID).Then("TEXT").String() + "`"
+	}
+	switch llm.Class(snap.Class) {
+	case llm.NotFound:
+		return "check model and base_url in the worker's configuration, restart the worker, then " + again
+	case llm.Unauthorized:
+		return "check the API key in the worker's environment, under the name in api_key_env, restart the worker, then " + again
+	case llm.QuotaExceeded:
+		return "check the plan and the billing of the API key, then " + again
+	case llm.Connection, llm.Overloaded, llm.ServerError, llm.RateLimited:
+		return "check that base_url in the worker's configuration answers, then " + again
+	}
+	if snap.Class == protocol.UnknownAgent {
+		return "add the agent to the worker's configuration, or name another agent with -a"
+	}
+	if snap.Status == client.Held {
+		return "remove the cause of the failure, then " + again
+	}
+	return session.GoOnFrom(snap.ID, snap.Status)
+}
+
+// statusTexts maps a status to the end of a sentence about an agent, such as "failed" after "agent x".
+var statusTexts = map[client.Status]string{
+	client.Running: "is running", client.Waiting: "waits for a message", client.Held: "is held", client.Completed: "has completed",
+	client.Failed: "failed", client.Cancelled: "was cancelled", client.Terminated: "was terminated", client.TimedOut: "ran out of time",
+}
+
+// StatusText returns the end of a sentence about an agent with the given status, such as "failed" or "was terminated".
+func StatusText(status client.Status) string {
+	if text, ok := statusTexts[status]; ok {
+		return text
+	}
+	return "is " + string(status)
+}

@@ -1,0 +1,98 @@
+// Package turn shows the turn of an agent until its end, and says how it ended.
+package turn
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+// Options holds the options that say how a command shows an agent to the user. The commands `starter run`, `starter resume`
+// and `starter fork` use it. Most of its fields are values of flags.
+type Options struct {
+	// Detach, JSON and Quiet are the values of the flags with these names.
+	Detach, JSON, Quiet bool
+	// limit is how long the command waits for a worker to answer; 0 means no limit.
+	limit time.Duration
+	// Asked says that the agent's message has asked for partial text.
+	Asked bool
+	// Link is the address of the agent's page in the Web UI; empty means unknown.
+	Link string
+}
+
+// AddFlags adds the flags to a command.
+func (f *Options) AddFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.Detach, "detach", false, "do not wait for the answer: print the agent's ID and return")
+	flags.BoolVar(&f.JSON, "json", false, "when the agent has answered, print the agent as JSON, like show --json")
+	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "print only the answer")
+	cmd.MarkFlagsMutuallyExclusive("json", "quiet")
+	session.AddWait(cmd, &f.limit, 0)
+}
+
+// Show prints an agent's messages as they come. It returns when the agent waits for the user, has ended, or is held (stopped
+// by a failure; see [client.Held]). With the flag `--quiet`, Show prints only the answer. With `--json`, it prints only the
+// agent as JSON. With `--detach`, it prints only the agent's ID and returns at once. The result is an error if the agent is
+// held, has ended without an answer, or has reached a limit.
+func (f Options) Show(cmd *cobra.Command, c *client.Client, queue string, started client.Started) error {
+	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if f.Detach {
+		if f.JSON {
+			return view.JSON(stdout, map[string]any{"id": started.ID, "found": started.Found, "status": started.Status})
+		}
+		_, err := fmt.Fprintln(stdout, started.ID)
+		return err
+	}
+	plain := !f.JSON && !f.Quiet
+	follow := progress.NewFollower(stdout, stderr, queue, started.ID, f.limit, plain)
+	defer follow.End()
+	if f.Asked {
+		follow.Asked = time.Now()
+	}
+	if !plain {
+		follow.Messages = nil
+	}
+	status, err := follow.Watch(ctx, c)
+	follow.End()
+	if err != nil {
+		return session.GoesOn(ctx, session.Unanswered(err, follow.Wait, "agent "+started.ID+" goes on when a worker answers"), started.ID)
+	}
+	end, err := EndOf(ctx, c, started.ID, status)
+	if err != nil {
+		return session.GoesOn(ctx, session.WithExitCode(err, queue), started.ID)
+	}
+	switch {
+	case f.JSON:
+		full, err := c.Show(ctx, started.ID)
+		if err != nil {
+			return session.WithExitCode(err, queue)
+		}
+		if err := view.JSON(stdout, view.NewAgent(full)); err != nil {
+			return err
+		}
+	case f.Quiet && end.answered():
+		fmt.Fprintln(stdout, printable.Text(end.Answer))
+	case plain:
+		fmt.Fprintln(stderr, usageLine(end.Usage, f.Link))
+	}
+	return end.Verdict()
+}
+
+// usageLine returns one line with the tokens and the cost of an agent. They include the sub-agents that have ended. The line
+// ends with the given address of the agent's page in the Web UI, unless this address is empty.
+func usageLine(u agent.Usage, link string) string {
+	all := u.Spent()
+	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, view.CostText(u))
+	if link != "" {
+		text += "  " + link
+	}
+	return text
+}
