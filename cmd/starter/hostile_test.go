@@ -16,6 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/listing"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
@@ -63,9 +64,9 @@ func hostileWaits() []client.Waits {
 
 // No output of a command lets text of unknown origin manipulate the terminal.
 func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
-	rows := []row{{
-		entry: client.Entry{ID: hostile, Agent: hostile, Parent: hostile, Started: time.Now()},
-		snap:  client.Snapshot{Status: client.Running, Task: hostile, Stopped: hostile, Class: hostile},
+	rows := []listing.Row{{
+		Entry:    client.Entry{ID: hostile, Agent: hostile, Parent: hostile, Started: time.Now()},
+		Snapshot: client.Snapshot{Status: client.Running, Task: hostile, Stopped: hostile, Class: hostile},
 	}}
 	for name, write := range map[string]func(io.Writer) error{
 		"show":        func(w io.Writer) error { view.Print(w, hostileSnapshot()); return nil },

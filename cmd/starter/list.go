@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/listing"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/app/usage"
@@ -103,9 +102,7 @@ func list(cmd *cobra.Command, g *session.Flags, o listOptions) error {
 		return err
 	}
 	defer done()
-	read := &reading{out: cmd.ErrOrStderr()}
-	rows, more, err := find(cmd.Context(), c, read, query, o.limit)
-	read.stop()
+	rows, more, err := listing.Find(cmd.Context(), c, cmd.ErrOrStderr(), query, o.limit)
 	if err != nil {
 		return session.WithExitCode(err, queue)
 	}
@@ -116,62 +113,17 @@ func list(cmd *cobra.Command, g *session.Flags, o listOptions) error {
 	}
 	if err == nil && more {
 		fmt.Fprintf(cmd.ErrOrStderr(), "There are more: see the next with --before %s, or all with --limit 0.\n",
-			rows[len(rows)-1].entry.Started.UTC().Format(time.RFC3339Nano))
+			rows[len(rows)-1].Entry.Started.UTC().Format(time.RFC3339Nano))
 	}
 	return err
 }
 
-// row is one agent in the output of `starter list`.
-type row struct {
-	entry client.Entry
-	snap  client.Snapshot
-}
-
-// find returns the agents that match the query, the newest first. It returns at most `limit` agents; 0 means any number. The
-// result `more` says whether more agents match. find reads the status of each agent from the agent's history; see
-// [reading.all]. An agent whose history cannot be read has the status [client.Unknown]. find returns such an agent for every
-// query, because `starter list` must not hide an agent.
-func find(ctx context.Context, c *client.Client, statuses *reading, query client.ListOptions, limit int) (found []row, more bool, err error) {
-	found = []row{}
-	var batch []client.Entry
-	flush := func() error {
-		rows, err := statuses.all(ctx, c, batch)
-		for _, r := range rows {
-			if len(query.Statuses) == 0 || r.snap.Status == client.Unknown || slices.Contains(query.Statuses, r.snap.Status) {
-				found = append(found, r)
-			}
-		}
-		batch = batch[:0]
-		return err
-	}
-	for e, err := range c.List(ctx, query) {
-		if err != nil {
-			return nil, false, err
-		}
-		if batch = append(batch, e); len(batch) == batchSize {
-			if err := flush(); err != nil {
-				return nil, false, err
-			}
-		}
-		if limit > 0 && len(found) > limit {
-			break
-		}
-	}
-	if err := flush(); err != nil {
-		return nil, false, err
-	}
-	if limit > 0 && len(found) > limit {
-		return found[:limit], true, nil
-	}
-	return found, false, nil
-}
-
-func printRows(w io.Writer, rows []row, now time.Time) error {
+func printRows(w io.Writer, rows []listing.Row, now time.Time) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tAGENT\tSTATUS\tWAITS FOR\tTOKENS\tCOST\tAGE\tTASK")
 	for _, r := range rows {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable.Name(r.entry.ID), printable.Name(r.entry.Agent), rowStatus(r.snap), r.snap.WaitsFor,
-			spentText(r.snap.Spent), view.Age(now.Sub(r.entry.Started)), printable.Line(r.snap.Task, 60))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable.Name(r.Entry.ID), printable.Name(r.Entry.Agent), rowStatus(r.Snapshot), r.Snapshot.WaitsFor,
+			spentText(r.Snapshot.Spent), view.Age(now.Sub(r.Entry.Started)), printable.Line(r.Snapshot.Task, 60))
 	}
 	return table.Flush()
 }
@@ -219,19 +171,19 @@ type rowView struct {
 	Ended   *time.Time     `json:"ended,omitempty"`
 }
 
-func printRowsJSON(w io.Writer, rows []row) error {
+func printRowsJSON(w io.Writer, rows []listing.Row) error {
 	views := make([]rowView, len(rows))
 	for i, r := range rows {
 		v := rowView{
-			ID: r.entry.ID, Agent: r.entry.Agent, Status: r.snap.Status, WaitsFor: r.snap.WaitsFor, Stopped: r.snap.Stopped, Class: r.snap.Class,
-			Task: r.snap.Task, Parent: r.entry.Parent, Started: r.entry.Started.UTC(),
+			ID: r.Entry.ID, Agent: r.Entry.Agent, Status: r.Snapshot.Status, WaitsFor: r.Snapshot.WaitsFor, Stopped: r.Snapshot.Stopped, Class: r.Snapshot.Class,
+			Task: r.Snapshot.Task, Parent: r.Entry.Parent, Started: r.Entry.Started.UTC(),
 		}
-		if s := r.snap.Spent; s != nil {
+		if s := r.Snapshot.Spent; s != nil {
 			usage := view.NewSpending(*s)
 			v.Usage = &usage
 		}
-		if !r.entry.Ended.IsZero() {
-			ended := r.entry.Ended.UTC()
+		if !r.Entry.Ended.IsZero() {
+			ended := r.Entry.Ended.UTC()
 			v.Ended = &ended
 		}
 		views[i] = v

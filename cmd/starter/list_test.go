@@ -2,90 +2,27 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/serviceerror"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/listing"
 	"github.com/reagent-dev/reagent/llm"
 )
-
-// entryFunc is a client with only the method DescribeEntry.
-type entryFunc func(ctx context.Context, e client.Entry) (client.Snapshot, error)
-
-func (f entryFunc) DescribeEntry(ctx context.Context, e client.Entry) (client.Snapshot, error) {
-	return f(ctx, e)
-}
-
-// The list shows the status "unknown" and the reason for an agent that cannot be read.
-func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
-	var out bytes.Buffer
-	read := &reading{out: &out}
-	defer read.stop()
-	rows, err := read.all(t.Context(), entryFunc(func(_ context.Context, e client.Entry) (client.Snapshot, error) {
-		switch e.ID {
-		case "gone":
-			return client.Snapshot{}, fmt.Errorf("look at gone: %w", client.ErrNotFound)
-		case "odd":
-			return client.Snapshot{}, errors.New("of another\x1b[2J version")
-		}
-		return client.Snapshot{Status: client.Held, WaitsFor: client.WaitsForRelease}, nil
-	}), []client.Entry{{ID: "a", Status: client.Running}, {ID: "gone"}, {ID: "odd", Status: client.Running, Task: "sums"}, {ID: "b"}})
-	require.NoError(t, err)
-	require.Len(t, rows, 3)
-	require.Equal(t, "a", rows[0].entry.ID)
-	require.Equal(t, client.Held, rows[0].snap.Status)
-	require.Equal(t, "odd", rows[1].entry.ID)
-	require.Equal(t, client.Snapshot{ID: "odd", Status: client.Unknown, Task: "sums"}, rows[1].snap)
-	require.Equal(t, "b", rows[2].entry.ID)
-	require.Equal(t, `Agent odd: its state is unknown: of another\x1b[2J version`+"\n", out.String())
-}
-
-// If Temporal does not answer, list returns an error and not a list of unknown agents.
-func TestListFailsWhenTemporalGoesAway(t *testing.T) {
-	read := &reading{out: &bytes.Buffer{}}
-	defer read.stop()
-	_, err := read.all(t.Context(), entryFunc(func(context.Context, client.Entry) (client.Snapshot, error) {
-		return client.Snapshot{}, serviceerror.NewUnavailable("down")
-	}), []client.Entry{{ID: "a"}})
-	require.ErrorContains(t, err, "down")
-}
-
-// list reads at most readAtOnce histories at the same time, and reports its progress.
-func TestListReadsManyAgentsWithinABound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		read := &reading{out: &out}
-		defer read.stop()
-		began := time.Now()
-		rows, err := read.all(t.Context(), entryFunc(func(context.Context, client.Entry) (client.Snapshot, error) {
-			time.Sleep(time.Second) // of the bubble's clock
-			return client.Snapshot{Status: client.Waiting}, nil
-		}), make([]client.Entry, 3*readAtOnce))
-		require.NoError(t, err)
-		require.Len(t, rows, 3*readAtOnce)
-		require.Equal(t, 3*time.Second, time.Since(began))
-		require.Regexp(t, `^Reading the histories of the agents: \d+ read so far …\n$`, out.String())
-	})
-}
 
 func TestListShowsWhoMustActAndWhatItCost(t *testing.T) {
 	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	spent := &agent.Spending{Usage: llm.Usage{InputTokens: 1200, OutputTokens: 34}, Cost: agent.Dollar / 100}
 	var out bytes.Buffer
-	require.NoError(t, printRows(&out, []row{
-		{client.Entry{ID: "talk", Agent: "x", Started: began}, client.Snapshot{
+	require.NoError(t, printRows(&out, []listing.Row{
+		{Entry: client.Entry{ID: "talk", Agent: "x", Started: began}, Snapshot: client.Snapshot{
 			Status: client.Waiting, WaitsFor: client.WaitsForMessage, Task: "add\x1b[2J it up", Spent: spent,
 		}},
-		{client.Entry{ID: "sum", Agent: "x", Started: began}, client.Snapshot{Status: client.Completed, Stopped: "model_calls", Spent: &agent.Spending{}}},
-		{client.Entry{ID: "odd", Agent: "x", Started: began}, client.Snapshot{Status: client.Unknown}},
+		{Entry: client.Entry{ID: "sum", Agent: "x", Started: began}, Snapshot: client.Snapshot{Status: client.Completed, Stopped: "model_calls", Spent: &agent.Spending{}}},
+		{Entry: client.Entry{ID: "odd", Agent: "x", Started: began}, Snapshot: client.Snapshot{Status: client.Unknown}},
 	}, began.Add(3*time.Minute)))
 	require.Equal(t, `ID    AGENT  STATUS                         WAITS FOR  TOKENS  COST     AGE  TASK
 talk  x      waiting                        message    1234    $0.0100  3 m  add\x1b[2J it up

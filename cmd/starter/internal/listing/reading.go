@@ -1,4 +1,4 @@
-package main
+package listing
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// batchSize is the number of agents whose statuses [find] reads together. After each batch, find drops the agents that
+	// batchSize is the number of agents whose statuses [Find] reads together. After each batch, find drops the agents that
 	// the status flags exclude.
 	batchSize = 64
 	// readAtOnce limits the number of histories that are read at the same time, because each is held in memory and replayed.
@@ -45,9 +45,9 @@ type entryReader interface {
 // that Temporal no longer has. If an agent's history cannot be read, the agent's status is [client.Unknown], and the reason
 // is written to `r.out`. The result is an error if Temporal does not answer. If the context has ended, the error is
 // [context.Cause] of the context.
-func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry) ([]row, error) {
+func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry) ([]Row, error) {
 	r.begin()
-	rows, gone := make([]row, len(entries)), make([]bool, len(entries))
+	rows, gone := make([]Row, len(entries)), make([]bool, len(entries))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readAtOnce)
 	for i, e := range entries {
@@ -67,7 +67,7 @@ func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry
 				r.sayf("Agent %s: its state is unknown: %s", e.ID, printable.Line(err.Error(), 300))
 				snap = client.Snapshot{ID: e.ID, Agent: e.Agent, Status: client.Unknown, Task: e.Task}
 			}
-			rows[i] = row{e, snap}
+			rows[i] = Row{e, snap}
 			return nil
 		})
 	}
