@@ -1,0 +1,176 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/canon"
+	"github.com/reagent-dev/reagent/internal/payload"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/tool"
+)
+
+// maxDefinitionBytes limits the size of an agent's definition, in bytes. The definition is an activity result, and Temporal
+// rejects payloads of more than 2 MB.
+const maxDefinitionBytes = 1_500_000
+
+// define makes the definition of an agent that this worker serves. It returns an error if the configuration contradicts itself,
+// if a tool cannot be found, if a key of the approval policy matches nothing, or if the definition is too large.
+func (a *Activities) define(ctx context.Context, name string) (agent.Definition, error) {
+	conf := a.agents[name]
+	d := agent.Definition{
+		Name: name, Description: conf.Description, Params: a.models[conf.Model].Params, TaskQueue: a.models[conf.Model].TaskQueue,
+		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
+		Limits:       conf.Limits.WithDefaults(), KeepAgents: conf.KeepAgents, Priority: conf.Priority,
+	}
+	d.Params.OutputSchema = conf.OutputSchema
+	if err := tool.CheckSchema(conf.OutputSchema); err != nil {
+		return d, fmt.Errorf("agent %s: output_schema: %w", name, err)
+	}
+	if err := a.addModels(&d, conf.models()); err != nil {
+		return d, fmt.Errorf("agent %s: %w", name, err)
+	}
+	bound, err := a.tools.Resolve(ctx, conf.Tools)
+	if unknown, ok := errors.AsType[*tool.UnknownToolError](err); ok {
+		return d, fmt.Errorf("agents.%s.tools[%d]: %w", name, slices.Index(conf.Tools, unknown.Ref), err)
+	}
+	if err != nil {
+		return d, fmt.Errorf("agent %s: %w", name, err)
+	}
+	d.Tools = a.boundTools(bound, conf.Approval)
+	if err := a.addSubAgents(&d, conf); err != nil {
+		return d, fmt.Errorf("agent %s: %w", name, err)
+	}
+	if err := conf.Approval.checkKeys(approvalKeys(conf, bound)); err != nil {
+		return d, fmt.Errorf("agent %s: %w", name, err)
+	}
+	for i := range d.Tools {
+		if d.Tools[i].Approval {
+			d.Tools[i].ApprovalMS = conf.ApprovalTimeout.Milliseconds()
+		}
+	}
+	for _, hook := range slices.Sorted(maps.Keys(a.hooks)) {
+		d.Notify = append(d.Notify, agent.Hook{Name: hook, On: a.hooks[hook].On})
+	}
+	slices.SortFunc(d.Tools, func(x, y agent.Tool) int { return strings.Compare(x.Name, y.Name) })
+	if err := checkStored(d); err != nil {
+		return d, fmt.Errorf("agent %s: %w", name, err)
+	}
+	return d, nil
+}
+
+// addModels adds the models with the given names. A definition without any price has no prices.
+func (a *Activities) addModels(d *agent.Definition, names []string) error {
+	priced := false
+	for _, name := range names {
+		model, ok := a.models[name]
+		if !ok {
+			return fmt.Errorf("there is no model %q: set Model and Fallback to names in Options.Models", name)
+		}
+		d.Candidates = append(d.Candidates, llm.Candidate{Name: name, Model: model.Model})
+		d.Prices = append(d.Prices, model.Price)
+		priced = priced || model.Price != agent.Price{}
+		d.SendReasoning = d.SendReasoning || model.SendReasoning
+	}
+	if !priced {
+		d.Prices = nil
+	}
+	return nil
+}
+
+func (a *Activities) boundTools(bound []tool.Bound, policy ApprovalPolicy) []agent.Tool {
+	var tools []agent.Tool
+	for _, b := range bound {
+		spec := b.Tool.Spec()
+		tools = append(tools, agent.Tool{
+			Name: spec.Name, Description: strings.ToValidUTF8(a.redact(spec.Description), "\uFFFD"), Schema: []byte(a.redact(string(spec.Schema))),
+			Ref: b.Ref, Effect: string(spec.Effect), TaskQueue: spec.TaskQueue,
+			Approval: policy.needs(spec.Destructive(), spec.NeedsApproval, toolKeys(b.Ref)...), ResultMS: spec.ResultTimeout.Milliseconds(),
+		})
+	}
+	return tools
+}
+
+// addSubAgents adds a tool for each sub-agent, and the tool [agent.Agents] if some of them run in the background. d must have all
+// other tools: their names must differ from those of the sub-agents.
+func (a *Activities) addSubAgents(d *agent.Definition, conf Agent) error {
+	for _, sub := range conf.Agents {
+		if other, taken := lookAlike(d.Tools, sub); taken && other.Ref != "" {
+			if other.Name != sub {
+				return fmt.Errorf("the name of the sub-agent %s looks like that of the tool %s; rename one of them", sub, other.Ref)
+			}
+			return fmt.Errorf("the sub-agent %s has the name of a tool; rename one of them", sub)
+		}
+		d.Tools = append(d.Tools, a.subAgent(sub, conf))
+	}
+	if len(conf.Background) == 0 {
+		return nil
+	}
+	if other, taken := lookAlike(d.Tools, agent.Agents); taken {
+		return fmt.Errorf("the name %q looks like %q, a tool for agents with sub-agents in the background; rename it", other.Name, agent.Agents)
+	}
+	d.Tools = append(d.Tools, agent.Tool{
+		Name: agent.Agents, Ref: agent.Agents, Schema: []byte(agent.AgentsSchema), Effect: string(tool.Idempotent),
+		Description: "Lists the agents that work for you in the background, stops one of them, or sends it a message.",
+	})
+	return nil
+}
+
+// subAgent returns the tool with which an agent calls the sub-agent with the given name.
+func (a *Activities) subAgent(name string, parent Agent) agent.Tool {
+	sub := a.agents[name]
+	t := agent.Tool{
+		Name: name, Description: sub.Description, Schema: []byte(agent.ChildSchema), Agent: name,
+		Approval: parent.Approval.needs(true, false, name),
+		BudgetMS: childBudget(sub.Limits.WithDefaults().Time).Milliseconds(), Priority: sub.Priority,
+	}
+	if slices.Contains(parent.Background, name) {
+		t.Background, t.Schema = true, []byte(agent.BackgroundSchema)
+	}
+	return t
+}
+
+// childBudget returns how long an agent waits for a sub-agent that it has called. The parameter is the sub-agent's own time
+// limit for its work on one message. The result is this limit plus a margin: a tenth of the limit, but at least 30 seconds.
+// Therefore a sub-agent that stops at its own limit can still answer in time.
+func childBudget(turn time.Duration) time.Duration { return turn + max(turn/10, 30*time.Second) }
+
+func lookAlike(tools []agent.Tool, name string) (agent.Tool, bool) {
+	i := slices.IndexFunc(tools, func(t agent.Tool) bool { return tool.LookAlike(t.Name, name) })
+	if i < 0 {
+		return agent.Tool{}, false
+	}
+	return tools[i], true
+}
+
+// approvalKeys returns the keys that an approval policy may have. A pattern that matches no tool is one, too: the server may have
+// no tools.
+func approvalKeys(conf Agent, bound []tool.Bound) []string {
+	keys := slices.Concat(conf.Tools, conf.Agents)
+	for _, b := range bound {
+		keys = append(keys, toolKeys(b.Ref)...)
+	}
+	return keys
+}
+
+// checkStored returns an error if a definition cannot be hashed or stored.
+func checkStored(d agent.Definition) error {
+	for _, t := range d.Tools {
+		if len(t.Schema) == 0 {
+			continue
+		}
+		if _, err := canon.Text(t.Schema); err != nil {
+			return fmt.Errorf("the schema of tool %s: %w", t.Name, err)
+		}
+	}
+	if size := payload.Size(d); size > maxDefinitionBytes {
+		return fmt.Errorf("instructions and tool schemas have %d bytes; the limit is %d: give the agent fewer tools or shorter instructions", size, maxDefinitionBytes)
+	}
+	return nil
+}
