@@ -17,66 +17,69 @@ import (
 // agentOptions converts a configuration to the options of [reagent.New]. It reads the API keys, environment variables and files
 // to which the configuration refers. It leaves out MCP servers that no agent uses, and models that [modelOptions] leaves out.
 func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
-	options := reagent.Options{TaskQueue: cfg.TaskQueue, ResultsDir: o.ResultsDir, Secrets: redact.OnlyRandom(cfg.Secrets())}
+	options := reagent.Options{
+		TaskQueue: cfg.TaskQueue, ResultsDir: o.ResultsDir, Secrets: redact.OnlyRandom(cfg.Secrets()), Agents: servedAgents(cfg),
+	}
 	var err error
 	if options.Models, err = modelOptions(cfg); err != nil {
 		return options, err
 	}
-	tools, err := builtinOptions(cfg)
-	if err != nil {
+	if options.Tools, err = tools(cfg); err != nil {
 		return options, err
 	}
-	options.Tools, err = builtin.Tools(tools)
-	if err != nil {
+	if options.Notify, err = hooks(cfg); err != nil {
 		return options, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.External)) {
-		e := cfg.External[name]
-		external, err := tool.NewExternal(tool.Spec{Name: name, Description: e.Description, Schema: e.Arguments, ResultTimeout: e.Timeout})
-		if err != nil {
-			return options, fmt.Errorf("external %s: %w", name, err)
-		}
-		options.Tools = append(options.Tools, external)
-	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
-		a := cfg.Agents[name]
-		options.Agents = append(options.Agents, reagent.Agent{
-			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback, Instructions: a.Instructions,
-			Tools: a.Tools, Agents: a.Agents, Approval: approvalPolicy(a.Approval), ApprovalTimeout: a.ApprovalTimeout, Background: a.Background, KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
-		})
-	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Notify)) {
-		h, err := hook(name, cfg.Notify[name])
-		if err != nil {
-			return options, fmt.Errorf("hook %s: %w", name, err)
-		}
-		options.Notify = append(options.Notify, h)
-	}
-	if c := cfg.Callbacks; c != nil {
-		secret, old, err := c.ResolveSecrets()
-		if err != nil {
-			return options, fmt.Errorf("callbacks: %w", err)
-		}
-		options.Callbacks = &reagent.Callbacks{URL: c.URL, Secret: secret, OldSecrets: old}
+	if options.Callbacks, err = callbackOptions(cfg); err != nil {
+		return options, err
 	}
 	here, err := statefulHere(cfg, o.Stateful)
 	if err != nil {
 		return options, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.MCPServers)) {
-		if !needed(cfg, name) {
-			continue
-		}
-		server, err := mcpServer(name, cfg.MCPServers[name])
-		if err != nil {
-			return options, err
-		}
-		options.MCPServers = append(options.MCPServers, server)
-		if server.Stateful && !here[name] {
-			options.Elsewhere = append(options.Elsewhere, name)
+	if options.MCPServers, err = mcpServers(cfg); err != nil {
+		return options, err
+	}
+	for _, server := range options.MCPServers {
+		if server.Stateful && !here[server.Name] {
+			options.Elsewhere = append(options.Elsewhere, server.Name)
 		}
 	}
 	return options, nil
+}
+
+func servedAgents(cfg *config.Config) []reagent.Agent {
+	var all []reagent.Agent
+	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
+		a := cfg.Agents[name]
+		all = append(all, reagent.Agent{
+			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback, Instructions: a.Instructions,
+			Tools: a.Tools, Agents: a.Agents, Approval: approvalPolicy(a.Approval), ApprovalTimeout: a.ApprovalTimeout, Background: a.Background,
+			KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
+		})
+	}
+	return all
+}
+
+// tools returns the built-in tools, and those whose results come from outside.
+func tools(cfg *config.Config) ([]tool.Tool, error) {
+	options, err := builtinOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	all, err := builtin.Tools(options)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.External)) {
+		e := cfg.External[name]
+		external, err := tool.NewExternal(tool.Spec{Name: name, Description: e.Description, Schema: e.Arguments, ResultTimeout: e.Timeout})
+		if err != nil {
+			return nil, fmt.Errorf("external %s: %w", name, err)
+		}
+		all = append(all, external)
+	}
+	return all, nil
 }
 
 // modelOptions converts the models of a configuration. A model that no agent of the file uses is among them, because agents that
@@ -157,6 +160,21 @@ func approvalPolicy(rules map[string]string) reagent.ApprovalPolicy {
 	return policy
 }
 
+func mcpServers(cfg *config.Config) ([]mcp.Server, error) {
+	var all []mcp.Server
+	for _, name := range slices.Sorted(maps.Keys(cfg.MCPServers)) {
+		if !needed(cfg, name) {
+			continue
+		}
+		server, err := mcpServer(name, cfg.MCPServers[name])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, server)
+	}
+	return all, nil
+}
+
 // mcpServer converts an MCP server of the configuration to an [mcp.Server]. The values of `env` and `headers` in the
 // configuration may refer to environment variables and files. mcpServer replaces these references. It returns an error if a
 // variable is not set, or if a file cannot be read or is empty.
@@ -173,6 +191,18 @@ func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {
 		Name: name, Command: conf.Command, Env: env, URL: conf.URL, Headers: headers,
 		Prefix: conf.Prefix, Rename: conf.Rename, Stateful: conf.Stateful, Timeout: conf.Timeout,
 	}, nil
+}
+
+func hooks(cfg *config.Config) ([]reagent.Hook, error) {
+	var all []reagent.Hook
+	for _, name := range slices.Sorted(maps.Keys(cfg.Notify)) {
+		h, err := hook(name, cfg.Notify[name])
+		if err != nil {
+			return nil, fmt.Errorf("hook %s: %w", name, err)
+		}
+		all = append(all, h)
+	}
+	return all, nil
 }
 
 // hook converts a hook of the configuration. It reads the secret, and replaces the references to environment variables and files.
@@ -196,6 +226,17 @@ func hook(name string, conf config.Hook) (reagent.Hook, error) {
 	return reagent.Hook{
 		Name: name, URL: address, Secret: secret, Headers: headers, Command: conf.Command, Env: env, On: conf.Occasions(), Timeout: conf.Timeout,
 	}, nil
+}
+
+func callbackOptions(cfg *config.Config) (*reagent.Callbacks, error) {
+	if cfg.Callbacks == nil {
+		return nil, nil
+	}
+	secret, old, err := cfg.Callbacks.ResolveSecrets()
+	if err != nil {
+		return nil, fmt.Errorf("callbacks: %w", err)
+	}
+	return &reagent.Callbacks{URL: cfg.Callbacks.URL, Secret: secret, OldSecrets: old}, nil
 }
 
 // used reports whether an agent uses the given model.
