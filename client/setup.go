@@ -13,8 +13,8 @@ import (
 )
 
 // Setup registers the search attributes of agents in a namespace, and returns the names of those that it has registered. It leaves
-// those that exist. The server may need some time before agents can be started with them. In Temporal Cloud, register the
-// attributes with Temporal's own tools instead.
+// those that exist. The server may need some time before agents can be started with them. Temporal Cloud takes search attributes only
+// from its own tools: `tcld namespace search-attributes add`, or the Cloud UI.
 func (c *Client) Setup(ctx context.Context, namespace string) ([]string, error) {
 	service := c.temporal.OperatorService()
 	known, err := service.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
@@ -25,7 +25,7 @@ func (c *Client) Setup(ctx context.Context, namespace string) ([]string, error) 
 	for name, kind := range protocol.AttributeTypes() {
 		if has, ok := known.GetCustomAttributes()[name]; ok {
 			if has.String() != kind {
-				return nil, fmt.Errorf("the search attribute %s has the type %s in namespace %q; agents need %s: remove it and register it again", name, has, namespace, kind)
+				return nil, fmt.Errorf("the search attribute %s has the type %s in namespace %q; agents need %s: remove it with `temporal operator search-attribute remove` (in Temporal Cloud, ask Temporal's support), and register it again", name, has, namespace, kind)
 			}
 			continue
 		}
