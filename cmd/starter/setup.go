@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,6 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
+	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 func newSetup(g *session.Flags) *cobra.Command {
@@ -18,7 +23,10 @@ func newSetup(g *session.Flags) *cobra.Command {
 		Long: `setup registers the search attributes of agents in the namespace, so that the Web UI, lists
 and "starter inbox" find agents by their status and by whom they wait for. It leaves those
 that exist. Agents that start afterwards have the attributes. "starter dev" registers them
-itself. Temporal Cloud has a command of its own for it: see docs/operations.md.`,
+itself.
+
+Temporal Cloud takes search attributes only from its own tools. Register them with
+"tcld namespace search-attributes add" or in the Cloud UI: see docs/production.md.`,
 		Example: "  starter setup --namespace agents",
 		Args:    usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -30,7 +38,7 @@ itself. Temporal Cloud has a command of its own for it: see docs/operations.md.`
 			added, err := client.New(t, "").Setup(cmd.Context(), g.Namespace)
 			switch {
 			case err != nil:
-				return session.WithExitCode(err, "")
+				return setupError(err, g)
 			case len(added) == 0:
 				fmt.Fprintf(cmd.ErrOrStderr(), "Namespace %s has all search attributes of agents\n", g.Namespace)
 			default:
@@ -39,4 +47,18 @@ itself. Temporal Cloud has a command of its own for it: see docs/operations.md.`
 			return nil
 		},
 	}
+}
+
+// setupError returns the error of `starter setup`. In Temporal Cloud, a client may read the search attributes of a namespace but not add any,
+// so the error names the command that does.
+func setupError(err error, g *session.Flags) error {
+	if !g.InCloud() || errors.Is(err, client.ErrNoServer) || errors.Is(err, client.ErrNoNamespace) {
+		return session.WithExitCode(err, "")
+	}
+	command := "tcld namespace search-attributes add --namespace " + shellword.Quote(g.Namespace)
+	types := protocol.AttributeTypes()
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		command += " --search-attribute " + name + "=" + types[name]
+	}
+	return fmt.Errorf("%w; in Temporal Cloud, register the attributes with `%s`, or in the Cloud UI", err, command)
 }

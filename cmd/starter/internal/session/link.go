@@ -36,6 +36,16 @@ func (g *Flags) Link(ctx context.Context, id string) string {
 	return base + "/namespaces/" + url.PathEscape(g.Namespace) + "/workflows/" + url.PathEscape(id)
 }
 
+// InCloud reports whether the address is one of Temporal Cloud.
+func (g *Flags) InCloud() bool {
+	host, _, err := net.SplitHostPort(g.Address)
+	return err == nil && inCloud(host)
+}
+
+func inCloud(host string) bool {
+	return strings.HasSuffix(host, ".tmprl.cloud") || strings.HasSuffix(host, ".api.temporal.io")
+}
+
 // uiOf returns the base address of the Web UI that belongs to the Temporal server at the given address. If this Web UI is
 // unknown, uiOf returns an empty string.
 func uiOf(ctx context.Context, address string) string {
@@ -43,7 +53,7 @@ func uiOf(ctx context.Context, address string) string {
 	if err != nil {
 		return ""
 	}
-	if strings.HasSuffix(host, ".tmprl.cloud") || strings.HasSuffix(host, ".api.temporal.io") {
+	if inCloud(host) {
 		return "https://cloud.temporal.io"
 	}
 	number, err := strconv.Atoi(port)
