@@ -154,12 +154,12 @@ func (s *State) AcceptsDecision(d Decision) error {
 		return nil
 	case i < 0 || s.Calls[i].Result != nil || s.Calls[i].Stopped != nil:
 		return ErrNoCall
-	case d.Result != nil && !s.Calls[i].external():
+	case s.Calls[i].waitsFor(d):
+		return nil
+	case d.Result != nil:
 		return ErrNotExternal
-	case d.Result == nil && s.Calls[i].Wait.For != WaitsForApproval:
-		return ErrNotAsked
 	}
-	return nil
+	return ErrNotAsked
 }
 
 // HasResult reports whether the call with the given key has its result, or gets one without a decision: see [Call].Stopped. If the result is in a message that was summarised, HasResult
@@ -180,10 +180,9 @@ const (
 	maxUnused = 10_000
 )
 
-// applyEarlier applies a decision that came before its call. `result` says which kind it looks for: a result, or an approval or a
-// denial.
-func (s *State) applyEarlier(c *Call, result bool, now int64) {
-	i := slices.IndexFunc(s.Decisions, func(d Decision) bool { return d.Key == c.Key && !d.Used && result == (d.Result != nil) })
+// applyEarlier applies a decision that came before the call began to wait for it.
+func (s *State) applyEarlier(c *Call, now int64) {
+	i := slices.IndexFunc(s.Decisions, func(d Decision) bool { return d.Key == c.Key && !d.Used && c.waitsFor(d) })
 	if i >= 0 {
 		s.decide(c, s.use(i), now)
 	}
@@ -322,13 +321,7 @@ func (s *State) giveLate(i int, now int64) {
 
 // waitsFor reports whether the call waits for a decision of the same kind as d.
 func (c *Call) waitsFor(d Decision) bool {
-	switch {
-	case c.Stopped != nil:
-		return false
-	case d.Result != nil:
-		return c.external()
-	}
-	return c.Result == nil && c.Wait.For == WaitsForApproval
+	return c.Waits() && c.Stopped == nil && c.Wait.For.kind().result == (d.Result != nil)
 }
 
 // decide applies the decision d to the call c. A denial becomes the result of the call. So does a result from outside, unless it is the

@@ -68,6 +68,14 @@ func (s *State) permits(c *Call) (Permission, bool) {
 	return s.Permissions[i], true
 }
 
+// applyPermission approves the call if it needs an approval and a permission lets it run.
+func (s *State) applyPermission(c *Call, now int64) {
+	if p, ok := s.permits(c); ok && c.asksApproval() {
+		s.decide(c, Decision{Approve: true, By: p.By, From: p.From, Time: p.Time}, now)
+		c.Decider.Remembered = true
+	}
+}
+
 func (s *State) permissionRevoked(e PermissionRevoked) bool {
 	if slices.Contains(s.Revoked, e.Key) {
 		return false

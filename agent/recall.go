@@ -300,9 +300,9 @@ func (s *State) foundWait(e CallFound) bool {
 	s.supersede(e.Key, c)
 	// A person may have approved the call during the search, and its result from outside may have come, too. The approval is applied first.
 	// The other runs need not be asked again: they have ended, so they cannot have learnt anything since.
-	for _, result := range []bool{false, true} {
-		if c.Waits() && c.Key == e.Key && result == (c.Wait.For != WaitsForApproval) {
-			s.applyEarlier(c, result, e.Time)
+	for range 2 {
+		if c.Key == e.Key { // new arguments and the answer to a question give the call another key
+			s.applyEarlier(c, e.Time)
 		}
 		if c.Key == e.Key {
 			c.Search = false
@@ -347,7 +347,7 @@ func (s *State) callFound(e CallFound) bool {
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Result == nil })
 	if r := e.Record; i >= 0 {
 		c := &s.Calls[i]
-		if c.Search && c.Stopped == nil && c.Wait.For == WaitsForApproval && r.Decider != nil && !r.Decider.Denied {
+		if c.Search && c.Stopped == nil && c.asksApproval() && r.Decider != nil && !r.Decider.Denied {
 			// The call has begun there. It begins here, too, and recalls its result.
 			s.decide(c, Decision{Approve: true, By: r.Decider.By, From: r.Decider.From, Time: r.Decider.Time}, e.Time)
 			c.Decider.Remembered = r.Decider.Remembered

@@ -77,13 +77,11 @@ func textNoDecision(limitMS int64) string {
 	return "denied: nobody decided on this call within " + duration(limitMS)
 }
 
-func textNoGivenResult(limitMS int64, handed bool) string {
-	text := "error: no result came from outside within " + duration(limitMS)
-	if handed {
-		text += textUnknown
-	}
-	return text
+func textNoGivenResult(limitMS int64) string {
+	return "error: no result came from outside within " + duration(limitMS)
 }
+
+func textNoHandedResult(limitMS int64) string { return textNoGivenResult(limitMS) + textUnknown }
 
 func textBadQuestion(problem string) string {
 	return "error: the question was not asked: " + problem
@@ -249,7 +247,7 @@ func ToolFailed(tool, why string, now int64) Result {
 // again, and the new definition lacks the tool. If the call waits for a person's approval, the result says that the call could
 // not be run. Otherwise, the result says that the call may have run.
 func toolRemoved(c Call, now int64) Result {
-	if c.Wait.For == WaitsForApproval {
+	if c.asksApproval() {
 		return ToolFailed(c.Name, "it is no longer among the agent's tools", now)
 	}
 	return outcomeUnknown("the agent stopped before "+c.Name+" had a result, and "+c.Name+" is no longer among its tools", now)

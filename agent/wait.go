@@ -18,20 +18,21 @@ type CallWait struct {
 func (c *Call) Waits() bool { return c.Result == nil && c.Wait.For != "" }
 
 // external reports whether the call waits for its result from outside, or for the answer to a question.
-func (c *Call) external() bool { return c.Waits() && c.Wait.For != WaitsForApproval }
+func (c *Call) external() bool { return c.Waits() && c.Wait.For.kind().result }
 
-// handed reports whether the work of the call is done outside the agent, and may be done already: see [EffectExternal]. It is false for a
-// question to a person.
-func (c *Call) handed() bool { return c.Wait.For == WaitsForResult }
+// asksApproval reports whether the call waits for an approval.
+func (c *Call) asksApproval() bool { return c.Waits() && !c.Wait.For.kind().result }
 
-// waitsOutside reports whether a call waits for somebody outside the agent.
+// handed reports whether the call is one that somebody outside carries out, also when the agent has stopped waiting for it.
+func (c *Call) handed() bool { return c.Wait.For.kind().handed }
+
 func (s *State) waitsOutside() bool {
 	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Waits() })
 }
 
 // ask makes the call wait for a person's decision, unless it is known already: see [State.settle].
 func (s *State) ask(c *Call, tool Tool, now int64) {
-	c.Wait = CallWait{For: WaitsForApproval, Until: until(now, tool.ApprovalMS)}
+	c.wait(WaitsForApproval, tool, now)
 	s.settle(c, now)
 }
 
@@ -52,22 +53,14 @@ func (s *State) settle(c *Call, now int64) {
 		c.Search = true
 		return
 	}
-	if c.Wait.For == WaitsForApproval {
-		s.applyEarlier(c, false, now)
-		if p, ok := s.permits(c); ok && c.Result == nil && c.Wait.For == WaitsForApproval {
-			s.decide(c, Decision{Approve: true, By: p.By, From: p.From, Time: p.Time}, now)
-			c.Decider.Remembered = true
-		}
-	}
-	if c.external() {
-		s.applyEarlier(c, true, now)
-	}
+	s.applyEarlier(c, now)
+	s.applyPermission(c, now)
+	s.applyEarlier(c, now) // a call that needed an approval may wait for its result now
 	if c.Waits() && s.Recall {
 		c.Search = true
 	}
 }
 
-// settleAll settles all calls that wait for somebody outside.
 func (s *State) settleAll(now int64) {
 	for i := range s.Calls {
 		if s.Calls[i].Waits() {
@@ -78,15 +71,22 @@ func (s *State) settleAll(now int64) {
 
 // hand makes an external call (see [EffectExternal]) wait for its result from outside.
 func (s *State) hand(c *Call, tool Tool, now int64) {
-	c.Wait = CallWait{For: WaitsForResult, Until: until(now, tool.ResultMS)}
-	if c.Name == AskUser {
-		c.Wait.For = WaitsForAnswer
-		if problem := checkQuestion(c.Arguments); problem != "" {
-			c.Result = &Result{Content: textBadQuestion(problem), Kind: Errored, Time: now}
-			return
-		}
+	if c.Name != AskUser {
+		c.wait(WaitsForResult, tool, now)
+		s.settle(c, now)
+		return
+	}
+	c.wait(WaitsForAnswer, tool, now)
+	if problem := checkQuestion(c.Arguments); problem != "" {
+		c.Result = &Result{Content: textBadQuestion(problem), Kind: Errored, Time: now}
+		return
 	}
 	s.settle(c, now)
+}
+
+// wait makes the call wait from now on, for at most as long as its tool allows.
+func (c *Call) wait(what WaitsFor, tool Tool, now int64) {
+	c.Wait = CallWait{For: what, Until: until(now, what.kind().limit(tool))}
 }
 
 // until returns the end of a wait of `ms` milliseconds that begins now; 0 if ms is 0, which means that the wait has no limit.
@@ -121,11 +121,8 @@ func (s *State) waitEnded(e WaitEnded) bool {
 			continue
 		}
 		tool, _ := s.Definition.Tool(c.Name)
-		text := textNoDecision(tool.ApprovalMS)
-		if c.external() {
-			text = textNoGivenResult(tool.ResultMS, c.handed())
-		}
-		c.Result = &Result{Content: text, Kind: Errored, Time: e.Time}
+		kind := c.Wait.For.kind()
+		c.Result = &Result{Content: kind.overdue(kind.limit(tool)), Kind: Errored, Time: e.Time}
 		changed = true
 	}
 	if changed {
@@ -141,11 +138,9 @@ func (s *State) restartWaits(now int64) {
 		return
 	}
 	for i := range s.Calls {
-		c := &s.Calls[i]
-		if tool, _ := s.Definition.Tool(c.Name); c.external() {
-			c.Wait.Until = until(now, tool.ResultMS)
-		} else if c.Waits() {
-			c.Wait.Until = until(now, tool.ApprovalMS)
+		if c := &s.Calls[i]; c.Waits() {
+			tool, _ := s.Definition.Tool(c.Name)
+			c.Wait.Until = until(now, c.Wait.For.kind().limit(tool))
 		}
 	}
 }

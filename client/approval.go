@@ -72,29 +72,18 @@ type NoCallError struct {
 // Error returns a text that names the agent and the call.
 func (e *NoCallError) Error() string {
 	noun := "call"
-	if e.For == kindText(agent.WaitsForAnswer) {
+	if e.For == WaitsForAnswer.SettledBy() {
 		noun = "question"
 	}
 	switch {
 	case e.Call == "":
 		return fmt.Sprintf("no %s of agent %q or of its sub-agents waits for %s", noun, e.ID, e.For)
 	case e.WaitsFor != "":
-		return fmt.Sprintf("the call %q of agent %q waits for %s, not for %s", e.Call, e.ID, kindText(e.WaitsFor), e.For)
+		return fmt.Sprintf("the call %q of agent %q waits for %s, not for %s", e.Call, e.ID, e.WaitsFor.SettledBy(), e.For)
 	case e.Decided:
 		return fmt.Sprintf("the call %q of agent %q was decided before, and does not wait for %s", e.Call, e.ID, e.For)
 	}
 	return fmt.Sprintf("no %s %q of agent %q or of its sub-agents waits for %s", noun, e.Call, e.ID, e.For)
-}
-
-// kindText says in an error what a call waits for.
-func kindText(kind agent.WaitsFor) string {
-	switch kind {
-	case agent.WaitsForApproval:
-		return "a decision"
-	case agent.WaitsForAnswer:
-		return "an answer"
-	}
-	return "a result from outside"
 }
 
 // Pending returns the calls that wait for somebody outside, in the agent with the given ID and in all running sub-agents below it. It
@@ -271,7 +260,7 @@ func (c *Client) decide(ctx context.Context, id, call string, d agent.Decision, 
 // choose returns the call of the given kinds that waits and has the given name. An empty name means any call.
 func (o outside) choose(id, call string, kinds []WaitsFor) (Waits, error) {
 	named := func(key agent.Key) bool { return call == "" || string(key) == call || key.Handle() == call }
-	missing := &NoCallError{ID: id, Call: call, For: kindText(kinds[0]), Decided: call != "" && slices.ContainsFunc(o.decided, named)}
+	missing := &NoCallError{ID: id, Call: call, For: kinds[0].SettledBy(), Decided: call != "" && slices.ContainsFunc(o.decided, named)}
 	var chosen []Waits
 	for _, w := range o.waiting {
 		switch kind := w.Call.WaitsFor(); {

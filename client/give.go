@@ -65,7 +65,7 @@ func (c *Client) given(ctx context.Context, id string, d agent.Decision) (again 
 	}
 	if run.State == nil {
 		if found.status.Ended() {
-			return false, &NoCallError{ID: id, Call: d.Key.Handle(), For: "a result from outside"}
+			return false, &NoCallError{ID: id, Call: d.Key.Handle(), For: WaitsForResult.SettledBy()}
 		}
 		return true, nil
 	}
@@ -83,7 +83,7 @@ func untaken(id string, status Status, state *agent.State, d agent.Decision) (ag
 	case errors.Is(err, agent.ErrDecided):
 		return false, refused(ErrSettled, "has another result already, and takes no second one")
 	case errors.Is(err, agent.ErrNoCall) && (status.Ended() || state.CopiedStatus() != agent.Running):
-		return false, &NoCallError{ID: id, Call: d.Key.Handle(), For: "a result from outside"}
+		return false, &NoCallError{ID: id, Call: d.Key.Handle(), For: WaitsForResult.SettledBy()}
 	case errors.Is(err, agent.ErrNoCall):
 		return false, refused(ErrNotReady, "does not exist now: the agent was reset, and may make the call again")
 	case status == Completed:

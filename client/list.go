@@ -159,8 +159,11 @@ func (o ListOptions) query() string {
 	}
 	if o.outside {
 		waitingFor := protocol.AttributeWaitingFor.GetName()
-		terms = append(terms, fmt.Sprintf("(%s IS NULL OR %s IN (%s, %s, %s))", waitingFor, waitingFor,
-			quote(string(agent.WaitsForApproval)), quote(string(agent.WaitsForAnswer)), quote(string(agent.WaitsForResult))))
+		var calls []string
+		for _, w := range agent.CallWaitKinds() {
+			calls = append(calls, quote(string(w)))
+		}
+		terms = append(terms, fmt.Sprintf("(%s IS NULL OR %s IN (%s))", waitingFor, waitingFor, strings.Join(calls, ", ")))
 	}
 	if !o.Before.IsZero() {
 		terms = append(terms, "StartTime < "+quote(o.Before.UTC().Format(time.RFC3339Nano)))

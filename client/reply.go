@@ -26,7 +26,7 @@ func (e *WaitingError) Error() string {
 		if w.AgentID != e.ID {
 			of = fmt.Sprintf(" of sub-agent %q", w.AgentID)
 		}
-		calls = append(calls, fmt.Sprintf("%s (%s)%s waits for %s", w.Handle(), w.Call.Name, of, kindText(w.Call.WaitsFor())))
+		calls = append(calls, fmt.Sprintf("%s (%s)%s waits for %s", w.Handle(), w.Call.Name, of, w.Call.Wait.For.SettledBy()))
 	}
 	return fmt.Sprintf("agent %q has not answered yet: call %s; decide with Client.Decide or `starter inbox`", e.ID, strings.Join(calls, ", call "))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -56,7 +57,7 @@ func (p Progress) Rests() bool {
 
 // CallWaits reports whether w says that calls wait for somebody outside: for a decision, an answer or a result.
 func CallWaits(w WaitsFor) bool {
-	return w == WaitsForApproval || w == WaitsForAnswer || w == WaitsForResult
+	return slices.Contains(agent.CallWaitKinds(), w)
 }
 
 const (

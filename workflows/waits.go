@@ -87,7 +87,7 @@ const summaryCalls = 3
 // questions. At least one call must be given.
 func waitSummary(calls []agent.Call) string {
 	if len(calls) == 1 {
-		return oneLine(fmt.Sprintf("waits for %s · %s", waitNames[calls[0].WaitsFor()], callText(calls[0])))
+		return oneLine(fmt.Sprintf("waits for %s · %s", calls[0].WaitsFor().Noun(), callText(calls[0])))
 	}
 	const between = " · "
 	parts := []string{fmt.Sprintf("%d calls wait", len(calls))}
@@ -101,11 +101,6 @@ func waitSummary(calls []agent.Call) string {
 		parts = append(parts, clip.Text(oneLine(fmt.Sprintf("%s: %s", c.WaitsFor(), callText(c))), each))
 	}
 	return strings.Join(parts, between) + last
-}
-
-// waitNames says what a call waits for, with its article.
-var waitNames = map[agent.WaitsFor]string{
-	agent.WaitsForApproval: "approval", agent.WaitsForAnswer: "an answer", agent.WaitsForResult: "a result",
 }
 
 // callText returns the name of a call, and the question that it asks. If the call asks no question, its arguments follow the name.

@@ -1,0 +1,63 @@
+package agent
+
+import "slices"
+
+// waitKind says how a wait for somebody outside is settled, and what becomes of a call whose wait ends otherwise. The zero waitKind is that
+// of a call that waits for nobody.
+type waitKind struct {
+	waitsFor WaitsFor
+	// noun says what the call waits for, and settledBy what settles the wait, as words in a sentence for people.
+	noun, settledBy string
+	// result reports whether a result from outside settles the wait: see [Decision].Result. Otherwise, an approval or a denial does, or a
+	// [Permission].
+	result bool
+	// handed reports whether the work of the call is done outside, and may be done already: see [EffectExternal]. When the agent stops
+	// waiting, the outcome is then unknown, and the result may still come late. Otherwise, the call was not run.
+	handed bool
+	// limit returns the time limit of the wait, in milliseconds. 0 means no limit.
+	limit func(Tool) int64
+	// overdue is the text for the model if the wait reaches its limit.
+	overdue func(limitMS int64) string
+}
+
+// waitKinds has all that a call can wait for.
+var waitKinds = []waitKind{
+	{
+		waitsFor: WaitsForApproval, noun: "approval", settledBy: "a decision",
+		limit: approvalLimit, overdue: textNoDecision,
+	},
+	{
+		waitsFor: WaitsForAnswer, noun: "an answer", settledBy: "an answer",
+		result: true, limit: resultLimit, overdue: textNoGivenResult,
+	},
+	{
+		waitsFor: WaitsForResult, noun: "a result", settledBy: "a result from outside",
+		result: true, handed: true, limit: resultLimit, overdue: textNoHandedResult,
+	},
+}
+
+func approvalLimit(t Tool) int64 { return t.ApprovalMS }
+
+func resultLimit(t Tool) int64 { return t.ResultMS }
+
+func (w WaitsFor) kind() waitKind {
+	if i := slices.IndexFunc(waitKinds, func(k waitKind) bool { return k.waitsFor == w }); i >= 0 {
+		return waitKinds[i]
+	}
+	return waitKind{}
+}
+
+// CallWaitKinds returns all that a call can wait for: see [CallWait].For.
+func CallWaitKinds() []WaitsFor {
+	var all []WaitsFor
+	for _, k := range waitKinds {
+		all = append(all, k.waitsFor)
+	}
+	return all
+}
+
+// Noun says what a call waits for, such as "an answer". It returns "" if no call waits for it.
+func (w WaitsFor) Noun() string { return w.kind().noun }
+
+// SettledBy says what settles the wait of a call, such as "a decision". It returns "" if no call waits for it.
+func (w WaitsFor) SettledBy() string { return w.kind().settledBy }
