@@ -24,22 +24,14 @@ func (d *driver) listen(ctx workflow.Context) error {
 		{protocol.CloseUpdate, "lets the agent finish when it has answered", func(ctx workflow.Context) error {
 			return d.take(ctx, agent.Closed{})
 		}, noArgument},
-		{protocol.ResumeLostUpdate, "counts a resume that came too late, because another resume had continued the agent", func(ctx workflow.Context, id string) error {
-			return d.take(ctx, agent.ResumeLost{ID: id})
-		}, within(agent.CheckUpdateID)},
-		{protocol.ReloadUpdate, "lets the agent read its definition anew", func(ctx workflow.Context, id string) error {
-			return d.take(ctx, agent.ReloadAsked{ID: id})
-		}, within(agent.CheckUpdateID)},
-		{protocol.PartialTextUpdate, "lets the model calls and tool calls report their text while it grows", func(ctx workflow.Context, duration int64) error {
-			return d.take(ctx, agent.PartialTextAsked{Until: d.now() + duration, Time: d.now()})
-		}, within(agent.CheckPartialText)},
+		{protocol.ResumeLostUpdate, "counts a resume that came too late, because another resume had continued the agent",
+			taking(d, protocol.ResumeLost), within(agent.CheckUpdateID)},
+		{protocol.ReloadUpdate, "lets the agent read its definition anew", taking(d, protocol.Reload), within(agent.CheckUpdateID)},
+		{protocol.PartialTextUpdate, "lets the model calls and tool calls report their text while it grows",
+			taking(d, protocol.PartialText), within(agent.CheckPartialText)},
 		{protocol.DecideUpdate, "a decision on a call, or the result of an external call", d.decided, within(d.acceptsArrival)},
-		{protocol.RevokeUpdate, "removes a permission", func(ctx workflow.Context, key agent.Key) error {
-			return d.take(ctx, agent.PermissionRevoked{Key: key})
-		}, within(agent.CheckCall)},
-		{protocol.InterruptUpdate, "stops the running turn", func(ctx workflow.Context, i agent.Interrupt) error {
-			return d.take(ctx, i.Stopped(d.now()))
-		}, within(d.acceptsInterrupt)},
+		{protocol.RevokeUpdate, "removes a permission", taking(d, protocol.Revoke), within(agent.CheckCall)},
+		{protocol.InterruptUpdate, "stops the running turn", taking(d, protocol.Interrupt), within(d.acceptsInterrupt)},
 		{protocol.AsideUpdate, "asks the model a question that is not part of the transcript", d.aside, within(d.acceptsAside)},
 		{protocol.UpgradeUpdate, "lets the agent go on in a new run, on the current version of its workers", func(ctx workflow.Context) error {
 			d.upgrade = true
@@ -78,7 +70,7 @@ func noArgument() error { return nil }
 
 // messageArrived carries out a [protocol.MessageUpdate].
 func (d *driver) messageArrived(ctx workflow.Context, m agent.QueuedMessage) (protocol.Accepted, error) {
-	changed, err := d.receive(ctx, agent.MessageReceived{Message: m})
+	changed, err := d.receive(ctx, protocol.Message.Event(m, d.now()))
 	return protocol.Accepted{ID: m.ID, Duplicate: !changed}, err
 }
 
@@ -92,6 +84,11 @@ func (d *driver) acceptsInterrupt(i agent.Interrupt) error {
 		return err
 	}
 	return d.state.AcceptsInterrupt()
+}
+
+// taking returns the handler of an update without a result.
+func taking[A any](d *driver, u protocol.Update[A]) func(workflow.Context, A) error {
+	return func(ctx workflow.Context, argument A) error { return d.take(ctx, u.Event(argument, d.now())) }
 }
 
 // take is [driver.receive] for updates without a result.
@@ -111,7 +108,6 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 		if d.state.Outcome != nil { // the validator could not check this while there was no state
 			return false, refusal(agent.ErrEnded)
 		}
-		m.Message.Found, m.Message.Brought, m.Message.Place = false, false, nil // the sender does not set them
 		m.Message.Fresh = d.sentHere(m.Message.Run)
 		m.Time = d.now()
 		e = m
@@ -125,12 +121,11 @@ func (d *driver) decided(ctx workflow.Context, decision agent.Decision) error {
 	if err := d.await(ctx); err != nil {
 		return err
 	}
-	decision.Time, decision.Early = 0, false // the sender does not set them
 	d.rewind()
 	if err := d.acceptsDecision(decision, d.state.Reset != d.state.Searched); err != nil {
 		return refusal(err)
 	}
-	if !d.apply(agent.Decided{Decision: decision, Time: d.now()}) {
+	if !d.apply(protocol.Decide.Event(decision, d.now())) {
 		return refusal(agent.ErrDecided) // after a reset, acceptsDecision does not check this
 	}
 	if !d.state.Unsettled(decision) {

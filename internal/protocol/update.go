@@ -51,42 +51,59 @@ type Accepted struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 
+// Update is an update that changes the state of an agent, and whose argument has the type A.
+type Update[A any] struct {
+	// Name is the name of the update.
+	Name string
+	// Event returns the event by which the update changes the state. The current time is `now`, in Unix milliseconds. What only the
+	// agent itself sets in the argument is left out, because a sender may have set it.
+	Event func(argument A, now int64) agent.Event
+}
+
+// These are the updates that change the state of an agent, except [CloseUpdate], which has no argument. The driver applies their events,
+// and whoever reads the history of a run finds the same events in it.
+var (
+	Message = Update[agent.QueuedMessage]{MessageUpdate, func(m agent.QueuedMessage, now int64) agent.Event {
+		m.Fresh, m.Found, m.Brought, m.Place = false, false, false, nil
+		return agent.MessageReceived{Message: m, Time: now}
+	}}
+	Decide = Update[agent.Decision]{DecideUpdate, func(d agent.Decision, now int64) agent.Event {
+		d.Time, d.Early = 0, false
+		return agent.Decided{Decision: d, Time: now}
+	}}
+	Revoke = Update[agent.Key]{RevokeUpdate, func(permission agent.Key, _ int64) agent.Event {
+		return agent.PermissionRevoked{Key: permission}
+	}}
+	Interrupt = Update[agent.Interrupt]{InterruptUpdate, func(i agent.Interrupt, now int64) agent.Event { return i.Stopped(now) }}
+	Reload    = Update[string]{ReloadUpdate, func(id string, _ int64) agent.Event { return agent.ReloadAsked{ID: id} }}
+	// PartialText has a duration as its argument, in milliseconds.
+	PartialText = Update[int64]{PartialTextUpdate, func(duration, now int64) agent.Event {
+		return agent.PartialTextAsked{Until: now + duration, Time: now}
+	}}
+	ResumeLost = Update[string]{ResumeLostUpdate, func(id string, _ int64) agent.Event { return agent.ResumeLost{ID: id} }}
+)
+
+// read reads the argument of the update by `decode`, and returns its event.
+func (u Update[A]) read(decode func(any) error, now int64) (agent.Event, error) {
+	var argument A
+	err := decode(&argument)
+	return u.Event(argument, now), err
+}
+
+// events says how to read each update that changes the state.
+var events = map[string]func(decode func(any) error, now int64) (agent.Event, error){
+	Message.Name: Message.read, Decide.Name: Decide.read, Revoke.Name: Revoke.read, Interrupt.Name: Interrupt.read,
+	Reload.Name: Reload.read, PartialText.Name: PartialText.read, ResumeLost.Name: ResumeLost.read,
+	CloseUpdate: func(func(any) error, int64) (agent.Event, error) { return agent.Closed{}, nil },
+}
+
 // UpdateEvent returns the event by which the update with the given name changes the agent's state. It returns nil for an
 // [UpgradeUpdate] and an [AsideUpdate], which do not change the state, and for an unknown name. To read the argument of the update, UpdateEvent
 // calls `decode` with a pointer to a variable of the right type. The error is the error of `decode`. The current time is
 // `now`, in Unix milliseconds.
 func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
-	switch name {
-	case MessageUpdate:
-		var m agent.QueuedMessage
-		err := decode(&m)
-		return agent.MessageReceived{Message: m, Time: now}, err
-	case CloseUpdate:
-		return agent.Closed{}, nil
-	case ResumeLostUpdate:
-		var id string
-		err := decode(&id)
-		return agent.ResumeLost{ID: id}, err
-	case ReloadUpdate:
-		var id string
-		err := decode(&id)
-		return agent.ReloadAsked{ID: id}, err
-	case PartialTextUpdate:
-		var duration int64
-		err := decode(&duration)
-		return agent.PartialTextAsked{Until: now + duration, Time: now}, err
-	case DecideUpdate:
-		var d agent.Decision
-		err := decode(&d)
-		return agent.Decided{Decision: d, Time: now}, err
-	case RevokeUpdate:
-		var key agent.Key
-		err := decode(&key)
-		return agent.PermissionRevoked{Key: key}, err
-	case InterruptUpdate:
-		var i agent.Interrupt
-		err := decode(&i)
-		return i.Stopped(now), err
+	if read := events[name]; read != nil {
+		return read(decode, now)
 	}
 	return nil, nil
 }

@@ -148,28 +148,20 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 // addAccepted adds the update that a sender sent to this run, if the event says that the run accepted one.
 func (t *runMessages) addAccepted(event *historypb.HistoryEvent, dc converter.DataConverter) error {
 	update := event.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput()
-	now := event.GetEventTime().AsTime().UnixMilli()
-	switch update.GetName() {
-	case protocol.MessageUpdate:
-		var m agent.QueuedMessage
-		if err := dc.FromPayloads(update.GetArgs(), &m); err != nil {
-			return err
-		}
-		m.Time = now
-		t.sent.messages = append(t.sent.messages, m)
-	case protocol.DecideUpdate:
-		var d agent.Decision
-		if err := dc.FromPayloads(update.GetArgs(), &d); err != nil {
-			return err
-		}
-		d.Time, d.Early = now, t.unsearched
-		t.deciding[event.GetEventId()] = d
-	case protocol.RevokeUpdate:
-		var key agent.Key
-		if err := dc.FromPayloads(update.GetArgs(), &key); err != nil {
-			return err
-		}
-		t.sent.revoked = append(t.sent.revoked, key)
+	decode := func(out any) error { return dc.FromPayloads(update.GetArgs(), out) }
+	e, err := protocol.UpdateEvent(update.GetName(), decode, event.GetEventTime().AsTime().UnixMilli())
+	if err != nil {
+		return err
+	}
+	switch e := e.(type) {
+	case agent.MessageReceived:
+		e.Message.Time = e.Time
+		t.sent.messages = append(t.sent.messages, e.Message)
+	case agent.Decided:
+		e.Decision.Time, e.Decision.Early = e.Time, t.unsearched
+		t.deciding[event.GetEventId()] = e.Decision
+	case agent.PermissionRevoked:
+		t.sent.revoked = append(t.sent.revoked, e.Key)
 	}
 	return nil
 }
