@@ -53,8 +53,13 @@ type GivenResult struct {
 	Hash string `json:"hash,omitempty"`
 }
 
-// hash returns the value for the field Hash.
-func (r GivenResult) hash() string { return digest([]any{r.Content, r.IsError})[:32] }
+// hash returns the value for the field Hash, or the value that it has.
+func (r GivenResult) hash() string {
+	if r.Hash != "" {
+		return r.Hash
+	}
+	return digest([]any{r.Content, r.IsError})[:32]
+}
 
 // Decider says who has decided on a call. It is stored with the result of the call, and the model does not see it.
 type Decider struct {
@@ -73,7 +78,26 @@ func (d Decision) decides(e Decision) bool {
 	return d.Key == e.Key && (d.Result == nil) == (e.Result == nil)
 }
 
-// decider returns who made the decision.
+// again returns nil if the decision e on the same call says the same as d, and [ErrDecided] otherwise. The decisions are of the same kind.
+func (d Decision) again(e Decision) error {
+	same := d.Approve == e.Approve && d.Reason == e.Reason && d.By == e.By && d.From == e.From
+	if d.Result != nil {
+		same = d.Result.hash() == e.Result.hash()
+	}
+	if !same {
+		return ErrDecided
+	}
+	return nil
+}
+
+// earlier returns the decision of the same kind that the agent has on the call of d; nil if there is none.
+func (s *State) earlier(d Decision) *Decision {
+	if i := slices.IndexFunc(s.Decisions, d.decides); i >= 0 {
+		return &s.Decisions[i]
+	}
+	return nil
+}
+
 func (d Decision) decider() *Decider {
 	return &Decider{Denied: d.Result == nil && !d.Approve, By: d.By, From: d.From, Time: d.Time}
 }
@@ -145,7 +169,7 @@ func (s *State) AcceptsDecision(d Decision) error {
 	if s.Outcome != nil {
 		return ErrEnded
 	}
-	if slices.ContainsFunc(s.Decisions, d.decides) {
+	if s.earlier(d) != nil {
 		return ErrDecided
 	}
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == d.Key })
@@ -196,12 +220,8 @@ func (s *State) applyEarlier(c *Call, now int64) {
 //   - [ErrNotExternal] if the call is open and does not wait for a result from outside, for example because it waits for an approval first.
 //   - [ErrNoCall] if the state has no call with this key.
 func (s *State) ResultGiven(d Decision) error {
-	if i := slices.IndexFunc(s.Decisions, d.decides); i >= 0 {
-		given := *s.Decisions[i].Result
-		if s.Decisions[i].Used && given.Hash == d.Result.hash() || !s.Decisions[i].Used && given.hash() == d.Result.hash() {
-			return nil
-		}
-		return ErrDecided
+	if earlier := s.earlier(d); earlier != nil {
+		return earlier.again(d)
 	}
 	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == d.Key }); i >= 0 {
 		switch c := &s.Calls[i]; {
@@ -235,7 +255,7 @@ func (s *State) use(i int) Decision {
 // decided stores a decision in the state. If the call waits for the decision, decided also applies it to the call. If the state
 // already has a decision of the same kind for the call, decided changes nothing and returns false.
 func (s *State) decided(e Decided) bool {
-	if slices.ContainsFunc(s.Decisions, e.Decision.decides) {
+	if s.earlier(e.Decision) != nil {
 		return false
 	}
 	s.makeRoom()
@@ -291,15 +311,8 @@ func (s *State) Unsettled(d Decision) bool {
 // Keeps reports whether the agent has kept the decision. If not, an earlier decision of another run, or what became of the call there, has
 // replaced it.
 func (s *State) Keeps(d Decision) bool {
-	return slices.ContainsFunc(s.Decisions, func(own Decision) bool {
-		if !own.decides(d) {
-			return false
-		}
-		if d.Result != nil {
-			return own.Result.Hash == d.Result.hash() || own.Result.hash() == d.Result.hash()
-		}
-		return own.Approve == d.Approve && own.Reason == d.Reason && own.By == d.By && own.From == d.From
-	})
+	kept := s.earlier(d)
+	return kept != nil && kept.again(d) == nil
 }
 
 // awaitsLate reports whether an external call in the transcript is unanswered, so that its real result from outside may still come.
