@@ -129,12 +129,21 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 			s.manageAgents(&c, now)
 		case tool.Approval:
 			s.ask(&c, tool, now)
-		case tool.Agent != "":
-			s.openChild(&c, tool, part, now)
-		case tool.Effect == EffectExternal:
-			s.hand(&c, tool, now)
+		default:
+			s.begin(&c, tool, part, now)
 		}
 		s.Calls = append(s.Calls, c)
+	}
+}
+
+// begin asks for what a call needs that may run: a sub-agent with its part of the budget, or a result from outside. A worker runs any
+// other call, and needs nothing.
+func (s *State) begin(c *Call, tool Tool, part share, now int64) {
+	switch {
+	case tool.Agent != "":
+		s.openChild(c, tool, part, now)
+	case tool.Effect == EffectExternal:
+		s.hand(c, tool, now)
 	}
 }
 

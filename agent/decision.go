@@ -326,8 +326,7 @@ func (s *State) giveLate(i int, now int64) {
 	if d.Result == nil || d.Used || !s.awaitsLate(d.Key) {
 		return
 	}
-	r := Result{Content: clip.Middle(d.Result.Content, s.Definition.Limits.resultBytes()), Kind: KindOf(d.Result.IsError), Time: now}
-	if s.repairLater(nil, r, func(c Call) bool { return c.Key == d.Key && c.handed() }) {
+	if s.repairLater(nil, *s.given(d, now), func(c Call) bool { return c.Key == d.Key && c.handed() }) {
 		s.use(i)
 	}
 }
@@ -337,36 +336,37 @@ func (c *Call) waitsFor(d Decision) bool {
 	return c.Waits() && c.Stopped == nil && c.Wait.For.kind().result == (d.Result != nil)
 }
 
-// decide applies the decision d to the call c. A denial becomes the result of the call. So does a result from outside, unless it is the
-// answer to a question of the tool. An
-// approval lets the call run. If the person has changed the arguments, the call gets the new arguments and a new key.
+// decide applies the decision d to the call c, which has waited for it. A denial and a result from outside become the result of the call,
+// except the answer to a question of the tool: the call runs again with it.
 func (s *State) decide(c *Call, d Decision, now int64) {
-	if c.Wait = (CallWait{}); d.Result != nil && c.elicits() {
-		if c.Decider == nil { // whoever has approved the call stays
-			c.Decider = d.decider()
-		}
-		s.answerElicitation(c, *d.Result)
-		return
-	}
-	c.Decider = d.decider()
+	c.Wait = CallWait{}
 	switch {
+	case d.Result != nil && c.elicits():
+		c.Decider = cmp.Or(c.Decider, d.decider()) // whoever has approved the call stays
+		s.answerElicitation(c, *d.Result)
 	case d.Result != nil:
-		content := clip.Middle(d.Result.Content, s.Definition.Limits.resultBytes())
-		c.Result = &Result{Content: content, Kind: KindOf(d.Result.IsError), Time: now}
-		return
+		c.Decider, c.Result = d.decider(), s.given(d, now)
 	case !d.Approve:
-		c.Result = &Result{Content: textDenied(d.Reason), Kind: Errored, Time: now}
-		return
+		c.Decider, c.Result = d.decider(), &Result{Content: textDenied(d.Reason), Kind: Errored, Time: now}
+	default:
+		s.approve(c, d, now)
 	}
-	s.remember(c, d)
+}
+
+// given returns the result that the decision brings from outside, as the model gets it.
+func (s *State) given(d Decision, now int64) *Result {
+	content := clip.Middle(d.Result.Content, s.Definition.Limits.resultBytes())
+	return &Result{Content: content, Kind: KindOf(d.Result.IsError), Time: now}
+}
+
+// approve lets the call run, with the arguments of the person if the decision has some.
+func (s *State) approve(c *Call, d Decision, now int64) {
+	c.Decider = d.decider()
+	s.remember(c, d) // before the arguments change
 	if d.Arguments != "" && d.Arguments != c.Arguments {
 		c.Arguments, c.Edited = d.Arguments, true
 		c.Key = s.toolKey(c.Model, c.Position, c.Name, c.Arguments)
 	}
-	switch tool, _ := s.Definition.Tool(c.Name); {
-	case tool.Agent != "": // the sub-agent is created only now, because it gets the approved arguments
-		s.openChild(c, tool, s.slice(1), now)
-	case tool.Effect == EffectExternal:
-		s.hand(c, tool, now)
-	}
+	tool, _ := s.Definition.Tool(c.Name)
+	s.begin(c, tool, s.slice(1), now) // a sub-agent is created only now, because it gets the approved arguments
 }

@@ -283,23 +283,40 @@ func (s *State) foundWait(e CallFound) bool {
 	if i < 0 {
 		return false
 	}
-	c, r := &s.Calls[i], e.Record
+	c := &s.Calls[i]
 	c.Search = false // before the core asks what the call waits for
-	if r.Result != nil && c.Result == nil && c.Child == "" && (c.Waits() || c.Stopped != nil) {
-		result := *r.Result
-		result.Time = e.Time
-		c.Result, c.Told, c.Decider = &result, true, cmp.Or(c.Decider, r.Decider)
-		s.Usage.Recalled++
-	}
-	if why, notRun := c.isNotRun(); notRun && r.Phase != ChildAsked && c.Result == nil {
+	s.takeTold(c, e)
+	if why, notRun := c.isNotRun(); notRun && e.Record.Phase != ChildAsked && c.Result == nil {
 		// It may have been run there.
 		unknown := outcomeUnknown(why, e.Time)
 		c.Stopped = &unknown
 	}
 	s.settleStopped(c)
 	s.supersede(e.Key, c)
-	// A person may have approved the call during the search, and its result from outside may have come, too. The approval is applied first.
-	// The other runs need not be asked again: they have ended, so they cannot have learnt anything since.
+	s.applyMeanwhile(c, e)
+	return true
+}
+
+// takeTold gives the call the result that another run has told the model, if the call has waited for it.
+func (s *State) takeTold(c *Call, e CallFound) {
+	r := e.Record
+	if r.Result == nil || c.Result != nil || c.Child != "" || !c.Waits() && c.Stopped == nil {
+		return
+	}
+	c.told(*r.Result, e.Time)
+	c.Decider = cmp.Or(c.Decider, r.Decider)
+	s.Usage.Recalled++
+}
+
+// told gives the call a result that another run has told the model.
+func (c *Call) told(r Result, now int64) {
+	r.Time = now
+	c.Result, c.Told = &r, true
+}
+
+// applyMeanwhile applies what came for the call during the search. A person may have approved it, and its result from outside may have come,
+// too. The approval is applied first. The other runs need not be asked again: they have ended, so they cannot have learnt anything since.
+func (s *State) applyMeanwhile(c *Call, e CallFound) {
 	for range 2 {
 		if c.Key == e.Key { // new arguments and the answer to a question give the call another key
 			s.applyEarlier(c, e.Time)
@@ -308,7 +325,6 @@ func (s *State) foundWait(e CallFound) bool {
 			c.Search = false
 		}
 	}
-	return true
 }
 
 // isNotRun reports whether [Call].Stopped says that the call was not run, and returns the reason.
@@ -344,20 +360,9 @@ func (s *State) supersede(key Key, c *Call) {
 // callFound applies what other runs know about a call: first whether it was approved, then which sub-agent it had, and then its results.
 func (s *State) callFound(e CallFound) bool {
 	approved := false
-	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Result == nil })
-	if r := e.Record; i >= 0 {
-		c := &s.Calls[i]
-		if c.Search && c.Stopped == nil && c.asksApproval() && r.Decider != nil && !r.Decider.Denied {
-			// The call has begun there. It begins here, too, and recalls its result.
-			s.decide(c, Decision{Approve: true, By: r.Decider.By, From: r.Decider.From, Time: r.Decider.Time}, e.Time)
-			c.Decider.Remembered = r.Decider.Remembered
-			approved = true
-		}
-		if had := c.Child != ""; !c.Waits() && (r.Result != nil || r.Child != "") {
-			if s.assign(c, r.Child, r.Grant, e.Time); had && c.Child == "" {
-				c.Stopped, c.Search = r.Result, true // below, the call gets this result
-			}
-		}
+	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Result == nil }); i >= 0 {
+		approved = s.foundApproval(&s.Calls[i], e)
+		s.foundAssignment(&s.Calls[i], e)
 	}
 	known := s.foundChild(e)
 	changed := s.foundWait(e) || known || approved
@@ -365,21 +370,34 @@ func (s *State) callFound(e CallFound) bool {
 	return changed
 }
 
+// foundApproval approves the call if it waits for an approval and another run has one. The call has begun there. It begins here, too, and
+// recalls its result.
+func (s *State) foundApproval(c *Call, e CallFound) bool {
+	by := e.Record.Decider
+	if by == nil || by.Denied || !c.Search || c.Stopped != nil || !c.asksApproval() {
+		return false
+	}
+	s.decide(c, Decision{Approve: true, By: by.By, From: by.From, Time: by.Time}, e.Time)
+	c.Decider.Remembered = by.Remembered
+	return true
+}
+
+// foundAssignment gives the call the sub-agent that it had in another run: see [State.assign].
+func (s *State) foundAssignment(c *Call, e CallFound) {
+	r, had := e.Record, c.Child != ""
+	if c.Waits() || r.Result == nil && r.Child == "" {
+		return
+	}
+	if s.assign(c, r.Child, r.Grant, e.Time); had && c.Child == "" {
+		c.Stopped, c.Search = r.Result, true // foundWait gives the call this result
+	}
+}
+
 // foundChild applies what another run knows about the sub-agent of a call.
 func (s *State) foundChild(e CallFound) bool {
 	r := e.Record
-	open := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child != "" && c.Result == nil })
-	told := slices.IndexFunc(s.Unanswered, func(c Call) bool { return c.Key == e.Key && c.Child != "" })
-	early := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child != "" && c.awaitsLate() })
-	var call *Call
-	switch {
-	case open >= 0:
-		call = &s.Calls[open]
-	case early >= 0:
-		call = &s.Calls[early]
-	case told >= 0:
-		call = &s.Unanswered[told]
-	default:
+	call, unanswered := s.callForChild(e.Key)
+	if call == nil {
 		return false
 	}
 	child := s.child(call.Child)
@@ -394,50 +412,90 @@ func (s *State) foundChild(e CallFound) bool {
 		return changed
 	}
 	child.After = max(child.After, r.After)
-	if open >= 0 {
-		result := *r.Result
-		result.Time = e.Time
-		call.Result, call.Told = &result, true
-		call.Failed = result.Kind == NoAnswer
-		s.Usage.Recalled++
-		if result.Kind.StandsIn() {
-			s.detach(child, call)
-		} else {
-			s.took(call)
-		}
+	open := call.Result == nil && unanswered < 0
+	if open {
+		s.takeToldOfChild(call, child, *r.Result, e.Time)
 		changed = true
 	} else if len(r.Late) == 0 && !r.Result.Kind.unanswered() {
 		r.Late = []RecordedResult{{Result: *r.Result}}
 	}
-	answered, elsewhere := false, false
-	for _, l := range r.Late {
-		l.Result.Time = e.Time
-		m := late(*call, l.Result, l.After)
-		m.Late.For = l.For
-		switch {
-		case answered || call.Failed && l.Result.Kind.IsError():
-			continue
-		case slices.ContainsFunc(s.Queue, func(waits QueuedMessage) bool { return waits.ID == m.ID }):
-			// The event came before.
-		case l.For != "" && (s.waitsFor(l.For) || s.made(l.For)), l.For == "" && !l.Result.Kind.IsError() && s.bringsAnswer(child.Key):
-			answered, elsewhere = !l.Result.Kind.IsError(), elsewhere || l.For != "" // another call gets the answer
-			continue
-		default:
-			s.insertLateResult(m)
-			child.Answered, changed = cmp.Or(l.For, call.Key), true
-		}
-		call.Failed = l.Result.Kind.unanswered()
-		answered = !call.Failed
-	}
-	if open >= 0 {
+	found := s.foundLate(call, child, r.Late, e.Time)
+	if open {
 		s.settleStopped(call)
 	}
-	if told >= 0 && answered {
-		s.Unanswered = slices.Delete(s.Unanswered, told, told+1)
+	if unanswered >= 0 && found.answered {
+		s.Unanswered = slices.Delete(s.Unanswered, unanswered, unanswered+1)
 	}
-	if r.Phase.Ended() && !elsewhere && child.Phase != ChildHasAnswered && child.Phase != r.Phase {
+	if r.Phase.Ended() && !found.elsewhere && child.Phase != ChildHasAnswered && child.Phase != r.Phase {
 		s.settleChild(child, r.Spent)
 		child.Phase, changed = r.Phase, true
 	}
-	return changed
+	return changed || found.changed
+}
+
+// callForChild returns the call with the given key for a sub-agent that may still give it a result; nil if there is none. An open call comes
+// first, then one that was told another result and waits for its real one, and then one in `s.Unanswered`, whose index there is the second
+// result. Otherwise, the second result is -1.
+func (s *State) callForChild(key Key) (call *Call, unanswered int) {
+	for _, waits := range []func(*Call) bool{func(c *Call) bool { return c.Result == nil }, (*Call).awaitsLate} {
+		if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == key && c.Child != "" && waits(&c) }); i >= 0 {
+			return &s.Calls[i], -1
+		}
+	}
+	if i := slices.IndexFunc(s.Unanswered, func(c Call) bool { return c.Key == key && c.Child != "" }); i >= 0 {
+		return &s.Unanswered[i], i
+	}
+	return nil, -1
+}
+
+// takeToldOfChild gives an open call for a sub-agent the result that another run has told the model.
+func (s *State) takeToldOfChild(call *Call, child *Child, r Result, now int64) {
+	call.told(r, now)
+	call.Failed = r.Kind == NoAnswer
+	s.Usage.Recalled++
+	if r.Kind.StandsIn() {
+		s.detach(child, call)
+	} else {
+		s.took(call)
+	}
+}
+
+// lateFound says what [State.foundLate] has done.
+type lateFound struct {
+	// changed reports whether a late result has entered the queue, answered whether one of them is the answer of the sub-agent, and
+	// elsewhere whether another call gets one.
+	changed, answered, elsewhere bool
+}
+
+// foundLate puts the late results that a call got in another run into the queue, unless they are there already or another call gets them.
+func (s *State) foundLate(call *Call, child *Child, recorded []RecordedResult, now int64) lateFound {
+	var found lateFound
+	for _, l := range recorded {
+		l.Result.Time = now
+		m := late(*call, l.Result, l.After)
+		m.Late.For = l.For
+		switch {
+		case found.answered || call.Failed && l.Result.Kind.IsError():
+			continue
+		case slices.ContainsFunc(s.Queue, func(waits QueuedMessage) bool { return waits.ID == m.ID }):
+			// The event came before.
+		case s.isForAnother(l, child):
+			found.answered, found.elsewhere = !l.Result.Kind.IsError(), found.elsewhere || l.For != ""
+			continue
+		default:
+			s.insertLateResult(m)
+			child.Answered, found.changed = cmp.Or(l.For, call.Key), true
+		}
+		call.Failed = l.Result.Kind.unanswered()
+		found.answered = !call.Failed
+	}
+	return found
+}
+
+// isForAnother reports whether another call gets the late result.
+func (s *State) isForAnother(l RecordedResult, child *Child) bool {
+	if l.For != "" {
+		return s.waitsFor(l.For) || s.made(l.For)
+	}
+	return !l.Result.Kind.IsError() && s.bringsAnswer(child.Key)
 }
