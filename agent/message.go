@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/internal/canon"
+	"github.com/reagent-dev/reagent/internal/finish"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -39,12 +40,10 @@ func (m Message) result() Result {
 	return Result{Content: m.Content[min(m.ResultAt, len(m.Content)):], Kind: m.Result}
 }
 
-// cutReason returns a finish reason if it says that the reply may not be whole, because it reached the output limit or the
-// provider paused it. For any other finish reason, it returns "". Upper and lower case do not matter.
-func cutReason(finish string) string {
-	switch strings.ToLower(finish) {
-	case "length", "max_tokens", "max_output_tokens", "model_length", "incomplete", "pause_turn":
-		return finish
+// cutReason returns a finish reason if it says that the reply may not be whole. For any other finish reason, it returns "".
+func cutReason(reason string) string {
+	if finish.Cut(reason) {
+		return reason
 	}
 	return ""
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/finish"
 	"github.com/reagent-dev/reagent/llm"
-	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 	"github.com/reagent-dev/reagent/llm/repair"
 )
 
@@ -43,7 +43,7 @@ func between(before, after string) string {
 // limit, the input stays empty, so that package repair sees that the arguments are missing. `reason` is the finish reason of the
 // reply.
 func (p piece) arguments(reason string) string {
-	if strings.TrimSpace(p.input) == "" && reason != "max_tokens" {
+	if strings.TrimSpace(p.input) == "" && !finish.AtLimit(reason) {
 		return "{}"
 	}
 	return p.input
@@ -53,7 +53,7 @@ func (p piece) arguments(reason string) string {
 // reason says that it is incomplete, for example "refusal".
 func (a answer) check(reply llm.Reply) error {
 	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}
-	told.Class, told.Message = endpoint.Unfinished(reply.FinishReason)
+	told.Class, told.Message = finish.Problem(reply.FinishReason)
 	switch {
 	case reply.FinishReason == "pause_turn":
 		// The API pauses only if it runs tools itself, and the client cannot express the results of such tools.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/finish"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
@@ -26,10 +27,10 @@ type chunkChoice struct {
 	Delta *message `json:"delta"`
 	// Message is the whole message so far. Some endpoints send a complete reply in one event, with Message instead of `Delta`.
 	// Other endpoints send both fields in each event.
-	Message      *message `json:"message"`
-	FinishReason finish   `json:"finish_reason"`
+	Message      *message     `json:"message"`
+	FinishReason finishReason `json:"finish_reason"`
 	// Native is the finish reason of the provider behind OpenRouter.
-	Native finish `json:"native_finish_reason"`
+	Native finishReason `json:"native_finish_reason"`
 	// Usage is the usage in the streams of Kimi.
 	Usage *usage `json:"usage"`
 }
@@ -43,7 +44,7 @@ type assembly struct {
 
 	model     text
 	usage     usage
-	finish    finish
+	finish    finishReason
 	done      bool   // the event [DONE] ended a reply without a finish reason
 	choice    *count // the index of the choice that is read; nil before the first choice
 	content   strings.Builder
@@ -110,7 +111,7 @@ func (a *assembly) add(c chunk) error {
 		}
 		reason := choice.FinishReason.or(choice.Native)
 		// Some endpoints send a finish reason in each event. Only the last one can say that the reply is incomplete.
-		if reason != "" && reason != "null" && (a.finish == "" || endpoint.ClassOfFinish(string(reason)) != "") {
+		if reason != "" && reason != "null" && (a.finish == "" || finish.Class(string(reason)) != "") {
 			a.finish = reason
 		}
 	}

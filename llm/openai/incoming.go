@@ -16,11 +16,11 @@ type completion struct {
 }
 
 type choice struct {
-	Index        count   `json:"index"`
-	Message      message `json:"message"`
-	FinishReason finish  `json:"finish_reason"`
+	Index        count        `json:"index"`
+	Message      message      `json:"message"`
+	FinishReason finishReason `json:"finish_reason"`
 	// Native is the finish reason of the provider behind OpenRouter.
-	Native finish `json:"native_finish_reason,omitempty"`
+	Native finishReason `json:"native_finish_reason,omitempty"`
 	// Usage is the usage in the responses of Kimi.
 	Usage *usage `json:"usage,omitempty"`
 }

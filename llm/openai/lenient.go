@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/finish"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
@@ -16,15 +17,16 @@ type (
 // present reports whether a field has a value: see [endpoint.Present].
 func present(field json.RawMessage) bool { return endpoint.Present(field) }
 
-// finish is a finish reason. An absent or empty finish reason becomes "". The JSON value null becomes [unfinished]. The difference matters
-// in a response that is not streamed. Null means that the reply is not complete, but a complete reply may have no finish reason.
-type finish string
+// finishReason is a finish reason as an endpoint sends it. An absent or empty one becomes "". The JSON value null becomes [unfinished]. The
+// difference matters in a response that is not streamed. Null means that the reply is not complete, but a complete reply may have no finish
+// reason.
+type finishReason string
 
 // unfinished is the finish reason null.
-const unfinished finish = "null"
+const unfinished finishReason = "null"
 
 // UnmarshalJSON accepts any JSON value. It converts null into [unfinished].
-func (f *finish) UnmarshalJSON(encoded []byte) error {
+func (f *finishReason) UnmarshalJSON(encoded []byte) error {
 	if string(encoded) == "null" {
 		*f = unfinished
 		return nil
@@ -35,8 +37,8 @@ func (f *finish) UnmarshalJSON(encoded []byte) error {
 // or chooses one of two finish reasons of the same reply. It returns `native` if only `native` says that the reply is
 // incomplete. Otherwise it returns `f`. For example, a gateway may send "stop" as `f` although the model wrote a malformed
 // tool call.
-func (f finish) or(native finish) finish {
-	if endpoint.ClassOfFinish(string(f)) == "" && endpoint.ClassOfFinish(string(native)) != "" {
+func (f finishReason) or(native finishReason) finishReason {
+	if finish.Class(string(f)) == "" && finish.Class(string(native)) != "" {
 		return native
 	}
 	return f

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/finish"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 	"github.com/reagent-dev/reagent/llm/repair"
@@ -60,10 +61,10 @@ func recovered(err error, req llm.Request) (llm.Reply, error) {
 //
 // `reason` is the finish reason. `refusal` is the text with which the model refused to answer; it is usually empty. If an
 // empty reply has such a text, the error is not retryable, because the model would refuse again.
-func checkReply(reply llm.Reply, reason finish, refusal string) error {
+func checkReply(reply llm.Reply, reason finishReason, refusal string) error {
 	told := llm.Error{Model: reply.Model, FinishReason: reply.FinishReason, Usage: reply.Usage}
 	empty := reply.Validate()
-	told.Class, told.Message = endpoint.Unfinished(string(reason))
+	told.Class, told.Message = finish.Problem(string(reason))
 	switch {
 	case empty != nil && strings.TrimSpace(refusal) != "":
 		told.Class, told.Message = llm.Filtered, "the model refused: "+refusal

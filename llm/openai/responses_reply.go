@@ -3,6 +3,7 @@ package openai
 import (
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/finish"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 	"github.com/reagent-dev/reagent/llm/repair"
@@ -37,7 +38,7 @@ func (b responseBody) reply(req llm.Request, family string) (llm.Reply, error) {
 			Message: "the reply is not complete (" + reply.FinishReason + ")"}
 	}
 	reply = repair.Reply(reply, req)
-	return reply, checkReply(reply, finish(reply.FinishReason), strings.Join(refusals, betweenTexts))
+	return reply, checkReply(reply, finishReason(reply.FinishReason), strings.Join(refusals, betweenTexts))
 }
 
 // appendText appends a text that is not empty.
@@ -53,7 +54,7 @@ func appendText(all []string, text string) []string {
 func (b responseBody) finish(calls bool) string {
 	reason := string(b.Incomplete.value.Reason)
 	switch {
-	case reason == "max_output_tokens" || reason == "max_tokens":
+	case finish.AtLimit(reason):
 		return "length"
 	case reason != "":
 		return reason
@@ -71,10 +72,10 @@ func (b responseBody) ended() bool {
 }
 
 // complete reports whether the response is complete, has reached the output limit, or has a finish reason that
-// [endpoint.ClassOfFinish] knows.
+// [finish.Class] knows.
 func (b responseBody) complete() bool {
 	reason := b.finish(false)
-	return b.ended() || reason == "length" || endpoint.ClassOfFinish(reason) != ""
+	return b.ended() || reason == "length" || finish.Class(reason) != ""
 }
 
 // unexplained returns the error for a response that failed without saying why.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/finish"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -34,7 +35,7 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	if req.Params.ToolChoice == "none" {
 		tools = nil // the model must not call tools, so its text is not read as a call
 	}
-	think(m, cutShort(reply.FinishReason))
+	think(m, finish.AtLimit(reply.FinishReason))
 	if len(m.ToolCalls) == 0 {
 		if calls := spoken(m.Content, tools, len(req.Params.OutputSchema) == 0); calls != nil {
 			m.ToolCalls, m.Content = calls, ""
@@ -47,7 +48,7 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	m.ToolCalls = slices.Clone(m.ToolCalls)
 	for i := range m.ToolCalls {
 		last := i == len(m.ToolCalls)-1
-		call(&m.ToolCalls[i], req.Tools, last && cutShort(reply.FinishReason), did)
+		call(&m.ToolCalls[i], req.Tools, last && finish.AtLimit(reply.FinishReason), did)
 	}
 	distinguish(m.ToolCalls)
 	reply.Repaired = did.lines
@@ -75,11 +76,6 @@ func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 		c.Arguments = text
 		did.addf("the arguments of %s %s", c.Name, how)
 	}
-}
-
-// cutShort reports whether a finish reason says that the reply reached the output limit.
-func cutShort(reason string) bool {
-	return strings.EqualFold(reason, "length") || strings.EqualFold(reason, "max_tokens")
 }
 
 // distinguish gives a new ID to each call without an ID, and to each call with the ID of an earlier call. Different IDs are

@@ -114,7 +114,7 @@ func TestArgumentsThatAreNotPlainAreLeft(t *testing.T) {
 // The reply reached the output limit before the arguments began. With {} as arguments the call would run.
 func TestACallThatWasCutBeforeItsArgumentsIsNotRun(t *testing.T) {
 	t.Parallel()
-	for _, reason := range []string{"length", "MAX_TOKENS"} {
+	for _, reason := range []string{"length", "MAX_TOKENS", "model_length"} {
 		reply := repair.Reply(llm.Reply{FinishReason: reason, Message: llm.Message{ToolCalls: []llm.ToolCall{
 			{ID: "1", Name: "list_files"}, {ID: "2", Name: "list_files"},
 		}}}, llm.Request{Tools: tools})

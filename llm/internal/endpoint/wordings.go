@@ -1,14 +1,12 @@
 package endpoint
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -175,66 +173,6 @@ var types = map[string]llm.Class{
 	"unsupported_image_media_type":   llm.InvalidRequest,
 	"empty_image_file":               llm.InvalidRequest,
 	"image_content_policy_violation": llm.Filtered,
-}
-
-// finishes maps the finish reasons of replies that are not complete to classes. Any other finish reason means that the reply is
-// complete or reached the output limit. Upper and lower case do not matter.
-var finishes = map[string]llm.Class{
-	"content_filter":          llm.Filtered, // OpenAI
-	"content_filtered":        llm.Filtered, // Bedrock
-	"guardrail_intervened":    llm.Filtered, // Bedrock
-	"refusal":                 llm.Filtered, // Anthropic
-	"sensitive":               llm.Filtered, // Zhipu
-	"safety":                  llm.Filtered, // Gemini, like the following ones up to the empty line
-	"prohibited":              llm.Filtered,
-	"prohibited_content":      llm.Filtered,
-	"blocklist":               llm.Filtered,
-	"recitation":              llm.Filtered,
-	"spii":                    llm.Filtered,
-	"malformed_function_call": llm.BadReply,
-	"malformed_response":      llm.BadReply,
-	"unexpected_tool_call":    llm.BadReply,
-	"too_many_tool_calls":     llm.BadReply,
-
-	"malformed_model_output": llm.BadReply, // Bedrock
-	"malformed_tool_use":     llm.BadReply, // Bedrock
-
-	"model_context_window_exceeded": llm.ContextTooLong, // Anthropic, Zhipu
-
-	"error":                        llm.ServerError, // OpenRouter, Mistral
-	"network_error":                llm.ServerError, // Zhipu
-	"abort":                        llm.ServerError, // vLLM, SGLang
-	"insufficient_system_resource": llm.Overloaded,  // DeepSeek
-}
-
-// ClassOfFinish returns the class of a finish reason; "" if the finish reason does not say that the reply is incomplete.
-// Gemini may send several words, such as "function_call_filter: MALFORMED_FUNCTION_CALL". In this case, the first word that
-// is in the table [finishes] determines the class.
-func ClassOfFinish(reason string) llm.Class {
-	for _, word := range strings.FieldsFunc(clip.Text(reason, MaxWord), func(r rune) bool { return r == ':' || r == ' ' }) {
-		if class, ok := finishes[strings.ToLower(word)]; ok {
-			return class
-		}
-	}
-	return ""
-}
-
-// incomplete says, for each class in [finishes], why the reply is not complete.
-var incomplete = map[llm.Class]string{
-	llm.Filtered:       "the provider's content filter withheld or cut the reply",
-	llm.BadReply:       "the endpoint could not read the model's tool call",
-	llm.ContextTooLong: "the context window was full before the reply was complete",
-	llm.ServerError:    "the provider ended the reply early",
-	llm.Overloaded:     "the provider ended the reply early",
-}
-
-// Unfinished returns the class and the message of the error for a reply with the given finish reason. It returns "" and "" if the
-// finish reason does not say that the reply is incomplete.
-func Unfinished(reason string) (class llm.Class, message string) {
-	if class = ClassOfFinish(reason); class != "" {
-		message = fmt.Sprintf("%s (finish reason %s)", incomplete[class], clip.Text(reason, MaxWord))
-	}
-	return class, message
 }
 
 // classOfText returns the class of the first row of [wordings] that matches; "" if there is none. There is one exception. If
