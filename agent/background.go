@@ -38,7 +38,6 @@ func (s *State) inBackground() []Child {
 	return slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return c.Phase.Ended() || s.attachment(c) != ChildInBackground })
 }
 
-// agentsArguments are the arguments of a call of the tool [Agents]: see [AgentsSchema].
 type agentsArguments struct {
 	Stop    string `json:"stop"`
 	To      string `json:"to"`
@@ -81,7 +80,6 @@ func (s *State) manageAgents(c *Call, now int64) {
 	}
 }
 
-// listAgents returns the list of the sub-agents in the background, as a text for the model.
 func (s *State) listAgents() string {
 	var lines []string
 	for _, child := range s.inBackground() {

@@ -73,7 +73,6 @@ func (s *State) openCalls() []Call {
 	return open
 }
 
-// hasOpenCall reports whether a call in `s.Calls` has no result yet.
 func (s *State) hasOpenCall() bool {
 	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Result == nil })
 }

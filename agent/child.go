@@ -90,7 +90,6 @@ const (
 // call with a time limit of its own waits until that limit instead: see [Tool].BudgetMS.
 const ChildIdleMS = 15 * 60_000
 
-// childArguments are the arguments with which a model calls a sub-agent: see [ChildSchema].
 type childArguments struct {
 	// Task says what the sub-agent is to do.
 	Task string `json:"task"`

@@ -91,7 +91,6 @@ type summaryStep struct {
 	step                             Compact
 }
 
-// without returns s without its result.
 func (s summaryStep) without() summaryStep {
 	s.step = Compact{}
 	return s

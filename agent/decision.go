@@ -118,9 +118,7 @@ var (
 )
 
 const (
-	// maxReasonBytes is the largest size of [Decision].Reason, in bytes.
-	maxReasonBytes = 4000
-	// maxArgumentsBytes is the largest size of [Decision].Arguments, in bytes.
+	maxReasonBytes    = 4000
 	maxArgumentsBytes = 1_000_000
 	// maxDeciderBytes is the largest size of [Decision].By and of [Decision].From, in bytes.
 	maxDeciderBytes = 200

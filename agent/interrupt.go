@@ -24,7 +24,6 @@ type Interrupt struct {
 // ErrIdle means that no turn runs that could be interrupted.
 var ErrIdle = errors.New("no turn runs: the agent waits or has ended")
 
-// textInterrupted says to the model why its calls have no result.
 const textInterrupted = "a person interrupted the turn"
 
 // Check returns an error if a field of the request is too large.

@@ -51,10 +51,8 @@ const (
 	DefaultBackground      = 50
 )
 
-// resultBytes returns the limit ToolResultBytes, or its default if it is zero.
 func (l Limits) resultBytes() int { return cmp.Or(l.ToolResultBytes, DefaultToolResultBytes) }
 
-// background returns the limit Background, or its default if it is zero.
 func (l Limits) background() int { return cmp.Or(l.Background, DefaultBackground) }
 
 // WithDefaults returns a copy of l in which defaults such as [DefaultModelCalls] replace the zeros. A limit that has

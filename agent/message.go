@@ -40,7 +40,6 @@ func (m Message) result() Result {
 	return Result{Content: m.Content[min(m.ResultAt, len(m.Content)):], Kind: m.Result}
 }
 
-// cutReason returns a finish reason if it says that the reply may not be whole. For any other finish reason, it returns "".
 func cutReason(reason string) string {
 	if finish.Cut(reason) {
 		return reason

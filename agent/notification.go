@@ -81,7 +81,6 @@ type NotifiedCall struct {
 const (
 	// maxNotifications is the largest number of notifications in a state. A further one removes the oldest.
 	maxNotifications = 100
-	// maxNotifiedCalls is the largest number of calls in a notification.
 	maxNotifiedCalls = 20
 	// notifiedArgumentsBytes is the size, in bytes, to which the arguments of a call in a notification are cut.
 	notifiedArgumentsBytes = 1000
@@ -130,7 +129,6 @@ func (s *State) notificationsDue(e NotificationsDue) bool {
 	return s.notifyHeld() || waits
 }
 
-// notifyWaits makes the notifications about the calls that have begun to wait.
 func (s *State) notifyWaits(now int64) bool {
 	n := Notification{On: OnWaits, Time: now}
 	var about []notifiedWait
@@ -171,7 +169,6 @@ func (s *State) notifyHeld() bool {
 	return true
 }
 
-// notifyEnd makes the notifications about the end of the agent.
 func (s *State) notifyEnd(o Outcome, now int64) bool {
 	if s.Depth > 0 || s.EndNotified == now {
 		return false
@@ -198,7 +195,6 @@ func (s *State) notify(n Notification, about any) {
 	}
 }
 
-// notificationEnded removes a notification, because it was delivered or given up.
 func (s *State) notificationEnded(e NotificationEnded) bool {
 	before := len(s.Notifications)
 	s.Notifications = slices.DeleteFunc(s.Notifications, func(n Notification) bool { return n.Key == e.Key })

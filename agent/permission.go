@@ -57,7 +57,6 @@ func (s *State) remember(c *Call, d Decision) {
 	}
 }
 
-// permits returns the permission that lets the call run. The second result is false if there is none.
 func (s *State) permits(c *Call) (Permission, bool) {
 	i := slices.IndexFunc(s.Permissions, func(p Permission) bool {
 		return p.Tool == c.Name && p.Reply != c.Model && (p.Arguments == "" || p.Arguments == canonical(c.Arguments))
@@ -68,7 +67,6 @@ func (s *State) permits(c *Call) (Permission, bool) {
 	return s.Permissions[i], true
 }
 
-// applyPermission approves the call if it needs an approval and a permission lets it run.
 func (s *State) applyPermission(c *Call, now int64) {
 	if p, ok := s.permits(c); ok && c.asksApproval() {
 		s.decide(c, Decision{Approve: true, By: p.By, From: p.From, Time: p.Time}, now)

@@ -96,7 +96,6 @@ const (
 	// MaxIDBytes is the largest size of the ID of a message.
 	MaxIDBytes = 200
 
-	// maxURLBytes is the largest size of the web address of an image.
 	maxURLBytes = 2000
 	// maxSeen is the number of IDs of each kind that the agent remembers.
 	maxSeen = 10_000

@@ -94,7 +94,6 @@ func (s *State) CallRecord(call Call) CallRecord {
 	return r
 }
 
-// begun records that the call has begun, if `begun` is true.
 func (r *CallRecord) begun(begun bool) {
 	if begun && r.Phase == ChildAsked {
 		r.Phase = ChildRuns
@@ -215,7 +214,6 @@ func (s *State) waitsFor(call Key) bool {
 	return slices.ContainsFunc(s.Queue, func(m QueuedMessage) bool { return m.Late != nil && m.Late.For == call })
 }
 
-// bringsAnswer reports whether a message in the queue brings the answer of the sub-agent with the given key.
 func (s *State) bringsAnswer(child Key) bool {
 	return slices.ContainsFunc(s.Queue, func(m QueuedMessage) bool {
 		return m.Late != nil && m.Late.Child == child && !m.Late.Result.Kind.IsError()
@@ -393,7 +391,6 @@ func (s *State) foundAssignment(c *Call, e CallFound) {
 	}
 }
 
-// foundChild applies what another run knows about the sub-agent of a call.
 func (s *State) foundChild(e CallFound) bool {
 	r := e.Record
 	call, unanswered := s.callForChild(e.Key)
@@ -460,7 +457,6 @@ func (s *State) takeToldOfChild(call *Call, child *Child, r Result, now int64) {
 	}
 }
 
-// lateFound says what [State.foundLate] has done.
 type lateFound struct {
 	// changed reports whether a late result has entered the queue, answered whether one of them is the answer of the sub-agent, and
 	// elsewhere whether another call gets one.
@@ -492,7 +488,6 @@ func (s *State) foundLate(call *Call, child *Child, recorded []RecordedResult, n
 	return found
 }
 
-// isForAnother reports whether another call gets the late result.
 func (s *State) isForAnother(l RecordedResult, child *Child) bool {
 	if l.For != "" {
 		return s.waitsFor(l.For) || s.made(l.For)

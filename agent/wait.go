@@ -20,7 +20,6 @@ func (c *Call) Waits() bool { return c.Result == nil && c.Wait.For != "" }
 // external reports whether the call waits for its result from outside, or for the answer to a question.
 func (c *Call) external() bool { return c.Waits() && c.Wait.For.kind().result }
 
-// asksApproval reports whether the call waits for an approval.
 func (c *Call) asksApproval() bool { return c.Waits() && !c.Wait.For.kind().result }
 
 // handed reports whether the call is one that somebody outside carries out, also when the agent has stopped waiting for it.

@@ -20,7 +20,6 @@ type waitKind struct {
 	overdue func(limitMS int64) string
 }
 
-// waitKinds has all that a call can wait for.
 var waitKinds = []waitKind{
 	{
 		waitsFor: WaitsForApproval, noun: "approval", settledBy: "a decision",
