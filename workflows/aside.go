@@ -78,7 +78,6 @@ func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
 	return result.Message.Content, nil
 }
 
-// asideError is the error of a question aside that the model could not answer.
 type asideError struct{ why string }
 
 func (e asideError) Error() string { return e.why }

@@ -95,7 +95,6 @@ type timer struct {
 	cancel   workflow.CancelFunc
 }
 
-// stop cancels the timer if it runs.
 func (t *timer) stop() {
 	if t.cancel != nil {
 		t.cancel()

@@ -18,8 +18,7 @@ const (
 	// summaryBytes is the largest size of a summary, in bytes. Temporal's limit is 400 bytes.
 	summaryBytes = 200
 	// detailsBytes is the largest size of details, in bytes. Temporal's limit is 20,000 bytes.
-	detailsBytes = 16_000
-	// detailsMessages is the number of newest messages that the details show.
+	detailsBytes    = 16_000
 	detailsMessages = 12
 )
 
@@ -199,7 +198,6 @@ func lastTask(s *agent.State) string {
 	return ""
 }
 
-// detailsCalls is the largest number of calls in one list of the details.
 const detailsCalls = 20
 
 // callLines returns the lines of a list of n calls. Each of the first [detailsCalls] calls has a line. If there are more

@@ -319,7 +319,6 @@ func (d *driver) carryOut(step agent.Step) {
 	}
 }
 
-// runTools starts the calls of the step that are to run now.
 func (d *driver) runTools(step agent.RunTools) {
 	for _, call := range step.Calls {
 		if call.Search && !d.inFlight(agent.FindKey(call.Key)) {

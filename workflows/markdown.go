@@ -83,7 +83,6 @@ func visible(text string) string {
 	}, lineBreaks.Replace(strings.ToValidUTF8(text, "\uFFFD")))
 }
 
-// workflowPath returns the path of a workflow's page in the Web UI.
 func workflowPath(namespace, id string) string {
 	return "/namespaces/" + noParentheses.Replace(url.PathEscape(namespace)) + "/workflows/" + noParentheses.Replace(url.PathEscape(id))
 }

@@ -65,10 +65,8 @@ func within[T any](check func(T) error) func(T) error {
 	return func(argument T) error { return refusal(check(argument)) }
 }
 
-// noArgument is the validator of an update that has no argument.
 func noArgument() error { return nil }
 
-// messageArrived carries out a [protocol.MessageUpdate].
 func (d *driver) messageArrived(ctx workflow.Context, m agent.QueuedMessage) (protocol.Accepted, error) {
 	changed, err := d.receive(ctx, protocol.Message.Event(m, d.now()))
 	return protocol.Accepted{ID: m.ID, Duplicate: !changed}, err
@@ -86,12 +84,10 @@ func (d *driver) acceptsInterrupt(i agent.Interrupt) error {
 	return d.state.AcceptsInterrupt()
 }
 
-// taking returns the handler of an update without a result.
 func taking[A any](d *driver, u protocol.Update[A]) func(workflow.Context, A) error {
 	return func(ctx workflow.Context, argument A) error { return d.take(ctx, u.Event(argument, d.now())) }
 }
 
-// take is [driver.receive] for updates without a result.
 func (d *driver) take(ctx workflow.Context, e agent.Event) error {
 	_, err := d.receive(ctx, e)
 	return err

@@ -21,9 +21,7 @@ const (
 	// lookTimeout is the start-to-close timeout of the activities that look at a sub-agent, which take milliseconds. They
 	// have no heartbeat timeout, so only this timeout reveals that the worker crashed.
 	lookTimeout = 10 * time.Second
-	// loadTimeout is the start-to-close timeout of the activity that reads a definition.
 	loadTimeout = time.Minute
-	// readTimeout is the start-to-close timeout of the activities that read histories.
 	readTimeout = 10 * time.Minute
 	// lostInterval is the time between a lost attempt of an activity and its first retry. If a model or a tool fails, or
 	// asks to wait, the activity itself sets the delay of the next attempt.

@@ -69,7 +69,6 @@ func (d *driver) mark(summary, value string) string {
 // name that Temporal's SDK gives to the marker of a side effect. The workflow of an agent has no other side effects.
 const WaitMarker = "SideEffect"
 
-// waitMarkers returns the number of these markers in a history.
 func waitMarkers(h *historypb.History) int {
 	n := 0
 	for _, e := range h.GetEvents() {
