@@ -83,14 +83,12 @@ var (
 	ResumeLost = Update[string]{ResumeLostUpdate, func(id string, _ int64) agent.Event { return agent.ResumeLost{ID: id} }}
 )
 
-// read reads the argument of the update by `decode`, and returns its event.
 func (u Update[A]) read(decode func(any) error, now int64) (agent.Event, error) {
 	var argument A
 	err := decode(&argument)
 	return u.Event(argument, now), err
 }
 
-// events says how to read each update that changes the state.
 var events = map[string]func(decode func(any) error, now int64) (agent.Event, error){
 	Message.Name: Message.read, Decide.Name: Decide.read, Revoke.Name: Revoke.read, Interrupt.Name: Interrupt.read,
 	Reload.Name: Reload.read, PartialText.Name: PartialText.read, ResumeLost.Name: ResumeLost.read,
