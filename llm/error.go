@@ -45,7 +45,6 @@ func (c Class) Retryable() bool {
 	return false
 }
 
-// classTexts has a short description of each class for people.
 var classTexts = map[Class]string{
 	RateLimited:    "rate limit reached",
 	Overloaded:     "the endpoint is overloaded",

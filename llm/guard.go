@@ -2,7 +2,6 @@ package llm
 
 import "context"
 
-// guardKey is the type of the key under which a context stores the function of [WithGuard].
 type guardKey struct{}
 
 // WithGuard lets the caller of [Client.Complete] stop a request at the last moment. It returns a copy of `ctx` that contains the function

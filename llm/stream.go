@@ -23,7 +23,6 @@ type ToolCallDelta struct {
 	Arguments string
 }
 
-// streamKey is the type of the key under which a context stores the function of [WithStream].
 type streamKey struct{}
 
 // WithStream lets the caller of [Client.Complete] see a reply while it arrives. It returns a copy of `ctx` that contains the

@@ -11,7 +11,6 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// block is a content block in a request.
 type block struct {
 	// raw is the JSON of a block of an earlier reply, such as thinking, which is sent back unchanged. If raw is set, the other
 	// fields are not sent.
@@ -48,7 +47,6 @@ func (b block) MarshalJSON() ([]byte, error) {
 	return endpoint.Encode(plain(b))
 }
 
-// thinks reports whether the block is a thinking block.
 func (b block) thinks() bool { return b.Type == "thinking" || b.Type == "redacted_thinking" }
 
 // appendText adds a text block, unless the text is empty or has only white space. The API refuses such text blocks.
@@ -59,7 +57,6 @@ func appendText(blocks []block, text string) []block {
 	return append(blocks, block{Type: "text", Text: text})
 }
 
-// contentOf returns the text and the parts of a message as blocks.
 func contentOf(m llm.Message) ([]block, error) {
 	blocks := appendText(nil, m.Content)
 	for _, part := range m.Parts {

@@ -15,7 +15,6 @@ import (
 // one. If a model refuses it, the client learns the limit of the model from the error: see [form].
 const defaultMaxTokens = 64000
 
-// body is the body of a request.
 type body struct {
 	Model        string        `json:"model"`
 	MaxTokens    int           `json:"max_tokens"`

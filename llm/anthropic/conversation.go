@@ -54,12 +54,10 @@ func newConversation(messages []llm.Message, family string) (*conversation, erro
 	return c, nil
 }
 
-// textTurn returns a user turn with one of the client's texts.
 func textTurn(text string) turn {
 	return turn{Role: "user", Content: []block{{Type: "text", Text: text}}, ours: true}
 }
 
-// add adds a message to the conversation.
 func (c *conversation) add(m llm.Message, family string) error {
 	content, err := contentOf(m)
 	if err != nil {
@@ -91,7 +89,6 @@ func (c *conversation) add(m llm.Message, family string) error {
 	return nil
 }
 
-// calls converts the tool calls of a message.
 func (c *conversation) calls(calls []llm.ToolCall) ([]block, error) {
 	var blocks []block
 	for _, call := range calls {

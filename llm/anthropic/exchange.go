@@ -15,7 +15,6 @@ import (
 // version is the version of the API, which each request names.
 const version = "2023-06-01"
 
-// exchange sends one request and reads the response.
 type exchange struct {
 	client  *Client
 	key     string // the value of the Idempotency-Key header; may be empty

@@ -44,7 +44,6 @@ func (d *details) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// usage has the numbers of tokens of a response.
 type usage struct {
 	InputTokens   count        `json:"input_tokens"`
 	CacheRead     count        `json:"cache_read_input_tokens"`

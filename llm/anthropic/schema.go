@@ -10,7 +10,6 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// toolSpec is a tool in a request.
 type toolSpec struct {
 	Name         string          `json:"name"`
 	Description  string          `json:"description,omitempty"`
@@ -18,7 +17,6 @@ type toolSpec struct {
 	CacheControl *cacheControl   `json:"cache_control,omitempty"`
 }
 
-// toolSpecs converts the tools of a request.
 func toolSpecs(tools []llm.ToolSpec) ([]toolSpec, error) {
 	var wire []toolSpec
 	for _, t := range tools {
@@ -102,7 +100,6 @@ func describesObject(schema []member) bool {
 	return false
 }
 
-// member is a member of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
@@ -140,7 +137,6 @@ func withDefault(all []member, name, value string) []member {
 	return append(all, member{name, json.RawMessage(value)})
 }
 
-// object returns the JSON object with the given members.
 func object(all []member) json.RawMessage {
 	var out bytes.Buffer
 	out.WriteByte('{')

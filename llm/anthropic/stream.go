@@ -105,7 +105,6 @@ type growing struct {
 // blockSize is counted for each block in addition to its texts, in bytes. It limits the number of blocks.
 const blockSize = 128
 
-// finished reports whether the reply is complete.
 func (s *assembly) finished() bool { return s.stopped || s.ending.StopReason != nil }
 
 // take adds an event to the reply. `a` has the status and the headers of the response. take returns an error if the event is an
@@ -163,7 +162,6 @@ func (s *assembly) begin(c chunk) error {
 	return nil
 }
 
-// start adds a block to the reply.
 func (s *assembly) start(c chunk) error {
 	p, ok := readPiece(c.Block)
 	if !ok {
@@ -195,7 +193,6 @@ func (s *assembly) start(c chunk) error {
 	return nil
 }
 
-// grow adds a delta to a block.
 func (s *assembly) grow(c chunk) error {
 	g := s.open[c.Index]
 	var d delta
@@ -258,7 +255,6 @@ func (s *assembly) addInput(g *growing, part string) error {
 	return s.count(len(part))
 }
 
-// say passes a delta to `tell`.
 func (s *assembly) say(d llm.Delta) {
 	s.spoke = true
 	s.renew()
@@ -274,7 +270,6 @@ func (s *assembly) count(size int) error {
 	return nil
 }
 
-// answer returns the reply.
 func (s *assembly) answer() answer {
 	a := answer{model: s.model, ending: s.ending, usage: s.usage}
 	for _, g := range s.blocks {

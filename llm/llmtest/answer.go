@@ -20,7 +20,6 @@ type goodAnswer struct {
 	pace   func(event int) // called before each event, like [Endpoint.Pace]; may be nil
 }
 
-// write sends the response.
 func (a goodAnswer) write(w http.ResponseWriter) {
 	if a.stream {
 		writeStream(w, a.events(), a.random, a.pace)
@@ -29,12 +28,10 @@ func (a goodAnswer) write(w http.ResponseWriter) {
 	writeJSON(w, http.StatusOK, a.api.body(a.model, a.reply))
 }
 
-// events returns the events of the streamed response.
 func (a goodAnswer) events() []event {
 	return a.api.events(a.model, a.reply, a.usage, cutter{a.random})
 }
 
-// contentType returns the Content-Type header of the response.
 func (a goodAnswer) contentType() string {
 	if a.stream {
 		return "text/event-stream"
@@ -42,7 +39,6 @@ func (a goodAnswer) contentType() string {
 	return "application/json"
 }
 
-// body returns the body of the response.
 func (a goodAnswer) body() []byte {
 	if !a.stream {
 		return compact(a.api.body(a.model, a.reply))

@@ -36,7 +36,6 @@ type asked struct {
 	stream, usage bool
 }
 
-// event is one event of a stream.
 type event struct {
 	name string // the field "event"; empty means that the event has no such field
 	data []byte

@@ -40,7 +40,6 @@ func (c chat) dress(body []byte, reply llm.Reply) llm.Reply {
 
 func (c chat) body(model string, reply llm.Reply) any { return c.completion(model, reply) }
 
-// completion returns the body of a response in the form of the provider.
 func (c chat) completion(model string, reply llm.Reply) completion {
 	whole := completionOf(model, reply)
 	if c.provider != nil && c.provider.format != nil {

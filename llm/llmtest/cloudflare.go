@@ -36,7 +36,6 @@ func cloudflareContent(_ *Provider, r *posted) *refusal {
 		strings.Join(faults, ", ")), fmt.Sprint(cloudflareBadInput))
 }
 
-// cloudflareProblem returns the body of an error response.
 func cloudflareProblem(r *refusal) any {
 	number := r.status
 	if r.code == fmt.Sprint(cloudflareBadInput) {

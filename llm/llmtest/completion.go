@@ -8,7 +8,6 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// completion is the body of a response that is not streamed.
 type completion struct {
 	ID      string      `json:"id"`
 	Object  string      `json:"object"`

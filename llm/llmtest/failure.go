@@ -23,7 +23,6 @@ type refusal struct {
 	body       any           // the JSON body; nil means that the API makes it from the other fields
 }
 
-// errorBody is the body of an error response of OpenAI.
 type errorBody struct {
 	Error errorObject `json:"error"`
 }

@@ -51,7 +51,6 @@ func kimiUsage(whole *completion) {
 	whole.Usage.CachedTokens, whole.Usage.Prompt = &whole.Usage.Prompt.CachedTokens, nil
 }
 
-// kimiProblem returns the body of an error response.
 func kimiProblem(r *refusal) any {
 	return map[string]any{"error": map[string]any{"message": r.message, "type": kindOf(r)}}
 }

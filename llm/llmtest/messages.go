@@ -46,7 +46,6 @@ func (messages) checkHeader(h http.Header) *refusal {
 	return nil
 }
 
-// messagesError is the body of an error response.
 type messagesError struct {
 	Type  string `json:"type"`
 	Error struct {

@@ -44,7 +44,6 @@ func (r *messagesRequest) check() *refusal {
 	return nil
 }
 
-// checkTools checks the tools and the tool choice.
 func (r *messagesRequest) checkTools() *refusal {
 	var names []string
 	for i, t := range r.Tools {
@@ -87,7 +86,6 @@ func (r *messagesRequest) checkTools() *refusal {
 // thinks reports whether the request turns thinking on.
 func (r *messagesRequest) thinks() bool { return r.Thinking != nil && r.Thinking.Type != "disabled" }
 
-// checkThinking checks the field `thinking`, and the fields that depend on it.
 func (r *messagesRequest) checkThinking() *refusal {
 	t := r.Thinking
 	if effort := r.OutputConfig.Effort; effort != "" && !slices.Contains([]string{"low", "medium", "high", "xhigh", "max"}, effort) {
@@ -114,7 +112,6 @@ func (r *messagesRequest) checkThinking() *refusal {
 	return nil
 }
 
-// checkFormat checks the schema of the reply.
 func (r *messagesRequest) checkFormat() *refusal {
 	f := r.OutputConfig.Format
 	var schema map[string]any
@@ -151,7 +148,6 @@ func checkClosed(schema any) *refusal {
 	return nil
 }
 
-// checkMarks checks the marks for the prompt cache.
 func (r *messagesRequest) checkMarks() *refusal {
 	marks := 0
 	count := func(mark json.RawMessage) {

@@ -7,7 +7,6 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// messageBody is the body of a response that is not streamed.
 type messageBody struct {
 	ID           string         `json:"id"`
 	Type         string         `json:"type"`
@@ -19,7 +18,6 @@ type messageBody struct {
 	Usage        messageUsage   `json:"usage"`
 }
 
-// messageBlock is a block of content in a response.
 type messageBlock struct {
 	Type      string          `json:"type"`
 	Text      *string         `json:"text,omitempty"`

@@ -8,7 +8,6 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// messagesRequest is the body of a request of Anthropic's Messages API.
 type messagesRequest struct {
 	Model       string          `json:"model"`
 	MaxTokens   *int            `json:"max_tokens"`
@@ -72,7 +71,6 @@ func (c *textOrBlocks) UnmarshalJSON(encoded []byte) error {
 	return json.Unmarshal(encoded, (*[]messagesBlock)(c))
 }
 
-// messagesBlock is a block of content in a request.
 type messagesBlock struct {
 	Type      string          `json:"type"`
 	Text      *string         `json:"text"`

@@ -121,7 +121,6 @@ func mistralOrder(_ *Provider, r *posted) *refusal {
 // kindOf returns the type of an error; "invalid_request_error" if it has none.
 func kindOf(r *refusal) string { return cmp.Or(r.kind, "invalid_request_error") }
 
-// mistralProblem returns the body of an error response.
 func mistralProblem(r *refusal) any {
 	return map[string]any{"object": "error", "message": r.message, "type": kindOf(r), "param": nil, "code": orNull(r.code)}
 }

@@ -54,5 +54,4 @@ func include(o *llm.Opaque, name string, value any) {
 	o.Data = string(join([]byte(o.Data), map[string]json.RawMessage{name: compact(value)}))
 }
 
-// encoded returns the JSON text of a value.
 func encoded(v any) string { return string(compact(v)) }

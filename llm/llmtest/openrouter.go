@@ -82,7 +82,6 @@ func openRouterDetails(p *Provider, r *posted) *refusal {
 	return nil
 }
 
-// openRouterProblem returns the body of an error response.
 func openRouterProblem(r *refusal) any {
 	return map[string]any{"error": map[string]any{"message": r.message, "code": r.status}}
 }

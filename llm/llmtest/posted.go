@@ -87,5 +87,4 @@ func (r *posted) thought(reply llm.Reply) string {
 	return "I think about request " + r.digest + "."
 }
 
-// sorted returns the names of the members of an object, sorted.
 func sorted(object map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(object)) }

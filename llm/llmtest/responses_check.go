@@ -51,7 +51,6 @@ func unsupported(param, format string, args ...any) *refusal {
 	return r
 }
 
-// checkTools checks the tools and the tool choice.
 func (r *responsesRequest) checkTools() *refusal {
 	var names []string
 	for i, t := range r.Tools {
@@ -99,7 +98,6 @@ func checkObjectSchema(schema json.RawMessage) string {
 	return ""
 }
 
-// checkFormat checks the field `text.format`.
 func (r *responsesRequest) checkFormat() *refusal {
 	f := r.Text.Format
 	switch {

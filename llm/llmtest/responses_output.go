@@ -10,7 +10,6 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// outputMessage is an item with a text.
 type outputMessage struct {
 	ID      string       `json:"id"`
 	Type    string       `json:"type"`
@@ -25,7 +24,6 @@ type outputPart struct {
 	Annotations []string `json:"annotations"`
 }
 
-// outputCall is an item with a function call.
 type outputCall struct {
 	ID        string `json:"id"`
 	Type      string `json:"type"`
@@ -35,7 +33,6 @@ type outputCall struct {
 	Arguments string `json:"arguments"`
 }
 
-// outputReasoning is an item of reasoning.
 type outputReasoning struct {
 	ID        string        `json:"id"`
 	Type      string        `json:"type"`
@@ -83,7 +80,6 @@ func decrypts(id, content string) bool {
 	return (id == "" || id == own) && content == encrypt(own, text)
 }
 
-// hash returns a short hash of a text.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])

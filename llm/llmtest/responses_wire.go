@@ -104,7 +104,6 @@ func (i responsesItem) assistant() bool {
 // message reports whether the item is a message. The type of a message may be absent.
 func (i responsesItem) message() bool { return i.Type == "message" || i.Type == "" && i.Role != "" }
 
-// request converts the body into an [llm.Request].
 func (r *responsesRequest) request() llm.Request {
 	req := llm.Request{
 		Candidates: []llm.Candidate{{Name: r.Model, Model: r.Model}},

@@ -91,7 +91,6 @@ func writeStream(w http.ResponseWriter, events []event, random *rand.Rand, pace 
 	}
 }
 
-// send writes data and flushes it to the client.
 func send(w http.ResponseWriter, data []byte) {
 	_, _ = w.Write(data) // the client may have closed the connection
 	if flusher, ok := w.(http.Flusher); ok {

@@ -92,7 +92,6 @@ func readRequest(body []byte) (*request, *refusal) {
 	return &r, nil
 }
 
-// request converts the body into an [llm.Request].
 func (r *request) request() llm.Request {
 	req := llm.Request{
 		Candidates: []llm.Candidate{{Name: r.Model, Model: r.Model}},
@@ -146,7 +145,6 @@ func (r *request) outputSchema() json.RawMessage {
 	return format.JSONSchema.Schema
 }
 
-// message converts the message into an [llm.Message].
 func (m message) message() llm.Message {
 	out := llm.Message{Role: llm.Role(m.Role)}
 	out.Content, out.Parts = m.content()

@@ -72,7 +72,6 @@ type carrying struct {
 	details, thinking partList
 }
 
-// add adds the fields of the next delta.
 func (c *carrying) add(next carried) {
 	if present(next.ExtraContent) {
 		c.whole.ExtraContent = slices.Clone(next.ExtraContent)
@@ -84,13 +83,11 @@ func (c *carrying) add(next carried) {
 	c.thinking.add(next.ThinkingBlocks)
 }
 
-// carried returns the fields of all deltas.
 func (c *carrying) carried() carried {
 	c.whole.ReasoningDetails, c.whole.ThinkingBlocks = c.details.list(), c.thinking.list()
 	return c.whole
 }
 
-// size returns the number of bytes of the fields.
 func (c carried) size() int {
 	return len(c.ExtraContent) + len(c.ReasoningDetails) + len(c.ThinkingBlocks) + len(c.ProviderFields)
 }
@@ -153,7 +150,6 @@ func (p *partList) flush() {
 	p.texts = nil
 }
 
-// list returns the list of all elements; nil if there are none.
 func (p *partList) list() json.RawMessage {
 	p.flush()
 	if len(p.all) == 0 {

@@ -21,7 +21,6 @@ type chunk struct {
 	} `json:"x_groq"`
 }
 
-// chunkChoice is one choice of a [chunk].
 type chunkChoice struct {
 	Index count    `json:"index"`
 	Delta *message `json:"delta"`
@@ -35,7 +34,6 @@ type chunkChoice struct {
 	Usage *usage `json:"usage"`
 }
 
-// assembly assembles a reply from the events of a stream.
 type assembly struct {
 	// tell is called with each delta, a part of the reply.
 	tell func(llm.Delta)

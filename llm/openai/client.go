@@ -160,7 +160,6 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 // deployment reports whether the URL is that of one deployment of classic Azure, where the Responses API is not.
 func (c *Client) deployment() bool { return strings.Contains(c.BaseURL, "/deployments/") }
 
-// reasoning returns how the reasoning is sent to a model.
 func (c *Client) reasoning(model string) Reasoning {
 	r := DefaultReasoning(c.Model.Host, model)
 	return Reasoning{Send: cmp.Or(c.options.Reasoning.Send, r.Send), Field: cmp.Or(c.options.Reasoning.Field, r.Field)}

@@ -38,7 +38,6 @@ const (
 	noReplay                       // the Responses API does not get the items of earlier replies back
 )
 
-// has reports whether a form has at least one of the given deviations.
 func (f form) has(deviation form) bool { return f&deviation != 0 }
 
 // fields returns the fields for the body of a request in the form `f`. These are the fields in `base`, less those that the endpoint

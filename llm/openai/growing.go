@@ -18,7 +18,6 @@ type growing struct {
 	valid          *bool // whether a closed text is a JSON object; nil if this is not known yet
 }
 
-// add appends a part.
 func (g *growing) add(part string) {
 	g.WriteString(part)
 	for i := 0; i < len(part) && !g.broken; i++ {

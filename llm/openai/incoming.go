@@ -79,7 +79,6 @@ func (c completion) first() choice {
 	return c.Choices[0]
 }
 
-// usage returns the usage of the completion.
 func (c completion) usage() llm.Usage {
 	u := c.Usage
 	for _, choice := range c.Choices {

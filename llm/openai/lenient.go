@@ -22,7 +22,6 @@ func present(field json.RawMessage) bool { return endpoint.Present(field) }
 // reason.
 type finishReason string
 
-// unfinished is the finish reason null.
 const unfinished finishReason = "null"
 
 // UnmarshalJSON accepts any JSON value. It converts null into [unfinished].

@@ -11,7 +11,6 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// responseAssembly assembles a response from the events of a stream.
 type responseAssembly struct {
 	// tell is called with each delta.
 	tell func(llm.Delta)
@@ -149,7 +148,6 @@ func (a *responseAssembly) known(e responseEvent) *assembledItem {
 	return nil
 }
 
-// open begins a new item.
 func (a *responseAssembly) open(e responseEvent, begun outputItem) *assembledItem {
 	if a.byIndex == nil {
 		a.byIndex, a.byID = map[int]*assembledItem{}, map[string]*assembledItem{}
@@ -227,7 +225,6 @@ func (a *responseAssembly) end(e responseEvent) {
 	}
 }
 
-// addText adds a part of the text of a message.
 func (a *responseAssembly) addText(item *assembledItem, part string) {
 	if part == "" {
 		return
@@ -260,7 +257,6 @@ func (a *responseAssembly) addThought(item *assembledItem, index count, part str
 	a.tell(llm.Delta{Reasoning: part})
 }
 
-// addArguments adds a part of the arguments of a function call.
 func (a *responseAssembly) addArguments(item *assembledItem, part string) {
 	if part == "" || item.kind != "function_call" {
 		return

@@ -140,7 +140,6 @@ func (o *optional[T]) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// responseUsage is the usage in a response.
 type responseUsage struct {
 	InputTokens  count `json:"input_tokens"`
 	OutputTokens count `json:"output_tokens"`

@@ -41,7 +41,6 @@ func (b responseBody) reply(req llm.Request, family string) (llm.Reply, error) {
 	return reply, checkReply(reply, finishReason(reply.FinishReason), strings.Join(refusals, betweenTexts))
 }
 
-// appendText appends a text that is not empty.
 func appendText(all []string, text string) []string {
 	if text == "" {
 		return all

@@ -13,7 +13,6 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// responsesBody is the JSON body of a request to the Responses API.
 type responsesBody struct {
 	Model             string                    `json:"model"`
 	Instructions      string                    `json:"instructions,omitempty"`
@@ -111,7 +110,6 @@ func responsesRequest(model string, req llm.Request, form form, family string) (
 	return addExtra(encoded, p.Extra)
 }
 
-// addExtra adds the fields of [llm.Params.Extra] to the body of a request.
 func addExtra(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) {
 	if len(extra) == 0 {
 		return encoded, nil

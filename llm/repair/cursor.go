@@ -12,7 +12,6 @@ import (
 // method returns false, it has read nothing.
 type cursor struct{ rest string }
 
-// space skips white space.
 func (c *cursor) space() { c.rest = strings.TrimLeft(c.rest, " \t\r\n") }
 
 // token reads the first of the given tokens with which the text begins.
@@ -55,7 +54,6 @@ func (c *cursor) until(token string) (string, bool) {
 	return before, found
 }
 
-// value reads a JSON object or list.
 func (c *cursor) value() (string, bool) {
 	ahead := *c
 	ahead.space()
@@ -72,7 +70,6 @@ func (c *cursor) value() (string, bool) {
 	return text, true
 }
 
-// object reads a JSON object.
 func (c *cursor) object() (string, bool) {
 	ahead := *c
 	text, ok := ahead.value()

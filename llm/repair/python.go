@@ -30,7 +30,6 @@ func pythonCalls(c *cursor) ([]spokenCall, bool) {
 	return calls, len(calls) > 0 && (!list || c.token("]"))
 }
 
-// pythonCall reads one call in the syntax of Python.
 func pythonCall(c *cursor) (spokenCall, bool) {
 	found, ok := c.match(pythonName)
 	if !ok {

@@ -23,7 +23,6 @@ func Calls(text string, tools []llm.ToolSpec) []llm.ToolCall {
 	return m.ToolCalls
 }
 
-// offered reports whether one of the given tools has the given name.
 func offered(name string, tools []llm.ToolSpec) bool {
 	return slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Name == name })
 }

@@ -93,7 +93,6 @@ func unopened(text string) (thought, said string, found bool) {
 	}
 }
 
-// closes reports whether a tag is a closing tag.
 func closes(tag string) bool { return tag[1] == '/' }
 
 // mentioned reports whether the text only mentions the closing tag `text[from:to]`. This is true if two conditions hold. First,

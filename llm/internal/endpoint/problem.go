@@ -38,7 +38,6 @@ type problem struct {
 	generation string
 }
 
-// html reports whether the body is a web page.
 func (a Response) html() bool {
 	return bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<")) ||
 		strings.HasPrefix(a.Header.Get("Content-Type"), "text/html")

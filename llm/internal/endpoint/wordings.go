@@ -255,7 +255,6 @@ var hints = map[llm.Class]string{
 // waits finds the wait time in a message such as "Please try again in 9m38.016s." or "Retry after 26 seconds".
 var waits = regexp.MustCompile(`(?i)\b(?:again|retry|wait)(?: in| after| for)?:? (?:(?:about|approximately|at least) )?(` + amounts + `)\b`)
 
-// waitInMessage returns the wait time in a message; 0 if there is none.
 func waitInMessage(message string) time.Duration {
 	found := waits.FindStringSubmatch(message)
 	if found == nil {
