@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -18,7 +19,7 @@ import (
 // place is an endpoint of one provider.
 type place struct {
 	name, model string
-	provider    *llmtest.Provider
+	provider    *standin.Provider
 	connect     func(t *testing.T, url string) llm.Client
 }
 
@@ -29,7 +30,7 @@ func places() []place {
 		require.NoError(t, err)
 		return client
 	}}
-	chat := func(name, model string, provider *llmtest.Provider) place {
+	chat := func(name, model string, provider *standin.Provider) place {
 		return place{name, model, provider, func(t *testing.T, url string) llm.Client {
 			client, err := openai.New(openai.Options{BaseURL: url + "/v1", Query: map[string]string{"api-version": "1"}})
 			require.NoError(t, err)
@@ -44,16 +45,16 @@ func places() []place {
 	return []place{
 		responses,
 		messages,
-		chat("Gemini", "gemini-3-pro", llmtest.Gemini()),
-		chat("DeepSeek", "deepseek-v4-pro", llmtest.DeepSeek()),
-		chat("Kimi", "kimi-k2.6", llmtest.Kimi()),
-		chat("OpenAI", "gpt-4o-mini", llmtest.OpenAI()),
-		chat("Mistral", "mistral-large", llmtest.Mistral()),
-		chat("Cloudflare", "llama-4", llmtest.Cloudflare()),
-		chat("MiniMax", "MiniMax-M2", llmtest.MiniMax()),
-		chat("OpenRouter", "anthropic/claude-sonnet-5", llmtest.OpenRouter()),
-		chat("Azure", "o5", llmtest.Azure()),
-		chat("Gemma", "gemma-4", llmtest.Gemma()),
+		chat("Gemini", "gemini-3-pro", standin.Gemini()),
+		chat("DeepSeek", "deepseek-v4-pro", standin.DeepSeek()),
+		chat("Kimi", "kimi-k2.6", standin.Kimi()),
+		chat("OpenAI", "gpt-4o-mini", standin.OpenAI()),
+		chat("Mistral", "mistral-large", standin.Mistral()),
+		chat("Cloudflare", "llama-4", standin.Cloudflare()),
+		chat("MiniMax", "MiniMax-M2", standin.MiniMax()),
+		chat("OpenRouter", "anthropic/claude-sonnet-5", standin.OpenRouter()),
+		chat("Azure", "o5", standin.Azure()),
+		chat("Gemma", "gemma-4", standin.Gemma()),
 	}
 }
 
@@ -79,7 +80,7 @@ func TestConversationMovesBetweenProviders(t *testing.T) {
 				for i, at := range []place{from, to, to, from, to} {
 					client := clients[at.name]
 					if client == nil {
-						server := httptest.NewServer(&llmtest.Endpoint{Client: far, Provider: at.provider})
+						server := httptest.NewServer(&standin.Endpoint{Client: far, Provider: at.provider})
 						t.Cleanup(server.Close)
 						client = at.connect(t, server.URL)
 						clients[at.name] = client

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/internal/testkit/trajectory"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
@@ -22,16 +23,16 @@ func TestRecordedConversationsPassThroughEveryAPI(t *testing.T) {
 	all, err := trajectory.Load("../testdata/trajectories")
 	require.NoError(t, err)
 	for name, test := range map[string]struct {
-		api     llmtest.API
+		api     standin.API
 		connect func(url string) (llm.Client, error)
 	}{
-		"chat": {llmtest.Chat, func(url string) (llm.Client, error) {
+		"chat": {standin.Chat, func(url string) (llm.Client, error) {
 			return openai.New(openai.Options{BaseURL: url + "/v1", API: openai.ChatAPI})
 		}},
-		"responses": {llmtest.Responses, func(url string) (llm.Client, error) {
+		"responses": {standin.Responses, func(url string) (llm.Client, error) {
 			return openai.New(openai.Options{BaseURL: url + "/v1", API: openai.ResponsesAPI})
 		}},
-		"messages": {llmtest.Messages, func(url string) (llm.Client, error) { return anthropic.New(anthropic.Options{BaseURL: url}) }},
+		"messages": {standin.Messages, func(url string) (llm.Client, error) { return anthropic.New(anthropic.Options{BaseURL: url}) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,7 +42,7 @@ func TestRecordedConversationsPassThroughEveryAPI(t *testing.T) {
 				got = req
 				return reply, nil
 			})
-			server := httptest.NewServer(&llmtest.Endpoint{Client: far, Seed: 1})
+			server := httptest.NewServer(&standin.Endpoint{Client: far, Seed: 1})
 			t.Cleanup(server.Close)
 			client, err := test.connect(server.URL)
 			require.NoError(t, err)
@@ -67,9 +68,9 @@ func TestRecordedConversationsPassThroughEveryAPI(t *testing.T) {
 					reply = llm.Reply{Message: m}
 					answer, err := client.Complete(t.Context(), req)
 					require.NoError(t, err, "%s, message %d", c.ID, n)
-					want := llmtest.Sent(test.api, req)
+					want := test.api.Sent(req)
 					require.Equal(t, renumbered(want.Messages), renumbered(got.Messages), "%s, message %d", c.ID, n)
-					require.Equal(t, llmtest.Received(test.api, reply).Message, answer.Message, "%s, message %d", c.ID, n)
+					require.Equal(t, test.api.Received(reply).Message, answer.Message, "%s, message %d", c.ID, n)
 					replies++
 				}
 			}

@@ -73,9 +73,10 @@ func TestImageReachesTheModel(t *testing.T) {
 // If a model cannot answer, its fallback model gets the request, with the same key. The cost is computed with the price
 // of the model that answered.
 func TestNextModelAnswersWhereOneCannot(t *testing.T) {
-	refused := llmtest.Serve(llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
+	gone := llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
 		return llm.Reply{}, &llm.Error{Class: llm.NotFound, Message: "no such model"}
-	}))
+	})
+	refused := llmtest.Serve(gone)
 	t.Cleanup(refused.Close)
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		reply := llmtest.Say("here I am")
@@ -92,9 +93,9 @@ agents:
 	w.Worker()
 	w.Must("run", "--id", t.Name(), "hello")
 	require.Equal(t, "here I am", w.Show(t.Name()).Result)
-	require.Len(t, refused.Requests(), 1)
+	require.Len(t, gone.Requests(), 1)
 	require.Len(t, w.Model.Requests(), 1)
-	require.Equal(t, refused.Requests()[0].Key, w.Model.Requests()[0].Key)
+	require.Equal(t, gone.Requests()[0].Key, w.Model.Requests()[0].Key)
 	var cost struct {
 		Usage struct {
 			CostUSD float64 `json:"cost_usd"`

@@ -16,6 +16,7 @@ import (
 	reagent "github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/workflows"
@@ -63,19 +64,19 @@ func busy(_ context.Context, req llm.Request) (llm.Reply, error) {
 
 // Agents finish although about three of ten answers of the endpoint are faulty. Their transcripts and tool calls are
 // the same as without faults, and each tool call runs once. No request gets more than two faults in a row (see
-// [llmtest.Faults]), so no agent is held.
+// [standin.Faults]), so no agent is held.
 func TestAgentsFinishAtAnEndpointThatFails(t *testing.T) {
 	t.Parallel()
 	agents := 15
 	if allEndpointFaults {
 		agents = 100
 	}
-	run := func(name string, faults *llmtest.Faults) (transcripts []string, effects, requests int) {
+	run := func(name string, faults *standin.Faults) (transcripts []string, effects, requests int) {
 		t.Run(name, func(t *testing.T) {
 			tools := world.NewToolServer(t)
 			tools.Add("read", world.ReadOnly, world.Echo)
 			tools.Add("pay", nil, world.Echo)
-			w := world.New(t, busy, tools, clerical, func(e *llmtest.Endpoint) { e.Seed, e.Faults = 5, faults })
+			w := world.New(t, busy, tools, clerical, func(e *standin.Endpoint) { e.Seed, e.Faults = 5, faults })
 			w.Worker()
 			transcripts = make([]string, agents)
 			var group errgroup.Group
@@ -95,7 +96,7 @@ func TestAgentsFinishAtAnEndpointThatFails(t *testing.T) {
 		return transcripts, effects, requests
 	}
 	want, wantEffects, _ := run("undisturbed", nil)
-	faults := &llmtest.Faults{Seed: 4, Share: 0.3}
+	faults := &standin.Faults{Seed: 4, Share: 0.3}
 	got, effects, requests := run("disturbed", faults)
 	require.Equal(t, want, got)
 	require.Equal(t, wantEffects, effects)

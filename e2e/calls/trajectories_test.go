@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/internal/testkit/trajectory"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -83,7 +84,7 @@ type player struct {
 	name     string
 	conv     trajectory.Conversation
 	messages []llm.Message
-	endpoint *llmtest.Endpoint
+	endpoint *standin.Endpoint
 
 	mu sync.Mutex
 	// served is the index of the newest assistant message that the model gave.
@@ -107,7 +108,7 @@ func newTheatre(t *testing.T, conversations []trajectory.Conversation, way deliv
 	for i, c := range conversations {
 		p := &player{name: fmt.Sprintf("c%d-%d", i, way.seed), conv: c}
 		p.messages, _ = c.Turns()
-		p.endpoint = &llmtest.Endpoint{Client: llmtest.Func(p.reply), Seed: way.seed}
+		p.endpoint = &standin.Endpoint{Client: llmtest.Func(p.reply), Seed: way.seed}
 		mux.Handle("/"+p.name+"/v1/", p.endpoint)
 		tools := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return p.server() }, &mcp.StreamableHTTPOptions{Stateless: true})
 		mux.Handle("/"+p.name+"/mcp", tools)

@@ -11,6 +11,7 @@ import (
 
 	reagent "github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -35,7 +36,7 @@ func newSpeech(at ...int) *speech {
 }
 
 // paces makes s stop the streams of the endpoint e. It is an option for [world.New].
-func (s *speech) paces(e *llmtest.Endpoint) { e.Pace = s.pace }
+func (s *speech) paces(e *standin.Endpoint) { e.Pace = s.pace }
 
 func (s *speech) pace(_ llm.Request, event int) {
 	s.mu.Lock()

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
@@ -230,7 +231,7 @@ func TestDemoSaysWhatToDoInAFolderWithoutFiles(t *testing.T) {
 // The demo uses the model that the environment variables name. If this model never calls the tool measure, the demo
 // kills no worker, and says so.
 func TestDemoAsksTheModelOfTheEnvironment(t *testing.T) {
-	model := llmtest.Serve(llmtest.Script(llmtest.Say("I know that without looking.")))
+	model := (&standin.Endpoint{Client: llmtest.Script(llmtest.Say("I know that without looking."))}).Serve()
 	defer model.Close()
 	d := startDemo(t, world.Path(), []string{"OPENAI_BASE_URL=" + model.URL, "OPENAI_API_KEY=sk-demo-key", "OPENAI_MODEL=mine"})
 	require.Zero(t, d.end())

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -51,10 +52,10 @@ func talk(_ context.Context, req llm.Request) (llm.Reply, error) {
 }
 
 // providers are the stand-ins for the blocks of the guide.
-var providers = map[string]func() *llmtest.Provider{
-	"Gemini": llmtest.Gemini, "DeepSeek": llmtest.DeepSeek, "Kimi": llmtest.Kimi, "OpenAI": llmtest.OpenAI, "Mistral": llmtest.Mistral,
-	"Cloudflare": llmtest.Cloudflare, "MiniMax": llmtest.MiniMax, "OpenRouter": llmtest.OpenRouter, "Azure": llmtest.Azure,
-	"Gemma": llmtest.Gemma, "Responses": nil, "Anthropic": nil, // these APIs have their own rules
+var providers = map[string]func() *standin.Provider{
+	"Gemini": standin.Gemini, "DeepSeek": standin.DeepSeek, "Kimi": standin.Kimi, "OpenAI": standin.OpenAI, "Mistral": standin.Mistral,
+	"Cloudflare": standin.Cloudflare, "MiniMax": standin.MiniMax, "OpenRouter": standin.OpenRouter, "Azure": standin.Azure,
+	"Gemma": standin.Gemma, "Responses": nil, "Anthropic": nil, // these APIs have their own rules
 }
 
 // block matches a block of the guide: its name and its text.
@@ -85,7 +86,7 @@ func TestChatHoldsWithEveryProvider(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Contains(t, providers, name)
-			var stand *llmtest.Provider
+			var stand *standin.Provider
 			if providers[name] != nil {
 				stand = providers[name]()
 			}
@@ -103,8 +104,8 @@ func TestChatHoldsWithEveryProvider(t *testing.T) {
 			if name == "Anthropic" {
 				window = 5000 // its stand-in counts bytes
 			}
-			far, cache, marked := llmtest.Func(talk), &llmtest.PrefixCache{}, &llmtest.PromptCache{}
-			w := world.New(t, far.Complete, tools, "", func(e *llmtest.Endpoint) {
+			far, cache, marked := llmtest.Func(talk), &standin.PrefixCache{}, &standin.PromptCache{}
+			w := world.New(t, far.Complete, tools, "", func(e *standin.Endpoint) {
 				e.Client, e.Provider, e.PrefixCache, e.PromptCache = far, stand, cache, marked
 			})
 			w.WriteConfig(fmt.Sprintf(`task_queue: %s
@@ -186,7 +187,7 @@ agents:
 
 // requireHits asserts that the provider's prompt cache had the whole of an earlier request at the beginning of each request. There are
 // exceptions: the first request of each of two agents, a fork, and the first request after each compaction.
-func requireHits(t *testing.T, cache *llmtest.PrefixCache, compactions int) {
+func requireHits(t *testing.T, cache *standin.PrefixCache, compactions int) {
 	seen, hits := map[int]bool{}, 0
 	for _, u := range cache.Usages() {
 		if seen[u.CachedTokens] {
@@ -200,7 +201,7 @@ func requireHits(t *testing.T, cache *llmtest.PrefixCache, compactions int) {
 
 // requireReads asserts that each request reads from Anthropic's cache what an earlier one has written or read. The exceptions are those
 // of [requireHits], and the requests for summaries: they forbid calls, and another tool choice is another prompt for Anthropic.
-func requireReads(t *testing.T, cache *llmtest.PromptCache, compactions int) {
+func requireReads(t *testing.T, cache *standin.PromptCache, compactions int) {
 	seen, hits := map[int]bool{}, 0
 	for _, n := range cache.Counts() {
 		if seen[n.Read] {

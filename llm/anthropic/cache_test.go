@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -70,8 +71,8 @@ func TestEachRequestReadsWhatTheOneBeforeWrote(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			endpoint := &llmtest.Endpoint{Client: llmtest.Script(script()...)}
-			cache := &llmtest.PromptCache{}
+			endpoint := &standin.Endpoint{Client: llmtest.Script(script()...)}
+			cache := &standin.PromptCache{}
 			endpoint.PromptCache = cache
 			req := ask(messages...)
 			req.Params.ReasoningEffort = "low"
@@ -99,8 +100,8 @@ func TestEachRequestReadsWhatTheOneBeforeWrote(t *testing.T) {
 // Another agent with the same tools and the same system prompt reads them from the cache.
 func TestAgentsShareToolsAndSystemPrompt(t *testing.T) {
 	t.Parallel()
-	cache := &llmtest.PromptCache{}
-	cached := &llmtest.Endpoint{Client: hi(), PromptCache: cache}
+	cache := &standin.PromptCache{}
+	cached := &standin.Endpoint{Client: hi(), PromptCache: cache}
 	client := serve(t, cached)
 	for _, question := range []string{"a", "b"} {
 		req := ask(llm.Message{Role: llm.System, Content: "Be brief."}, user(question))
@@ -114,8 +115,8 @@ func TestAgentsShareToolsAndSystemPrompt(t *testing.T) {
 // A text that the client adds at the end is not in the next request. So the mark is before it.
 func TestATextOfTheClientIsNotCached(t *testing.T) {
 	t.Parallel()
-	cache := &llmtest.PromptCache{}
-	cached := &llmtest.Endpoint{Client: hi(), PromptCache: cache}
+	cache := &standin.PromptCache{}
+	cached := &standin.Endpoint{Client: hi(), PromptCache: cache}
 	client := serve(t, cached)
 	messages := []llm.Message{user("a"), said("b")}
 	for range 2 {
@@ -130,8 +131,8 @@ func TestATextOfTheClientIsNotCached(t *testing.T) {
 
 func TestNoPromptCacheSetsNoMarks(t *testing.T) {
 	t.Parallel()
-	endpoint := &llmtest.Endpoint{Client: llmtest.Script(script()...)}
-	cache := &llmtest.PromptCache{}
+	endpoint := &standin.Endpoint{Client: llmtest.Script(script()...)}
+	cache := &standin.PromptCache{}
 	endpoint.PromptCache = cache
 	converse(t, serve(t, endpoint, func(o *anthropic.Options) { o.NoPromptCache = true }), ask())
 	for i, r := range endpoint.Requests() {

@@ -10,9 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
+	"github.com/reagent-dev/reagent/internal/standin/conformance"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
-	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
 // serve starts a server with the handler and returns a client for it with the name "fast".
@@ -50,12 +51,12 @@ func ask(messages ...llm.Message) llm.Request {
 
 func TestClient(t *testing.T) {
 	t.Parallel()
-	llmtest.Exercise(t, llmtest.Messages, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server) })
+	conformance.Exercise(t, standin.Messages, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server) })
 }
 
 func TestClientThatDoesNotStream(t *testing.T) {
 	t.Parallel()
-	llmtest.Exercise(t, llmtest.Messages, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server, noStream) })
+	conformance.Exercise(t, standin.Messages, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server, noStream) })
 }
 
 func noStream(o *anthropic.Options) { o.NoStream = true }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -15,7 +16,7 @@ import (
 // sent returns the body that the endpoint gets for a request. The endpoint refuses what Anthropic refuses.
 func sent(t *testing.T, req llm.Request, edit ...func(*anthropic.Options)) map[string]json.RawMessage {
 	t.Helper()
-	endpoint := &llmtest.Endpoint{Client: hi()}
+	endpoint := &standin.Endpoint{Client: hi()}
 	client := serve(t, endpoint, append([]func(*anthropic.Options){noCache}, edit...)...)
 
 	_, err := client.Complete(t.Context(), req)
@@ -152,7 +153,7 @@ func TestDataURLsAreSentAsData(t *testing.T) {
 
 func TestMessagesThatCannotBeSentAreRefused(t *testing.T) {
 	t.Parallel()
-	endpoint := &llmtest.Endpoint{Client: hi()}
+	endpoint := &standin.Endpoint{Client: hi()}
 	client := serve(t, endpoint)
 	for says, message := range map[string]llm.Message{
 		"the arguments of f are not a JSON object":            called(llmtest.ToolCall("1", "f", `{"a`)),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -95,7 +96,7 @@ func TestStreamedThinkingComesBackToo(t *testing.T) {
 	given.Message.Content, given.Message.Reasoning = "Look.", "Hm <i> \"ü\" \u2028"
 	var opaque []llm.Opaque
 	for range 2 {
-		endpoint := &llmtest.Endpoint{Client: llmtest.Script(given, llmtest.Say("Done."))}
+		endpoint := &standin.Endpoint{Client: llmtest.Script(given, llmtest.Say("Done."))}
 		client := serve(t, endpoint)
 		if len(opaque) == 1 {
 			client = serve(t, endpoint, noStream)
@@ -186,7 +187,7 @@ func TestThinkingWithoutASignatureIsNotKept(t *testing.T) {
 // continues it without. Adaptive thinking has no such rule.
 func TestATurnOfAnotherProviderContinuesWithoutABudget(t *testing.T) {
 	t.Parallel()
-	endpoint := &llmtest.Endpoint{Client: hi()}
+	endpoint := &standin.Endpoint{Client: hi()}
 	p := &picky{refuse: rules(noAdaptive), next: endpoint}
 	client := serve(t, p)
 	complete := func(messages ...llm.Message) string {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
-	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
 func TestParametersThatAreNotSetAreNotSent(t *testing.T) {
@@ -27,7 +27,7 @@ func TestParametersThatAreNotSetAreNotSent(t *testing.T) {
 
 func TestHeadersAndQueryAreSent(t *testing.T) {
 	t.Parallel()
-	endpoint := &llmtest.Endpoint{Client: hi()}
+	endpoint := &standin.Endpoint{Client: hi()}
 	var query string
 	client := serve(t, watch(endpoint, &query), func(o *anthropic.Options) {
 		o.Headers = map[string]string{"anthropic-beta": "x-2026", "User-Agent": "mine"}
@@ -49,7 +49,7 @@ func TestTheEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-of-another")
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "token-of-another")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
-	endpoint := &llmtest.Endpoint{Client: hi()}
+	endpoint := &standin.Endpoint{Client: hi()}
 	_, err := serve(t, endpoint, func(o *anthropic.Options) { o.APIKey = "" }).Complete(t.Context(), ask())
 	require.NoError(t, err)
 	require.NotContains(t, endpoint.Requests()[0].Header, "X-Api-Key")
@@ -111,7 +111,7 @@ func TestTheSchemaOfTheReplyIsClosed(t *testing.T) {
 // sentLeniently is like [sent] with an endpoint that accepts everything.
 func sentLeniently(t *testing.T, req llm.Request) map[string]json.RawMessage {
 	t.Helper()
-	endpoint := &llmtest.Endpoint{Client: hi(), Lenient: true}
+	endpoint := &standin.Endpoint{Client: hi(), Lenient: true}
 	_, err := serve(t, endpoint).Complete(t.Context(), req)
 	require.NoError(t, err)
 	var body map[string]json.RawMessage
@@ -165,7 +165,7 @@ func TestExtraParameters(t *testing.T) {
 			"metadata": json.RawMessage(`{ "user_id" : "<a>", "n":0.10 }`),
 		},
 	}
-	endpoint := &llmtest.Endpoint{Client: hi()}
+	endpoint := &standin.Endpoint{Client: hi()}
 	client := serve(t, endpoint)
 	_, err := client.Complete(t.Context(), req)
 	require.NoError(t, err)

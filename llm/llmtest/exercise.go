@@ -4,67 +4,51 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Exercise runs the tests that every client of an endpoint with the given API should pass. It runs the tests of
-// [ExerciseAnswers], first with evenly cut streams and then with streams that are cut at random places. It also tests the HTTP
-// requests and responses.
-//
-// Exercise calls `newClient` in every test. The function must start an HTTP server with the handler `server`, and return a
-// client for this server. The base URL of the client is the server's URL + "/v1". The function must stop the server with
-// t.Cleanup. If the client can work with and without streaming, call Exercise once for each way.
-func Exercise(t *testing.T, api API, newClient func(t testing.TB, server http.Handler) llm.Client) {
-	t.Helper()
-	exerciseAnswers(t, api, func(t testing.TB, far llm.Client) llm.Client { return newClient(t, Handler(far)) })
-	for _, seed := range []uint64{1, 2, 3} {
-		t.Run(fmt.Sprintf("Seed%d", seed), func(t *testing.T) {
-			exerciseAnswers(t, api, func(t testing.TB, far llm.Client) llm.Client {
-				return newClient(t, &Endpoint{Client: far, Seed: seed})
-			})
-		})
-	}
-	exerciseWire(t, api, newClient)
+// Lossy says what an API cannot carry. For example, it may have no field for the parameter `seed`. A nil function means that
+// nothing is lost. The functions must not modify their arguments.
+type Lossy struct {
+	// Sent returns what the far side receives of a request.
+	Sent func(llm.Request) llm.Request
+	// Received returns what a client receives of a reply.
+	Received func(llm.Reply) llm.Reply
 }
 
-// ExerciseAnswers runs the tests that every [llm.Client] should pass. Each test passes a scripted client, `far`, to the
-// function `connect`. The function must return the client under test, which must get its replies from `far`. For example, the
-// function can return:
-//   - a client of an [Endpoint] whose replies come from `far`
-//   - a client that wraps `far`
-//   - `far` itself
-func ExerciseAnswers(t *testing.T, connect func(t testing.TB, far llm.Client) llm.Client) {
+// connector is the function that [Exercise] calls in every test.
+type connector = func(t testing.TB, far llm.Client) llm.Client
+
+// Exercise runs the tests that every [llm.Client] should pass. Each test passes a scripted client, `far`, to the function
+// `connect`. The function must return the client under test, which must get its replies from `far`. For example, the function
+// can return a client that wraps `far`, or a client of an HTTP server with [Handler] of `far`. A nil `lossy` means that requests
+// and replies arrive whole.
+func Exercise(t *testing.T, connect func(t testing.TB, far llm.Client) llm.Client, lossy *Lossy) {
 	t.Helper()
-	exerciseAnswers(t, Chat, connect)
+	sent, received := whole[llm.Request], whole[llm.Reply]
+	if lossy != nil && lossy.Sent != nil {
+		sent = lossy.Sent
+	}
+	if lossy != nil && lossy.Received != nil {
+		received = lossy.Received
+	}
+	t.Run("RepliesArriveAsTheyWereGiven", func(t *testing.T) { repliesArrive(t, connect, received) })
+	t.Run("RequestsArriveAsTheyWereMade", func(t *testing.T) { requestsArrive(t, connect, sent) })
+	t.Run("AnEmptyReplyIsAnError", func(t *testing.T) { emptyReplies(t, connect, received) })
+	t.Run("ErrorsKeepTheirClass", func(t *testing.T) { errorsKeepTheirClass(t, connect) })
+	t.Run("RetryAfterArrives", func(t *testing.T) { retryAfterArrives(t, connect) })
+	t.Run("ACancelledContextIsTheCallersDoing", func(t *testing.T) { cancelled(t, connect) })
+	t.Run("ARequestIsLeftAlone", func(t *testing.T) { requestIsLeftAlone(t, connect) })
 }
 
-// exerciseAnswers runs the tests of [ExerciseAnswers] for a client of the given API.
-func exerciseAnswers(t *testing.T, api API, connect func(t testing.TB, far llm.Client) llm.Client) {
-	t.Helper()
-	tests := []struct {
-		name string
-		run  func(*testing.T, API, func(testing.TB, llm.Client) llm.Client)
-	}{
-		{"RepliesArriveAsTheyWereGiven", repliesArrive},
-		{"RequestsArriveAsTheyWereMade", requestsArrive},
-		{"AnEmptyReplyIsAnError", emptyReplies},
-		{"ErrorsKeepTheirClass", errorsKeepTheirClass},
-		{"RetryAfterArrives", retryAfterArrives},
-		{"ACancelledContextIsTheCallersDoing", cancelled},
-		{"ARequestIsLeftAlone", requestIsLeftAlone},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { test.run(t, api, connect) })
-	}
-}
+func whole[T any](v T) T { return v }
 
 // question returns a request with the given messages. If no messages are given, the request has one user message.
 func question(messages ...llm.Message) llm.Request {
@@ -84,7 +68,7 @@ var arguments = []string{
 }
 
 // repliesArrive checks that a client returns replies unchanged.
-func repliesArrive(t *testing.T, api API, connect func(testing.TB, llm.Client) llm.Client) {
+func repliesArrive(t *testing.T, connect connector, received func(llm.Reply) llm.Reply) {
 	var calls []llm.ToolCall
 	for _, text := range arguments {
 		calls = append(calls, ToolCall("call_"+string(rune('a'+len(calls))), "get_weather", text))
@@ -120,7 +104,7 @@ func repliesArrive(t *testing.T, api API, connect func(testing.TB, llm.Client) l
 			require.NoError(t, err)
 
 			given.Candidate, given.Model = "fast", "test-model"
-			require.Equal(t, withoutOpaque(api.replies(given)), withoutOpaque(got))
+			require.Equal(t, withoutOpaque(received(given)), withoutOpaque(got))
 		})
 	}
 }
@@ -136,7 +120,7 @@ func withoutOpaque(reply llm.Reply) llm.Reply {
 }
 
 // requestsArrive checks that a client sends requests unchanged.
-func requestsArrive(t *testing.T, api API, connect func(testing.TB, llm.Client) llm.Client) {
+func requestsArrive(t *testing.T, connect connector, sent func(llm.Request) llm.Request) {
 	far := Script(Say("unused"), Say("unused"), Say("Done."))
 	client := connect(t, far)
 
@@ -187,12 +171,12 @@ func requestsArrive(t *testing.T, api API, connect func(testing.TB, llm.Client) 
 	got := far.Requests()
 	require.Len(t, got, 1)
 	asked.Candidates, got[0].Candidates = nil, nil // the client sends only the Model of a candidate
-	require.Equal(t, api.requests(asked), got[0])
+	require.Equal(t, sent(asked), got[0])
 }
 
 // emptyReplies checks that a client returns an error of class [llm.EmptyReply] for an empty reply. The error must have the
 // finish reason and the usage of the reply.
-func emptyReplies(t *testing.T, api API, connect func(testing.TB, llm.Client) llm.Client) {
+func emptyReplies(t *testing.T, connect connector, received func(llm.Reply) llm.Reply) {
 	for name, given := range map[string]llm.Reply{
 		"no text":        {FinishReason: "stop", Usage: llm.Usage{OutputTokens: 3}},
 		"blank text":     Say(" \n"),
@@ -207,7 +191,7 @@ func emptyReplies(t *testing.T, api API, connect func(testing.TB, llm.Client) ll
 
 			var told *llm.Error
 			require.ErrorAs(t, err, &told)
-			want := api.replies(given)
+			want := received(given)
 			require.Equal(t, want.FinishReason, told.FinishReason)
 			require.Equal(t, want.Usage, told.Usage)
 		})
@@ -215,7 +199,7 @@ func emptyReplies(t *testing.T, api API, connect func(testing.TB, llm.Client) ll
 }
 
 // errorsKeepTheirClass checks that a client returns errors with the right class and does not retry.
-func errorsKeepTheirClass(t *testing.T, _ API, connect func(testing.TB, llm.Client) llm.Client) {
+func errorsKeepTheirClass(t *testing.T, connect connector) {
 	// TooLarge is missing: if a request is too large for an endpoint, a shorter request may succeed, so a client may return
 	// ContextTooLong.
 	for _, class := range []llm.Class{
@@ -244,7 +228,7 @@ func errorsKeepTheirClass(t *testing.T, _ API, connect func(testing.TB, llm.Clie
 
 // retryAfterArrives checks that the error of a client has the wait time that the endpoint sent. An endpoint sends a wait time
 // in the header Retry-After, and may also send it in milliseconds in the header Retry-After-Ms.
-func retryAfterArrives(t *testing.T, _ API, connect func(testing.TB, llm.Client) llm.Client) {
+func retryAfterArrives(t *testing.T, connect connector) {
 	for _, wait := range []time.Duration{7 * time.Second, 350 * time.Millisecond} {
 		client := connect(t, Func(func(context.Context, llm.Request) (llm.Reply, error) {
 			return llm.Reply{}, &llm.Error{Class: llm.RateLimited, Message: "slow down", RetryAfter: wait}
@@ -260,7 +244,7 @@ func retryAfterArrives(t *testing.T, _ API, connect func(testing.TB, llm.Client)
 
 // cancelled checks which error a client returns if the caller cancels the context. The error must wrap the error of the
 // context, and must not be an [*llm.Error].
-func cancelled(t *testing.T, _ API, connect func(testing.TB, llm.Client) llm.Client) {
+func cancelled(t *testing.T, connect connector) {
 	asked := make(chan struct{})
 	client := connect(t, Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
 		close(asked)
@@ -281,14 +265,14 @@ func cancelled(t *testing.T, _ API, connect func(testing.TB, llm.Client) llm.Cli
 }
 
 // requestIsLeftAlone checks that a client does not modify the request.
-func requestIsLeftAlone(t *testing.T, _ API, connect func(testing.TB, llm.Client) llm.Client) {
+func requestIsLeftAlone(t *testing.T, connect connector) {
 	client := connect(t, Script(Say("unused"), Say("Done.")))
 	asked := question(
 		llm.Message{Role: llm.User, Content: "go"},
 		llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{ToolCall("1", "list_files", "{}")}, Reasoning: "hm"},
 		llm.Message{Role: llm.Tool, ToolCallID: "1"},
 	)
-	before := clone(asked)
+	before := standin.Copy(asked)
 
 	_, err := client.Complete(t.Context(), asked)
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
-// Package llmtest helps to test agents without a real model. It has a scripted [Model], which can be used as an [llm.Client] or
-// through an HTTP [Endpoint] with the APIs of OpenAI and Anthropic. [Exercise] is a test suite that every client should pass.
+// Package llmtest helps to test agents without a real model. It has a scripted [Model], which can be used as an [llm.Client], or
+// through an HTTP server with the APIs of OpenAI and Anthropic. [Exercise] runs the tests that every [llm.Client] should pass.
 //
 //	model := llmtest.Script(
 //		llmtest.Call(llmtest.ToolCall("1", "get_weather", `{"city":"Paris"}`)),
@@ -15,10 +15,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -64,7 +64,7 @@ func Func(f func(context.Context, llm.Request) (llm.Reply, error)) *Model {
 // not name a candidate or a model, Complete takes the name from the first candidate of the request.
 func (m *Model) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	m.mu.Lock()
-	m.requests = append(m.requests, clone(req))
+	m.requests = append(m.requests, standin.Copy(req))
 	m.mu.Unlock()
 
 	if err := ctx.Err(); err != nil {
@@ -115,18 +115,4 @@ func finishReason(reply llm.Reply) string {
 		return "tool_calls"
 	}
 	return "stop"
-}
-
-// clone returns a copy of a request. Later changes to the slices of the request, or to its map of extra parameters, do not
-// change the copy. The copy shares JSON texts and the targets of pointers with the request.
-func clone(req llm.Request) llm.Request {
-	req.Candidates = slices.Clone(req.Candidates)
-	req.Tools = slices.Clone(req.Tools)
-	req.Params.Extra = maps.Clone(req.Params.Extra)
-	req.Messages = slices.Clone(req.Messages)
-	for i, message := range req.Messages {
-		req.Messages[i].Parts = slices.Clone(message.Parts)
-		req.Messages[i].ToolCalls = slices.Clone(message.ToolCalls)
-	}
-	return req
 }

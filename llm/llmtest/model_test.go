@@ -14,7 +14,7 @@ import (
 
 func TestModel(t *testing.T) {
 	t.Parallel()
-	llmtest.ExerciseAnswers(t, func(t testing.TB, far llm.Client) llm.Client { return llmtest.Func(far.Complete) })
+	llmtest.Exercise(t, func(t testing.TB, far llm.Client) llm.Client { return llmtest.Func(far.Complete) }, nil)
 }
 
 func question(messages ...llm.Message) llm.Request {
@@ -81,7 +81,8 @@ func ExampleScript() {
 }
 
 func ExampleServe() {
-	server := llmtest.Serve(llmtest.Script(llmtest.Say("Sunny.")))
+	model := llmtest.Script(llmtest.Say("Sunny."))
+	server := llmtest.Serve(model)
 	defer server.Close()
 
 	client, _ := openai.New(openai.Options{BaseURL: server.URL})
@@ -91,7 +92,7 @@ func ExampleServe() {
 		Key:        "model-1",
 	})
 	fmt.Println(reply.Message.Content)
-	fmt.Println(server.Requests()[0].Key, server.Requests()[0].Request.Candidates[0].Model)
+	fmt.Println(model.Requests()[0].Key, model.Requests()[0].Candidates[0].Model)
 	// Output:
 	// Sunny.
 	// model-1 gpt

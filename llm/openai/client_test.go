@@ -8,8 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
+	"github.com/reagent-dev/reagent/internal/standin/conformance"
 	"github.com/reagent-dev/reagent/llm"
-	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
@@ -37,12 +38,12 @@ func ask() llm.Request {
 
 func TestClient(t *testing.T) {
 	t.Parallel()
-	llmtest.Exercise(t, llmtest.Chat, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server) })
+	conformance.Exercise(t, standin.Chat, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server) })
 }
 
 func TestClientThatDoesNotStream(t *testing.T) {
 	t.Parallel()
-	llmtest.Exercise(t, llmtest.Chat, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server, noStream) })
+	conformance.Exercise(t, standin.Chat, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server, noStream) })
 }
 
 func noStream(o *openai.Options) { o.NoStream = true }

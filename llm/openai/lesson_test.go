@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/llm/openai"
@@ -256,7 +257,7 @@ func TestDataOfTheProviderComesBack(t *testing.T) {
 func TestTextOfMiniMaxComesBackWithItsReasoning(t *testing.T) {
 	t.Parallel()
 	said := "<think>\nHm.\n</think>\n\nSunny."
-	endpoint := &llmtest.Endpoint{Client: llmtest.Script(llmtest.Say(said), llmtest.Say("Bye."))}
+	endpoint := &standin.Endpoint{Client: llmtest.Script(llmtest.Say(said), llmtest.Say("Bye."))}
 	client := serve(t, endpoint)
 	req := ask()
 	req.Candidates[0].Model = "MiniMax-M2"
@@ -289,7 +290,7 @@ func TestReasoningGoesBackByPolicy(t *testing.T) {
 	} {
 		t.Run(test.model+" "+test.options.Send, func(t *testing.T) {
 			t.Parallel()
-			endpoint := &llmtest.Endpoint{Client: llmtest.Func(llmtest.Script(llmtest.Say(""), llmtest.Say(""), llmtest.Say(""), llmtest.Say("Hi.")).Complete)}
+			endpoint := &standin.Endpoint{Client: llmtest.Func(llmtest.Script(llmtest.Say(""), llmtest.Say(""), llmtest.Say(""), llmtest.Say("Hi.")).Complete)}
 			client := serve(t, endpoint, func(o *openai.Options) { o.Reasoning = test.options })
 			call := []llm.ToolCall{{ID: "1", Name: "f", Arguments: "{}"}}
 			req := ask()

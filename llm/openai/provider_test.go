@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/llm/openai"
@@ -50,27 +51,27 @@ func TestConversationHoldsWithEveryProvider(t *testing.T) {
 	t.Parallel()
 	zero, parallel := 0.0, true
 	for name, test := range map[string]struct {
-		provider *llmtest.Provider
+		provider *standin.Provider
 		model    string
 		query    map[string]string
 		refusals int // how many requests the provider may refuse
 	}{
-		"Gemini":     {llmtest.Gemini(), "gemini-3-pro", nil, 1},
-		"DeepSeek":   {llmtest.DeepSeek(), "deepseek-v4-pro", nil, 0},
-		"Kimi":       {llmtest.Kimi(), "kimi-k2.6", nil, 0},
-		"OpenAI":     {llmtest.OpenAI(), "gpt-4o-mini", nil, 0},
-		"Mistral":    {llmtest.Mistral(), "mistral-large", nil, 2},
-		"Cloudflare": {llmtest.Cloudflare(), "llama-4", nil, 1},
-		"MiniMax":    {llmtest.MiniMax(), "MiniMax-M2", nil, 0},
-		"OpenRouter": {llmtest.OpenRouter(), "anthropic/claude-sonnet-5", nil, 0},
-		"Azure":      {llmtest.Azure(), "o5", map[string]string{"api-version": "2026-01-01"}, 2},
-		"Gemma":      {llmtest.Gemma(), "gemma-4", nil, 3},
+		"Gemini":     {standin.Gemini(), "gemini-3-pro", nil, 1},
+		"DeepSeek":   {standin.DeepSeek(), "deepseek-v4-pro", nil, 0},
+		"Kimi":       {standin.Kimi(), "kimi-k2.6", nil, 0},
+		"OpenAI":     {standin.OpenAI(), "gpt-4o-mini", nil, 0},
+		"Mistral":    {standin.Mistral(), "mistral-large", nil, 2},
+		"Cloudflare": {standin.Cloudflare(), "llama-4", nil, 1},
+		"MiniMax":    {standin.MiniMax(), "MiniMax-M2", nil, 0},
+		"OpenRouter": {standin.OpenRouter(), "anthropic/claude-sonnet-5", nil, 0},
+		"Azure":      {standin.Azure(), "o5", map[string]string{"api-version": "2026-01-01"}, 2},
+		"Gemma":      {standin.Gemma(), "gemma-4", nil, 3},
 	} {
 		for _, streams := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/stream=%v", name, streams), func(t *testing.T) {
 				t.Parallel()
 				far := talk()
-				endpoint := &llmtest.Endpoint{Client: far, Provider: test.provider}
+				endpoint := &standin.Endpoint{Client: far, Provider: test.provider}
 				client := serve(t, endpoint, func(o *openai.Options) { o.NoStream, o.Query = !streams, test.query })
 				req := llm.Request{
 					Candidates: []llm.Candidate{{Name: "main", Model: test.model}},

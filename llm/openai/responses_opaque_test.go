@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/llm/openai"
@@ -175,7 +176,7 @@ func TestResponsesOpaqueDataNeverHasTheKey(t *testing.T) {
 // The stand-in refuses reasoning that it did not make, and reasoning without an item after it.
 func TestResponsesReasoningIsAcceptedOverManyTurns(t *testing.T) {
 	t.Parallel()
-	endpoint := &llmtest.Endpoint{Client: llmtest.Script(
+	endpoint := &standin.Endpoint{Client: llmtest.Script(
 		thinking(llmtest.Call(llmtest.ToolCall("1", "list_files", "{}")), "I look."),
 		thinking(llmtest.Say("Two files."), "I count."),
 		thinking(llmtest.Call(llmtest.ToolCall("1", "list_files", "{}")), "I look again."),

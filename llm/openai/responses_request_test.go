@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -15,7 +16,7 @@ import (
 // sentItems returns the body that the Responses API gets for a request, and the items of its input. The API must accept the request.
 func sentItems(t *testing.T, req llm.Request) (body map[string]json.RawMessage, items []string) {
 	t.Helper()
-	endpoint := &llmtest.Endpoint{Client: llmtest.Func(always(llmtest.Say("Hi.")))}
+	endpoint := &standin.Endpoint{Client: llmtest.Func(always(llmtest.Say("Hi.")))}
 	_, err := serve(t, endpoint, responses).Complete(t.Context(), req)
 	require.NoError(t, err)
 	require.Len(t, endpoint.Requests(), 1)

@@ -6,8 +6,9 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/reagent-dev/reagent/internal/standin"
+	"github.com/reagent-dev/reagent/internal/standin/conformance"
 	"github.com/reagent-dev/reagent/llm"
-	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
@@ -15,12 +16,12 @@ func responses(o *openai.Options) { o.API = "responses" }
 
 func TestResponses(t *testing.T) {
 	t.Parallel()
-	llmtest.Exercise(t, llmtest.Responses, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server, responses) })
+	conformance.Exercise(t, standin.Responses, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server, responses) })
 }
 
 func TestResponsesThatAreNotStreamed(t *testing.T) {
 	t.Parallel()
-	llmtest.Exercise(t, llmtest.Responses, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server, responses, noStream) })
+	conformance.Exercise(t, standin.Responses, func(t testing.TB, server http.Handler) llm.Client { return serve(t, server, responses, noStream) })
 }
 
 // always returns a function that makes the same reply for each request.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/llm/openai"
@@ -336,7 +337,7 @@ func TestRepairsAreTold(t *testing.T) {
 
 func TestReasoningIsSentBackWithinTheTurnWhereItIsWanted(t *testing.T) {
 	t.Parallel()
-	endpoint := &llmtest.Endpoint{Client: llmtest.Func(llmtest.Script(llmtest.Say(""), llmtest.Say(""), llmtest.Say("Hi.")).Complete)}
+	endpoint := &standin.Endpoint{Client: llmtest.Func(llmtest.Script(llmtest.Say(""), llmtest.Say(""), llmtest.Say("Hi.")).Complete)}
 	client := serve(t, endpoint, func(o *openai.Options) { o.Reasoning.Send = openai.WithinTurn })
 	req := ask()
 	req.Messages = append(req.Messages,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/llm/openai"
@@ -20,7 +21,7 @@ import (
 // sent returns the fields of the body that the endpoint gets for a request.
 func sent(t *testing.T, req llm.Request) map[string]json.RawMessage {
 	t.Helper()
-	endpoint := &llmtest.Endpoint{Client: llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
+	endpoint := &standin.Endpoint{Client: llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
 		return llmtest.Say("Hi."), nil
 	}), Lenient: true}
 	client := serve(t, endpoint, noStream)
@@ -112,7 +113,7 @@ func TestExtraParametersThatWouldChangeTheRequestAreRefused(t *testing.T) {
 
 func TestHeadersAreSent(t *testing.T) {
 	t.Parallel()
-	endpoint := &llmtest.Endpoint{Client: llmtest.Script(llmtest.Say("Hi."))}
+	endpoint := &standin.Endpoint{Client: llmtest.Script(llmtest.Say("Hi."))}
 	client := serve(t, endpoint, func(o *openai.Options) { o.Headers = map[string]string{"X-Title": "Reagent"} })
 
 	_, err := client.Complete(t.Context(), ask())

@@ -14,6 +14,7 @@ import (
 	reagent "github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/app/devserver"
 	"github.com/reagent-dev/reagent/internal/dial"
+	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/tool"
@@ -28,7 +29,7 @@ type World struct {
 	// Config is the path of the configuration file that [World.WriteConfig] has written.
 	Config string
 	// Model is the model endpoint.
-	Model *llmtest.Server
+	Model *standin.Server
 	// Tools is the server of the tools; nil means none.
 	Tools *ToolServer
 	// Registry has the tools for [World.WorkerHere]; nil means none.
@@ -48,9 +49,9 @@ type World struct {
 // parameter extra is added to the configuration of the agent x, so it must be indented like the fields of x. The functions in
 // with can change the endpoint before it starts.
 func New(
-	t testing.TB, model func(context.Context, llm.Request) (llm.Reply, error), tools *ToolServer, extra string, with ...func(*llmtest.Endpoint),
+	t testing.TB, model func(context.Context, llm.Request) (llm.Reply, error), tools *ToolServer, extra string, with ...func(*standin.Endpoint),
 ) *World {
-	far := &llmtest.Endpoint{Client: llmtest.Func(model)}
+	far := &standin.Endpoint{Client: llmtest.Func(model)}
 	for _, f := range with {
 		f(far)
 	}

@@ -1,0 +1,58 @@
+package standin
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// DeepSeek returns a [Provider] that behaves like DeepSeek in thinking mode.
+//
+// Each reply has a reasoning in `reasoning_content`. Each assistant message with calls must have this text in the same member. An
+// empty text is accepted, too. The final message of a turn with calls should have the member; if the member is missing, this is a
+// violation. In other messages the member is ignored. A body with "thinking":{"type":"disabled"} turns the thinking off.
+//
+// Sources: DeepSeek's guide "Thinking Mode", and for the wording the issue JohnnyZ93/oai-compatible-copilot#215. The pull request
+// theopenco/llmgateway#2093 reports that an empty text is accepted.
+func DeepSeek() *Provider {
+	return &Provider{rules: []rule{deepSeekThought}, dress: thoughtful}
+}
+
+// thoughtful adds a reasoning to a reply, unless the request turns thinking off.
+func thoughtful(p *Provider, r *posted, reply llm.Reply) llm.Reply {
+	if r.thinks() {
+		reply.Message.Reasoning = r.thought(reply)
+		p.remember(key(reply.Message), reply.Message.Reasoning)
+	}
+	return reply
+}
+
+// deepSeekThought checks the reasoning of the assistant messages.
+func deepSeekThought(p *Provider, r *posted) *refusal {
+	if !r.thinks() {
+		return nil
+	}
+	called := false // whether the present turn has calls
+	for i, m := range r.Messages {
+		if m.Role != "assistant" {
+			called = called && m.Role == "tool"
+			continue
+		}
+		thought, found := r.text(i, "reasoning_content")
+		if len(m.ToolCalls) == 0 {
+			if called && !found {
+				p.violation(fmt.Sprintf("messages[%d]: the last message of a turn with calls has no reasoning_content", i))
+			}
+			continue
+		}
+		called = true
+		sent := p.memory(key(m.message()))
+		if !found || thought != "" && sent != nil && !slices.Contains(sent, thought) {
+			refused := invalid("", "The `reasoning_content` in the thinking mode must be passed back to the API.")
+			refused.code = "invalid_request_error"
+			return refused
+		}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package standin
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Kimi returns a [Provider] that behaves like Kimi K2.6 in thinking mode.
+//
+// Each reply has a reasoning in `reasoning_content`. In a request, each assistant message with calls must have this member. Its text must
+// not be empty, and should be the text that the Provider sent. With "thinking":{"keep":"all"} in the body, another rule holds: each
+// assistant message must have the member, and its text may be empty. A body with "thinking":{"type":"disabled"} turns the thinking off. The cached tokens are in the member `cached_tokens` of the usage.
+//
+// Sources: Moonshot's guide to thinking models. The wordings are those in the issues labring/FastGPT#6357 and MoonshotAI/kimi-cli#2498.
+// The pull request theopenco/llmgateway#2093 reports that an empty text is refused.
+func Kimi() *Provider {
+	return &Provider{rules: []rule{kimiThought}, dress: thoughtful, format: kimiUsage, problem: kimiProblem}
+}
+
+// kimiThought checks the reasoning of the assistant messages.
+func kimiThought(p *Provider, r *posted) *refusal {
+	if !r.thinks() {
+		return nil
+	}
+	var thinking struct {
+		Keep string `json:"keep"`
+	}
+	_ = json.Unmarshal(r.fields["thinking"], &thinking)
+	for i, m := range r.Messages {
+		if m.Role != "assistant" {
+			continue
+		}
+		thought, found := r.text(i, "reasoning_content")
+		switch {
+		case thinking.Keep == "all" && !found:
+			return invalid("", "preserved thinking (thinking.keep=all) requires reasoning_content on every assistant message, but assistant message at index %d is missing reasoning_content", i)
+		case thinking.Keep == "all" || len(m.ToolCalls) == 0:
+		case thought == "":
+			return invalid("", "thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i)
+		}
+		if sent := p.memory(key(m.message())); found && sent != nil && !slices.Contains(sent, thought) {
+			p.violation(fmt.Sprintf("messages[%d]: the reasoning_content is not the one that was sent", i))
+		}
+	}
+	return nil
+}
+
+// kimiUsage moves the number of cached tokens to the top level of the usage.
+func kimiUsage(whole *completion) {
+	whole.Usage.CachedTokens, whole.Usage.Prompt = &whole.Usage.Prompt.CachedTokens, nil
+}
+
+func kimiProblem(r *refusal) any {
+	return map[string]any{"error": map[string]any{"message": r.message, "type": kindOf(r)}}
+}
