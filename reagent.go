@@ -71,8 +71,8 @@ type Options struct {
 	// on its task queue, and HeartbeatTimeout is the heartbeat timeout of this workflow's activity. If many calls begin each second, the heartbeats
 	// name a call only within a second. If the worker is lost before, the call is given to another worker after 30 seconds.
 	Lease bool
-	// Streamer receives the replies of models chunk by chunk. Nil means no streaming. [activities.Hub] is an implementation.
-	Streamer activities.Streamer
+	// Streamer receives the replies of models chunk by chunk. Nil means no streaming. [Hub] is an implementation.
+	Streamer Streamer
 	// Converter must be the data converter of the Temporal client. Nil means the SDK's default.
 	Converter converter.DataConverter
 	// Logger receives the log entries of the plugin. Nil means [slog.Default]. The plugin hides the secrets in each entry.

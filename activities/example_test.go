@@ -3,13 +3,11 @@ package activities_test
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent/activities"
-	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/workflows"
@@ -60,36 +58,4 @@ func ExampleActivities_Check() {
 	}
 	fmt.Println(doing.Check(context.Background()))
 	// Output: agents.clerk.tools[0]: unknown tool "order" (the known tools are ask_user, read_result)
-}
-
-// A program that embeds a worker can show text while it grows. In this example, the chunks do not come from a model. In a
-// program, set the Hub as Options.Streamer, and the worker passes its chunks to the Hub.
-func ExampleHub() {
-	hub := new(activities.Hub)
-	pieces := hub.Listen(context.Background(), "talk")
-
-	hub.Stream(activities.Chunk{AgentID: "talk", Attempt: 1, Delta: llm.Delta{Text: "It is sun"}})
-	hub.Stream(activities.Chunk{AgentID: "talk", Attempt: 1, End: activities.Discarded}) // the stream was cut
-	for _, text := range []string{"It", " is", " sunny."} {
-		hub.Stream(activities.Chunk{AgentID: "talk", Attempt: 2, Delta: llm.Delta{Text: text}})
-	}
-	hub.Stream(activities.Chunk{AgentID: "talk", Attempt: 2, End: activities.Committed})
-
-	var said strings.Builder
-	for p := range pieces {
-		switch p.End {
-		case "":
-			said.WriteString(p.Delta.Text)
-			fmt.Println(said.String())
-		case activities.Discarded:
-			said.Reset()
-		case activities.Committed: // the message comes with the transcript
-			return
-		}
-	}
-	// Output:
-	// It is sun
-	// It
-	// It is
-	// It is sunny.
 }

@@ -1,10 +1,6 @@
 package activities
 
 import (
-	"context"
-	"iter"
-	"sync"
-
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -34,7 +30,7 @@ type Chunk struct {
 	Delta llm.Delta
 	// End is set in the last chunk of an attempt, which has no delta. It is empty in all other chunks.
 	End End
-	// Missed is the number of chunks that a slow listener of a [Hub] did not receive immediately before this chunk.
+	// Missed is the number of chunks immediately before this one that a listener was too slow for: see Hub in package reagent.
 	Missed int
 }
 
@@ -48,75 +44,3 @@ const (
 	// Discarded means that the attempt failed. Its chunks are no part of a reply. Another attempt may follow.
 	Discarded End = "void"
 )
-
-// Hub is a [Streamer] that passes chunks to listeners in the same process. The zero Hub is ready for use. A Hub is safe for
-// concurrent use.
-type Hub struct {
-	mu        sync.Mutex
-	listeners map[*listener]struct{}
-}
-
-// listener receives the chunks for one call of [Hub.Listen].
-type listener struct {
-	// agentID is the ID of the agent; empty means all agents.
-	agentID string
-	// pieces buffers the chunks that the loop of the listener's caller has not received yet.
-	pieces chan Chunk
-	// missed is the number of chunks that the listener has missed since the last chunk that it got.
-	missed int
-}
-
-// hubBuffer is the number of chunks that a Hub buffers for each listener. While the buffer of a slow listener is full, the
-// listener misses new chunks.
-const hubBuffer = 1024
-
-// Stream passes a chunk to the listeners of the chunk's agent, and to the listeners of all agents. Stream does not block: if
-// the buffer of a listener is full, the listener misses the chunk.
-func (h *Hub) Stream(p Chunk) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for l := range h.listeners {
-		if l.agentID != "" && l.agentID != p.AgentID {
-			continue
-		}
-		p.Missed = l.missed
-		select {
-		case l.pieces <- p:
-			l.missed = 0
-		default:
-			l.missed++
-		}
-	}
-}
-
-// Listen returns a sequence of the chunks of an agent's replies. An empty ID means the replies of all agents. The sequence
-// contains the chunks that arrive after the call of Listen, even before the loop over the sequence begins. The sequence ends
-// when the context ends or the loop is left. The sequence can be used in one loop only.
-func (h *Hub) Listen(ctx context.Context, agentID string) iter.Seq[Chunk] {
-	l := &listener{agentID: agentID, pieces: make(chan Chunk, hubBuffer)}
-	h.mu.Lock()
-	if h.listeners == nil {
-		h.listeners = map[*listener]struct{}{}
-	}
-	h.listeners[l] = struct{}{}
-	h.mu.Unlock()
-	leave := func() {
-		h.mu.Lock()
-		delete(h.listeners, l)
-		h.mu.Unlock()
-	}
-	context.AfterFunc(ctx, leave)
-	return func(yield func(Chunk) bool) {
-		defer leave()
-		for {
-			select {
-			case p := <-l.pieces:
-				if !yield(p) {
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
-}

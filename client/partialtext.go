@@ -12,7 +12,7 @@ import (
 
 // PartialText is the part of a reply that the model has written so far, while the model call is still running. The worker
 // reports the text about once a second. A program that runs the worker can get every chunk as soon as it arrives: see
-// `activities.Streamer`.
+// `reagent.Streamer`.
 type PartialText struct {
 	// Key identifies the model call. The message that comes from this call has the same key in the transcript.
 	Key agent.Key
