@@ -23,7 +23,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
-var quirks = flag.String("quirks", "testdata/quirks,testdata/quirks-2", "directories of the cases of TestQuirks, separated by commas")
+var quirks = flag.String("quirks", "testdata/quirks", "the folder of the cases of TestQuirks")
 
 // besideText is the reason for the cases with a call at the beginning or the end of other text.
 const besideText = "a model may copy a call from a file or a tool's result, so the call must not run; the note of the case permits to tell the model"
@@ -74,14 +74,10 @@ func TestQuirks(t *testing.T) {
 	t.Cleanup(func() { tally.report(t, cases) })
 }
 
-func readQuirks(t *testing.T, dirs string) []quirk {
-	var files []string
-	for dir := range strings.SplitSeq(dirs, ",") {
-		found, err := filepath.Glob(filepath.Join(dir, "*.json"))
-		require.NoError(t, err)
-		require.NotEmpty(t, found, dir)
-		files = append(files, found...)
-	}
+func readQuirks(t *testing.T, dir string) []quirk {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files, dir)
 	var cases []quirk
 	for _, file := range files {
 		encoded, err := os.ReadFile(file)
