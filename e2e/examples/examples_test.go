@@ -19,7 +19,7 @@ import (
 )
 
 var buildExamples = sync.OnceValue(func() error {
-	return world.Build(world.Binary(""), "./examples/...")
+	return world.Build("", "./examples/...")
 })
 
 // newExample builds the programs in examples/ and returns a world for them with the given task queue. It sets

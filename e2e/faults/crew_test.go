@@ -12,8 +12,7 @@ import (
 // faultyWorker builds a worker program that can kill itself at the points of package fault. It builds the program only once,
 // and returns its name for [world.Binary].
 var faultyWorker = sync.OnceValues(func() (string, error) {
-	name := filepath.Join("faults", "worker")
-	return name, world.Build(world.Binary(name), "-tags", "faults", "./cmd/worker")
+	return filepath.Join("faults", "worker"), world.Build("faults", "-tags", "faults", "./cmd/worker")
 })
 
 // workerDied is the name of the disturbance that a [crew] records when a worker was killed.

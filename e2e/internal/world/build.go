@@ -1,6 +1,7 @@
 package world
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,28 +15,38 @@ import (
 	"github.com/reagent-dev/reagent/internal/filelock"
 )
 
-// Binary returns the path of a program that [Main] or [Build] has built. An empty name means the folder of all programs.
+// Binary returns the path of a program that [Main] or [Build] has built.
 func Binary(name string) string { return filepath.Join(binaries, name) }
 
-// Build builds programs of this module. The parameter to is the path of the program, or of an existing folder for several
-// programs. The parameter args has the flags of "go build" and the packages to build.
-func Build(to string, args ...string) error {
-	cmd := exec.Command("go", append([]string{"build", "-o", to}, args...)...)
-	cmd.Dir = Path()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build %v: %w\n%s", args, err, out)
+// Build builds programs of this module. For [Binary], the names of the programs begin with the path folder. The parameter args has
+// the flags of "go build" and the packages to build.
+func Build(folder string, args ...string) error {
+	programs, err := shared(args)
+	if err != nil {
+		return err
+	}
+	built, err := os.ReadDir(programs)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(Binary(folder), 0o700); err != nil {
+		return err
+	}
+	for _, program := range built {
+		if err := os.Symlink(filepath.Join(programs, program.Name()), filepath.Join(Binary(folder), program.Name())); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// shared returns a folder with the worker and the starter. All test binaries that are built from the same code share it: to link the two
-// programs takes several seconds, and there are many folders of tests. The name of the folder is a hash of all that is linked.
-func shared() (string, error) {
-	list := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}} {{.BuildID}}", "./cmd/worker", "./cmd/starter")
-	list.Dir = Path()
-	linked, err := list.Output()
+// shared returns a folder with the programs that "go build" makes of args. All test binaries that are built from the same code share
+// it: to link two programs takes several seconds, and there are many folders of tests. The name of the folder is a hash of all that is
+// linked.
+func shared(args []string) (string, error) {
+	linked, err := run(append([]string{"list", "-deps", "-export", "-f", "{{.ImportPath}} {{.BuildID}}"}, args...)...)
 	if err != nil {
-		return "", fmt.Errorf("go list: %w", err)
+		return "", err
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -45,8 +56,11 @@ func shared() (string, error) {
 	if err := os.MkdirAll(all, 0o700); err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(append(linked, os.Getenv("GOFLAGS")...))
+	sum := sha256.Sum256(fmt.Appendf(linked, "%q %s", args, os.Getenv("GOFLAGS")))
 	dir := filepath.Join(all, hex.EncodeToString(sum[:8]))
+	if _, err := os.Stat(dir); err == nil { // nobody waits for another folder
+		return dir, nil
+	}
 	unlock, err := filelock.Lock(context.Background(), filepath.Join(all, "lock"), func() {})
 	if err != nil {
 		return "", err
@@ -62,10 +76,23 @@ func shared() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := Build(unfinished, "./cmd/worker", "./cmd/starter"); err != nil {
+	if _, err := run(append([]string{"build", "-o", unfinished}, args...)...); err != nil {
 		return "", err
 	}
 	return dir, os.Rename(unfinished, dir)
+}
+
+// run runs the go command in the module's root folder and returns what it prints.
+func run(args ...string) ([]byte, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = Path()
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go %v: %w\n%s", args, err, said.Bytes())
+	}
+	return out, nil
 }
 
 // removeOld removes the programs that were built more than a day ago.

@@ -11,7 +11,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	sdk "go.temporal.io/sdk/client"
@@ -38,14 +37,8 @@ func Main(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binaries = dir
-	programs, err := shared()
-	if err != nil {
+	if err := Build("", "./cmd/worker", "./cmd/starter"); err != nil {
 		return failed(err)
-	}
-	for _, name := range []string{"worker", "starter"} {
-		if err := os.Symlink(filepath.Join(programs, name), Binary(name)); err != nil {
-			return failed(err)
-		}
 	}
 	if os.Getenv(codecForAll) != "" {
 		codec := ServeCodec()
