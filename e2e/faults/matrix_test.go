@@ -5,12 +5,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/reagent-dev/reagent/e2e/internal/lab"
 )
 
 // allFaults makes the tests run all cases; `make faults` sets its environment variable. Otherwise, the tests run a representative
@@ -43,29 +44,36 @@ var representative = []string{
 // at-most-once call that is cut off is not repeated, and its result says that the outcome is unknown.
 func TestFaultsChangeNothing(t *testing.T) {
 	t.Parallel()
-	undisturbed := map[string]told{}
-	for _, s := range scenarios {
-		if !t.Run("undisturbed "+s.name, func(t *testing.T) { undisturbed[s.name] = undisturbedRun(t, s) }) {
+	undisturbed := map[string]lab.Told{}
+	for _, s := range lab.Scenarios {
+		if !t.Run("undisturbed "+s.Name, func(t *testing.T) { undisturbed[s.Name] = lab.Undisturbed(t, s) }) {
 			return // nothing to compare with
 		}
 	}
-	table := newMatrix()
+	table := lab.NewMatrix()
 	// A case mostly waits until Temporal notices that a worker died. So more cases run at once than there are cores.
 	var cases errgroup.Group
 	cases.SetLimit(6)
-	for _, d := range disturbances {
-		for _, s := range scenarios {
-			name := d.name + " in " + s.name
+	for _, d := range lab.Disturbances {
+		for _, s := range lab.Scenarios {
+			name := d.Name + " in " + s.Name
 			switch {
-			case !d.occursIn(s):
-				table.put(d, s, notApplicable, tally{})
+			case !d.OccursIn(s):
+				table.Put(d, s, lab.NotApplicable, lab.Tally{})
 			case allFaults || slices.Contains(representative, name):
 				cases.Go(func() error {
 					t.Run(name, func(t *testing.T) {
-						began, cell := time.Now(), failedCell
-						var sum tally
-						defer func() { table.put(d, s, cell, sum) }()
-						d.run(t, s, undisturbed[s.name], &sum)
+						began, cell := time.Now(), lab.Failed
+						var sum lab.Tally
+						defer func() { table.Put(d, s, cell, sum) }()
+						o := d.Run(t, s, undisturbed[s.Name])
+						sum = o.Tally
+						require.Empty(t, o.Problems)
+						require.Empty(t, o.Renotified)
+						require.Equal(t, d.Kills, o.Kills, "workers that died")
+						requireRepeats(t, d, s, o.Repeated)
+						requireCut(t, d, s, o.Cut)
+						o.RequireReplay()
 						cell = fmt.Sprintf("ok, %.0f s", time.Since(began).Seconds())
 					})
 					return nil
@@ -77,65 +85,14 @@ func TestFaultsChangeNothing(t *testing.T) {
 	t.Log(table)
 }
 
-func undisturbedRun(t *testing.T, s scenario) told {
-	l := newLab(t, s, "")
-	require.NoError(t, converse(l.ctx, l.Client, l.id, s, l.people))
-	got, err := tell(l.ctx, l.Client, l.id)
-	require.NoError(t, err)
-	v := newVerdict(l.ledger)
-	v.hear(got, got)
-	v.close(l.ledger, l.people, nil)
-	require.Empty(t, v.problems)
-	require.Zero(t, v.repeated+v.repeatedReads+v.interrupted)
-	return got
-}
-
-// run runs the disturbance in one scenario. The parameter want is what the agent says in this scenario without a disturbance.
-// When the agent has completed, run first fills the tally in the parameter sum. Then it makes its assertions. So the table
-// has the counts of failed cases, too.
-func (d disturbance) run(t *testing.T, s scenario, want told, sum *tally) {
-	hold := ""
-	if d.hold != nil {
-		hold = d.hold(s)
-	}
-	l := newLab(t, s, hold)
-	do := func(f func(*lab)) {
-		if f != nil {
-			f(l)
-		}
-	}
-	do(d.prepare)
-	done := make(chan error, 1)
-	go func() { done <- converse(l.ctx, l.Client, l.id, s, l.people) }()
-	do(d.strike)
-	require.NoError(t, <-done)
-	do(d.after)
-
-	got, err := tell(l.ctx, l.Client, l.id)
-	require.NoError(t, err)
-	spans, err := spansOf(l.ctx, l.Temporal, got.ids())
-	require.NoError(t, err)
-	v := newVerdict(l.ledger)
-	v.hear(want, got)
-	v.close(l.ledger, l.people, spans)
-	*sum = v.tally
-	require.Empty(t, v.problems)
-	require.Empty(t, l.people.renotified())
-	require.Equal(t, d.kills, v.kills, "workers that died")
-	d.requireRepeats(t, s, v.repeated)
-	d.requireCut(t, s, v.cut)
-	requireSameStates(t, l.Temporal, l.dir, got.ids())
-	for _, id := range got.ids() {
-		l.Compare(id)
-	}
-}
-
-func (d disturbance) requireRepeats(t *testing.T, s scenario, repeated int) {
+// requireRepeats asserts that as many model requests were repeated as the disturbance expects. If the worker dies late, there may be one
+// more.
+func requireRepeats(t *testing.T, d lab.Disturbance, s lab.Scenario, repeated int) {
 	want := 0
-	if d.repeats != nil {
-		want = d.repeats(s)
+	if d.Repeats != nil {
+		want = d.Repeats(s)
 	}
-	if d.late {
+	if d.Late {
 		want = min(max(repeated, want), want+1)
 	}
 	require.Equal(t, want, repeated, "model requests repeated")
@@ -143,69 +100,16 @@ func (d disturbance) requireRepeats(t *testing.T, s scenario, repeated int) {
 
 // requireCut asserts that the calls in the parameter cut, which were cut off, are those that the disturbance expects. More
 // calls may be cut off if tools run in parallel, or if the next call may have begun.
-func (d disturbance) requireCut(t *testing.T, s scenario, cut []string) {
+func requireCut(t *testing.T, d lab.Disturbance, s lab.Scenario, cut []string) {
 	var want []string
-	if d.cut != nil && d.cut(s) != "" {
-		want = []string{d.cut(s)}
+	if d.Cut != nil && d.Cut(s) != "" {
+		want = []string{d.Cut(s)}
 	}
-	if !d.late && (!s.parallel() || !strings.Contains(d.name, "tool")) {
+	if !d.Late && (!s.Parallel() || !strings.Contains(d.Name, "tool")) {
 		require.Equal(t, want, cut, "calls cut off")
 		return
 	}
 	for _, call := range want {
 		require.Contains(t, cut, call, "calls cut off")
 	}
-}
-
-// Cells of the table of all cases: notApplicable is for a case that cannot occur, and failedCell for a case that failed. The
-// counts of a case are not in the sums of the table if its agent did not complete.
-const (
-	notApplicable = "n.a."
-	failedCell    = "FAILED"
-)
-
-// matrix is the table of all cases. Each disturbance is a row, and each scenario is a column.
-type matrix struct {
-	mu    sync.Mutex
-	cells map[string]string
-	sum   tally
-	cases int
-}
-
-func newMatrix() *matrix { return &matrix{cells: map[string]string{}} }
-
-func (m *matrix) put(d disturbance, s scenario, cell string, sum tally) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.cells[d.name+s.name] = cell
-	if cell != notApplicable {
-		m.cases++
-	}
-	m.sum.add(sum)
-}
-
-func (m *matrix) String() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n%-42s", "")
-	for _, s := range scenarios {
-		fmt.Fprintf(&b, "%-17s", s.name)
-	}
-	absent, failed := 0, 0
-	for _, d := range disturbances {
-		fmt.Fprintf(&b, "\n%-42s", d.name)
-		for _, s := range scenarios {
-			cell := m.cells[d.name+s.name]
-			switch cell {
-			case notApplicable:
-				absent++
-			case failedCell:
-				failed++
-			}
-			fmt.Fprintf(&b, "%-17s", cell)
-		}
-	}
-	fmt.Fprintf(&b, "\n\n%6d  cases, of which %d failed; %d more combinations cannot occur\n%v", m.cases, failed, absent, m.sum)
-	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	reagent "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/e2e/internal/lab"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/testkit/fault"
@@ -21,17 +22,17 @@ import (
 func TestToolThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	tools := world.NewToolServer(t)
-	var workers *crew
+	var workers *lab.Crew
 	tools.Add("read", world.ReadOnly, func(context.Context, world.Effect) (string, error) {
-		workers.kill(0)
+		workers.Kill(0)
 		return "", nil
 	})
 	w := world.New(t, world.Script(llmtest.Call(llmtest.ToolCall("1", "read", `{}`)), llmtest.Say("I give up.")), tools, "")
-	workers = newCrew(w, 1, newLedger(), nil, "worker")
+	workers = lab.NewCrew(w, 1, lab.NewLedger(), nil, "worker")
 	w.Must("run", "--detach", "--id", t.Name(), "read")
 	w.Finished(t.Name(), "I give up.")
 	require.Equal(t, []int{5}, world.Values(tools.Effects()))
-	require.Equal(t, 5, workers.died())
+	require.Equal(t, 5, workers.Died())
 	require.Contains(t, w.Show(t.Name()).Lines()[2], "no result: the worker stopped while the tool ran")
 }
 
@@ -39,12 +40,12 @@ func TestToolThatKillsItsWorkerIsGivenUp(t *testing.T) {
 // someone acts.
 func TestModelCallThatKillsItsWorkerIsGivenUp(t *testing.T) {
 	t.Parallel()
-	var workers *crew
+	var workers *lab.Crew
 	w := world.New(t, func(context.Context, llm.Request) (llm.Reply, error) {
-		workers.kill(0)
+		workers.Kill(0)
 		return llmtest.Say("nobody hears it"), nil
 	}, nil, "")
-	workers = newCrew(w, 1, newLedger(), nil, "worker")
+	workers = lab.NewCrew(w, 1, lab.NewLedger(), nil, "worker")
 	w.Must("run", "--detach", "--id", t.Name(), "--chat", "hello")
 	w.Eventually("the turn is held", func() bool {
 		snap, err := w.Client.ShowRecorded(t.Context(), t.Name())
@@ -56,7 +57,7 @@ func TestModelCallThatKillsItsWorkerIsGivenUp(t *testing.T) {
 // After a crash, a worker with the flag --results-dir reports the results that had arrived before the crash. Nothing runs twice.
 func TestKeptResultOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
-	program, err := faultyWorker()
+	program, err := lab.FaultyWorker()
 	require.NoError(t, err)
 	armed, keep := t.TempDir(), filepath.Join(t.TempDir(), "keep")
 	tools := world.NewToolServer(t)

@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -66,9 +66,9 @@ const (
 	childrenQueue = "pairs-children"
 )
 
-// startDoing starts the workers that all stages share: one for activities and one for sub-agents. The activities LoadAgent,
+// ServePairs starts the workers that all stages share: one for activities and one for sub-agents. The activities LoadAgent,
 // CallModel, CallTool and Notify stay open until the test completes them. All other activities work as usual.
-func startDoing(t *testing.T) {
+func ServePairs(t *testing.T) {
 	options, err := dial.ClientOptions("", "")
 	require.NoError(t, err)
 	doing, err := activities.New(activities.Options{Temporal: world.Temporal, Converter: options.DataConverter, Log: slog.New(slog.DiscardHandler)})

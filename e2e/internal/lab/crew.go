@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"fmt"
@@ -9,22 +9,22 @@ import (
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 )
 
-// faultyWorker builds a worker program that can kill itself at the points of package fault. It builds the program only once,
+// FaultyWorker builds a worker program that can kill itself at the points of package fault. It builds the program only once,
 // and returns its name for [world.Binary].
-var faultyWorker = sync.OnceValues(func() (string, error) {
+var FaultyWorker = sync.OnceValues(func() (string, error) {
 	return filepath.Join("faults", "worker"), world.Build("faults", "-tags", "faults", "./cmd/worker")
 })
 
-// workerDied is the name of the disturbance that a [crew] records when a worker was killed.
+// workerDied is the name of the disturbance that a [Crew] records when a worker was killed.
 const workerDied = "worker killed"
 
-// crew runs a fixed number of worker processes. If a worker is killed, crew starts another one in its place, as a process manager
+// Crew runs a fixed number of worker processes. If a worker is killed, the crew starts another one in its place, as a process manager
 // does in production.
-type crew struct {
+type Crew struct {
 	w       *world.World
 	program string
 	env     []string
-	ledger  *ledger
+	ledger  *Ledger
 	// broken is called if a worker has ended by itself. This worker is not replaced. If broken is nil, the worker is replaced,
 	// because workers end by themselves while the server is down.
 	broken func(error)
@@ -37,11 +37,11 @@ type crew struct {
 	ended   bool
 }
 
-// newCrew starts a [crew] and ends it at the end of the test. The parameter size is the number of workers, and program is the
+// NewCrew starts a [Crew] and ends it at the end of the test. The parameter size is the number of workers, and program is the
 // name of their program for [world.Binary]. The strings in env are added to the environment of each worker. The crew records
-// the deaths of workers in the ledger. The parameter broken is the field of [crew].
-func newCrew(w *world.World, size int, ledger *ledger, broken func(error), program string, env ...string) *crew {
-	c := &crew{w: w, program: program, env: env, ledger: ledger, broken: broken, members: make([]*world.Process, size)}
+// the deaths of workers in the ledger. The parameter broken is the field of [Crew].
+func NewCrew(w *world.World, size int, ledger *Ledger, broken func(error), program string, env ...string) *Crew {
+	c := &Crew{w: w, program: program, env: env, ledger: ledger, broken: broken, members: make([]*world.Process, size)}
 	w.T.Cleanup(c.end)
 	for place := range c.members {
 		c.wait.Go(func() { c.keep(place) })
@@ -50,8 +50,8 @@ func newCrew(w *world.World, size int, ledger *ledger, broken func(error), progr
 }
 
 // keep starts a worker in the given place, which is an index of c.members, and replaces the worker when it ends. It returns
-// after [crew.end], or if a worker must not be replaced.
-func (c *crew) keep(place int) {
+// after [Crew.end], or if a worker must not be replaced.
+func (c *Crew) keep(place int) {
 	for {
 		p := c.replace(place)
 		if p == nil {
@@ -77,7 +77,7 @@ func (c *crew) keep(place int) {
 	}
 }
 
-func (c *crew) replace(place int) *world.Process {
+func (c *Crew) replace(place int) *world.Process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
@@ -95,8 +95,8 @@ func (c *crew) replace(place int) *world.Process {
 	return p
 }
 
-// kill kills the worker in the given place and waits until it is dead. If there is no worker yet, kill does nothing.
-func (c *crew) kill(place int) {
+// Kill kills the worker in the given place and waits until it is dead. If there is no worker yet, Kill does nothing.
+func (c *Crew) Kill(place int) {
 	c.mu.Lock()
 	p := c.members[place]
 	c.mu.Unlock()
@@ -105,15 +105,15 @@ func (c *crew) kill(place int) {
 	}
 }
 
-// died returns how many workers have ended, either killed or by themselves. It does not count those that [crew.end] has killed.
-func (c *crew) died() int {
+// Died returns how many workers have ended, either killed or by themselves. It does not count those that [Crew.end] has killed.
+func (c *Crew) Died() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.deaths
 }
 
 // end kills all workers and does not replace them. If the test has failed, end logs what the workers have printed.
-func (c *crew) end() {
+func (c *Crew) end() {
 	c.mu.Lock()
 	c.ended = true
 	members := c.members

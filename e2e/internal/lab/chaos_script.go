@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// chaosTeam is a part of the configuration file of [TestChaos]: the last fields of the agent x, and all other agents. They have
+// chaosTeam is a part of the configuration file of TestChaos: the last fields of the agent x, and all other agents. They have
 // sub-agents to depth 3. The tool wire of x, of saver and of talker needs an approval, and the results of deploy and of ask_user come
 // from outside. The sub-agent scout works in the background. The agent sloth exceeds its time limit. The agent saver has a small token
 // limit. The conversation of the agent talker is summarised.

@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -25,12 +25,12 @@ const cutOff = "no result: the worker stopped while the tool ran" + unknownOutco
 // unknownOutcome is the end of the results of tool calls that may or may not have taken effect.
 const unknownOutcome = "; outcome unknown — check before you retry"
 
-// told holds the messages of an agent and of the sub-agents below it. Two agents with the same task have the same messages,
+// Told holds the messages of an agent and of the sub-agents below it. Two agents with the same task have the same messages,
 // except for IDs and keys.
-type told struct {
+type Told struct {
 	id       string
 	messages []line
-	children []told
+	children []Told
 }
 
 // line is one message of a transcript, in a form that tests can compare.
@@ -52,22 +52,22 @@ func (l line) String() string { return strings.TrimSpace(fmt.Sprint(l.role, ": "
 
 // tell reads the messages of a completed agent and of its sub-agents. If one of them has not completed, or if a tool call does
 // not have exactly one result, it returns an error.
-func tell(ctx context.Context, c *reagent.Client, id string) (told, error) {
+func tell(ctx context.Context, c *reagent.Client, id string) (Told, error) {
 	snap, err := c.ShowRecorded(ctx, id)
 	if err != nil {
-		return told{}, err
+		return Told{}, err
 	}
 	if snap.Status != reagent.Completed {
-		return told{}, fmt.Errorf("%s is %s: %s", id, snap.Status, snap.Failure)
+		return Told{}, fmt.Errorf("%s is %s: %s", id, snap.Status, snap.Failure)
 	}
-	t := told{id: id}
-	if t.messages, err = pair(snap.Messages); err != nil {
-		return told{}, fmt.Errorf("%s: %w", id, err)
+	t := Told{id: id}
+	if t.messages, err = linesOf(snap.Messages); err != nil {
+		return Told{}, fmt.Errorf("%s: %w", id, err)
 	}
 	for _, child := range snap.Children {
 		below, err := tell(ctx, c, child.ID)
 		if err != nil {
-			return told{}, err
+			return Told{}, err
 		}
 		t.children = append(t.children, below)
 	}
@@ -80,10 +80,10 @@ var errOpenCalls = errors.New("a call has no result")
 // handle matches the handle of a sub-agent in a tool result. The handle is a part of a key.
 var handle = regexp.MustCompile(`under the handle "[0-9a-f]{8}"`)
 
-// pair converts messages to lines, and matches each tool result with its call. If the results are not in the order of the
-// calls, or if a result is missing, pair returns an error. If the last calls have no results, it returns the lines and [errOpenCalls]. The
+// linesOf converts messages to lines, and matches each tool result with its call. If the results are not in the order of the
+// calls, or if a result is missing, linesOf returns an error. If the last calls have no results, it returns the lines and [errOpenCalls]. The
 // calls of an agent that was cancelled stay open.
-func pair(messages []agent.Message) ([]line, error) {
+func linesOf(messages []agent.Message) ([]line, error) {
 	var lines []line
 	var open []llm.ToolCall
 	for i, m := range messages {
@@ -110,7 +110,7 @@ func pair(messages []agent.Message) ([]line, error) {
 }
 
 // ids returns the IDs of the agent and of all sub-agents below it.
-func (t told) ids() []string {
+func (t Told) ids() []string {
 	ids := []string{t.id}
 	for _, child := range t.children {
 		ids = append(ids, child.ids()...)
@@ -118,28 +118,28 @@ func (t told) ids() []string {
 	return ids
 }
 
-// verdict collects counts and problems. A test finds them when it compares the messages of its agents with the messages of
+// Verdict collects counts and problems. A test finds them when it compares the messages of its agents with the messages of
 // undisturbed agents and with the ledger.
-type verdict struct {
-	tally
+type Verdict struct {
+	Tally
 
 	seen     map[string][]effect // the tool calls that took effect, by key
 	owners   map[string]string   // the IDs of the agents, by the keys of their calls
-	cut      []string            // the at-most-once calls that were cut off: see [verdict.weigh]
-	problems []string
+	Cut      []string            // the at-most-once calls that were cut off: see [Verdict.weigh]
+	Problems []string
 }
 
-func newVerdict(l *ledger) *verdict {
-	return &verdict{seen: l.effected(), owners: map[string]string{}}
+func newVerdict(l *Ledger) *Verdict {
+	return &Verdict{seen: l.effected(), owners: map[string]string{}}
 }
 
-func (v *verdict) problemf(format string, args ...any) {
-	v.problems = append(v.problems, fmt.Sprintf(format, args...))
+func (v *Verdict) problemf(format string, args ...any) {
+	v.Problems = append(v.Problems, fmt.Sprintf(format, args...))
 }
 
 // hear compares the messages of an agent and of its sub-agents with the messages of an undisturbed agent. It also checks that
 // the tools took effect as the messages say. The parameter want is for the undisturbed agent, and got is for the other one.
-func (v *verdict) hear(want, got told) {
+func (v *Verdict) hear(want, got Told) {
 	v.agents++
 	if len(got.messages) != len(want.messages) || len(got.children) != len(want.children) {
 		v.problemf("%s: it has %d messages and %d sub-agents, undisturbed %d and %d: %v",
@@ -164,7 +164,7 @@ func (v *verdict) hear(want, got told) {
 	}
 }
 
-func users(t told) (n int) {
+func users(t Told) (n int) {
 	for _, m := range t.messages {
 		if m.role == llm.User {
 			n++
@@ -176,7 +176,7 @@ func users(t told) (n int) {
 // weigh checks the tool result in the line m. It ignores all other messages, and the results of sub-agents. A result of its own says
 // that the call has taken effect. A call that was cut off may have taken effect, and its result says that the outcome is unknown. A
 // call whose result says that it was not run has not taken effect.
-func (v *verdict) weigh(m line) {
+func (v *Verdict) weigh(m line) {
 	tool, _, _ := strings.Cut(m.answers, " ")
 	n, notRun := len(v.seen[m.key]), strings.HasPrefix(m.content, "not run: ")
 	unknown := strings.HasPrefix(m.content, "no result: ") && strings.HasSuffix(m.content, unknownOutcome)
@@ -190,7 +190,7 @@ func (v *verdict) weigh(m line) {
 	case unknown:
 		if atMostOnce(m.answers) {
 			v.interrupted++
-			v.cut = append(v.cut, m.answers)
+			v.Cut = append(v.Cut, m.answers)
 		}
 	case m.content == "did "+m.answers && n == 0:
 		v.problemf("%s: %s has a result and took no effect", v.owners[m.key], m.answers)
@@ -204,10 +204,10 @@ func atMostOnce(answers string) bool {
 	return strings.HasPrefix(answers, "pay ") || strings.HasPrefix(answers, "wire ")
 }
 
-// close makes the checks for all agents together. Call it after [verdict.hear] for each agent. It checks that each tool call in
+// close makes the checks for all agents together. Call it after [Verdict.hear] for each agent. It checks that each tool call in
 // the ledger belongs to an agent, that no at-most-once call took effect twice, that a person has approved each call of wire, and that
-// each repeated model request is explained: see [ledger.repeats].
-func (v *verdict) close(l *ledger, p *people, spans map[string]span) {
+// each repeated model request is explained: see [Ledger.repeats].
+func (v *Verdict) close(l *Ledger, p *people, spans map[string]span) {
 	for key, all := range v.seen {
 		v.effects += len(all)
 		if v.owners[key] == "" {
@@ -225,11 +225,11 @@ func (v *verdict) close(l *ledger, p *people, spans map[string]span) {
 		}
 	}
 	var problems []string
-	v.requests, v.repeated, problems = l.repeats(v.owners, spans)
-	v.problems = append(v.problems, problems...)
+	v.requests, v.Repeated, problems = l.repeats(v.owners, spans)
+	v.Problems = append(v.Problems, problems...)
 	p.judge(v)
-	v.kills = l.disturbances()[workerDied]
-	slices.Sort(v.problems)
+	v.Kills = l.disturbances()[workerDied]
+	slices.Sort(v.Problems)
 }
 
 // spansOf reads all runs of the agents with the given IDs, and returns the [span] of each of their calls, by key.
@@ -298,21 +298,21 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// tally holds the counts that a test prints as a table.
-type tally struct {
-	agents, kills, requests, repeated, effects, repeatedReads, interrupted, duplicates, lost int
+// Tally holds the counts that a test prints as a table.
+type Tally struct {
+	agents, Kills, requests, Repeated, effects, repeatedReads, interrupted, duplicates, lost int
 	// decisions are decisions that agents have accepted. redelivered are notifications that came again under the same key. background
-	// are calls whose sub-agents worked in the background; only [TestChaos] counts them.
+	// are calls whose sub-agents worked in the background; only TestChaos counts them.
 	decisions, notifications, redelivered, background int
-	// attempts is the largest number of attempts of one activity; only [TestChaos] counts them.
+	// attempts is the largest number of attempts of one activity; only TestChaos counts them.
 	attempts int
 }
 
-func (t *tally) add(u tally) {
+func (t *Tally) add(u Tally) {
 	t.agents += u.agents
-	t.kills += u.kills
+	t.Kills += u.Kills
 	t.requests += u.requests
-	t.repeated += u.repeated
+	t.Repeated += u.Repeated
 	t.effects += u.effects
 	t.repeatedReads += u.repeatedReads
 	t.interrupted += u.interrupted
@@ -323,14 +323,14 @@ func (t *tally) add(u tally) {
 	t.redelivered += u.redelivered
 }
 
-func (t tally) String() string {
+func (t Tally) String() string {
 	var b strings.Builder
 	for _, row := range []struct {
 		n    int
 		what string
 	}{
 		{t.agents, "agents, sub-agents among them"},
-		{t.kills, "kills of a worker"},
+		{t.Kills, "kills of a worker"},
 		{t.lost, "messages lost"},
 		{t.effects, "effects of tools"},
 		{t.duplicates, "duplicate effects of at-most-once tools"},
@@ -340,7 +340,7 @@ func (t tally) String() string {
 		{t.notifications, "notifications"},
 		{t.redelivered, "notifications delivered again, with the same key"},
 		{t.requests, "model requests"},
-		{t.repeated, "model requests repeated, in flight"},
+		{t.Repeated, "model requests repeated, in flight"},
 		{t.attempts, "attempts of one activity, at most"},
 	} {
 		fmt.Fprintf(&b, "%6d  %s\n", row.n, row.what)

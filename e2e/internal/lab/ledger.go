@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// ledger records the model requests that arrive, the tool calls that take effect, and the disturbances that the test causes.
+// Ledger records the model requests that arrive, the tool calls that take effect, and the disturbances that the test causes.
 // At the end, the test compares the ledger with the transcripts of the agents.
-type ledger struct {
+type Ledger struct {
 	mu       sync.Mutex
 	requests map[string][]request // the model requests, by key
 	effects  map[string][]effect  // the tool calls that took effect, by key
@@ -43,17 +43,18 @@ type trouble struct {
 	from, to    time.Time
 }
 
-func newLedger() *ledger {
-	return &ledger{requests: map[string][]request{}, effects: map[string][]effect{}}
+// NewLedger returns an empty [Ledger].
+func NewLedger() *Ledger {
+	return &Ledger{requests: map[string][]request{}, effects: map[string][]effect{}}
 }
 
-func (l *ledger) asked(req llm.Request, place string) {
+func (l *Ledger) asked(req llm.Request, place string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requests[req.Key] = append(l.requests[req.Key], request{place, req.Messages, time.Now()})
 }
 
-func (l *ledger) done(e world.Effect) {
+func (l *Ledger) done(e world.Effect) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.effects[e.Key] = append(l.effects[e.Key], effect{e, time.Now()})
@@ -61,14 +62,14 @@ func (l *ledger) done(e world.Effect) {
 
 // disturbed records a disturbance that ends now. The parameter agent is the ID of the disturbed agent; empty means all agents.
 // The parameter what names the disturbance, and from is the time of its beginning.
-func (l *ledger) disturbed(agent, what string, from time.Time) {
+func (l *Ledger) disturbed(agent, what string, from time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.troubles = append(l.troubles, trouble{agent, what, from, time.Now()})
 }
 
-// disturbances returns how often each disturbance was recorded, by name.
-func (l *ledger) disturbances() map[string]int {
+// Disturbances returns how often each disturbance was recorded, by name.
+func (l *Ledger) disturbances() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	counts := map[string]int{}
@@ -79,14 +80,14 @@ func (l *ledger) disturbances() map[string]int {
 }
 
 // troublesOf returns the disturbances of the agent with the given ID, in the order of their ends.
-func (l *ledger) troublesOf(id string) []trouble {
+func (l *Ledger) troublesOf(id string) []trouble {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(l.troubles), func(t trouble) bool { return !t.concerns(id) })
 }
 
 // effected returns the tool calls that have taken effect until now, by key.
-func (l *ledger) effected() map[string][]effect {
+func (l *Ledger) effected() map[string][]effect {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.effects)
@@ -101,7 +102,7 @@ type span struct {
 	// lost is the type of the timeout by which Temporal noticed that a worker with this call was lost; empty if there was none. A
 	// worker that was not killed may seem lost if the machine is too busy for heartbeats.
 	lost string
-	// cancelled counts the runs that a cancel ended during the call. [ledger.repeats] counts each of them as a disturbance.
+	// cancelled counts the runs that a cancel ended during the call. [Ledger.repeats] counts each of them as a disturbance.
 	// The record of the cancel in the ledger may be too early for this, because on a stalled network the run ends later.
 	cancelled int
 	// attempts is the largest number of attempts that a run made. Temporal waits longer after each of them, up to a minute.
@@ -113,7 +114,7 @@ type span struct {
 // explains one repetition. An interrupt explains none, because the message that lets the turn go on makes it another request. If
 // Temporal had the reply before a repetition, nothing explains the repetition. The parameter
 // owners has the ID of the agent for each key; a key without an agent is a problem, too.
-func (l *ledger) repeats(owners map[string]string, spans map[string]span) (count, again int, problems []string) {
+func (l *Ledger) repeats(owners map[string]string, spans map[string]span) (count, again int, problems []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key, all := range l.requests {

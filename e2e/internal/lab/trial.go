@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -16,33 +16,33 @@ import (
 // caseTime is the time limit of one case. A case takes long if Temporal has to notice that a worker has died.
 const caseTime = 3 * time.Minute
 
-// lab holds what one case needs: an agent, one worker that a test can kill, the model and the tools. A case is one
-// [disturbance] in one [scenario].
-type lab struct {
+// trial holds what one case needs: an agent, one worker that a test can kill, the model and the tools. A case is one
+// [Disturbance] in one [Scenario].
+type trial struct {
 	*world.World
 	// ctx ends when the case is over, or when its worker has ended by itself, so that the case cannot succeed.
 	ctx      context.Context
-	scenario scenario
+	scenario Scenario
 	id       string
 	dir      string // the folder for fault.Arm
 	far      *far
-	ledger   *ledger
+	ledger   *Ledger
 	people   *people
-	crew     *crew
-	// held stops the model or tool call at the place that newLab got, until the test opens this gate.
+	crew     *Crew
+	// held stops the model or tool call at the place that newTrial got, until the test opens this gate.
 	held  *world.Gate
 	armed []fault.Point
 }
 
-// newLab prepares a case and starts its worker, but not the agent. The parameter hold is the place of the call that the gate
-// lab.held stops; empty means none.
-func newLab(t *testing.T, s scenario, hold string) *lab {
-	program, err := faultyWorker()
+// newTrial prepares a case and starts its worker, but not the agent. The parameter hold is the place of the call that the gate
+// trial.held stops; empty means none.
+func newTrial(t *testing.T, s Scenario, hold string) *trial {
+	program, err := FaultyWorker()
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), caseTime)
 	t.Cleanup(cancel)
 	ctx, broken := context.WithCancelCause(ctx)
-	l := &lab{ctx: ctx, scenario: s, id: strings.ReplaceAll(t.Name(), "/", "-"), dir: t.TempDir(), ledger: newLedger(), people: newPeople(t), held: world.NewGate()}
+	l := &trial{ctx: ctx, scenario: s, id: strings.ReplaceAll(t.Name(), "/", "-"), dir: t.TempDir(), ledger: NewLedger(), people: newPeople(t), held: world.NewGate()}
 	l.far = &far{ledger: l.ledger}
 	stand := func(ctx context.Context, at string) error {
 		if at != hold {
@@ -56,19 +56,19 @@ func newLab(t *testing.T, s scenario, hold string) *lab {
 	tools.Add("pay", nil, l.far.tool)
 	tools.Add("wire", nil, l.far.tool)
 	l.World = world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) { return l.far.model(ctx, req) }, tools, teamOf(l.people.url))
-	l.crew = newCrew(l.World, 1, l.ledger, broken, program, fault.Env+"="+l.dir)
+	l.crew = NewCrew(l.World, 1, l.ledger, broken, program, fault.Env+"="+l.dir)
 	return l
 }
 
 // arm makes the worker kill itself at the point p. The parameters are those of [fault.Arm].
-func (l *lab) arm(p fault.Point, pass int, words ...string) {
+func (l *trial) arm(p fault.Point, pass int, words ...string) {
 	l.armed = append(l.armed, p)
 	require.NoError(l.T, fault.Arm(l.dir, p, pass, words...))
 }
 
 // workerDies waits until a worker has died. If the test has armed points, workerDies asserts that the worker died there.
-func (l *lab) workerDies() {
-	l.soon("the worker dies", func() bool { return l.crew.died() > 0 })
+func (l *trial) workerDies() {
+	l.soon("the worker dies", func() bool { return l.crew.Died() > 0 })
 	for _, p := range l.armed {
 		require.False(l.T, fault.Armed(l.dir, p), "the worker did not die of %s", p)
 	}
@@ -76,14 +76,14 @@ func (l *lab) workerDies() {
 
 // soon waits until the function ok returns true. If l.ctx ends before that, soon fails the test with the name of the condition,
 // which is the parameter what.
-func (l *lab) soon(what string, ok func() bool) {
+func (l *trial) soon(what string, ok func() bool) {
 	l.T.Helper()
 	require.NoError(l.T, until(l.ctx, what, func(context.Context) (bool, error) { return ok(), nil }))
 }
 
 // agent returns the ID of the sub-agent whose ID contains the text in the parameter part, and waits until there is one. The
 // beginning of the ID, which is l.id, does not count. If part is empty, agent returns l.id, the ID of the agent itself.
-func (l *lab) agent(part string) string {
+func (l *trial) agent(part string) string {
 	if part == "" {
 		return l.id
 	}

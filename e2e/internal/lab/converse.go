@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // converse starts an agent and sends it the messages of a scenario, each after the answer to the message before. Then it waits
 // until the agent has completed. If the agent, its workers or the server are disturbed meanwhile, converse tries again until ctx
 // ends. If the scenario has people, those in the parameter p settle the calls of the agent.
-func converse(ctx context.Context, c *reagent.Client, id string, s scenario, p *people) error {
+func converse(ctx context.Context, c *reagent.Client, id string, s Scenario, p *people) error {
 	start := reagent.StartOptions{ID: id, Agent: s.agent(), Mode: agent.Task, Message: s.messages[0]}
 	if s.chat() {
 		start.Mode = agent.Chat

@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const (
 
 // disturbUntil causes random disturbances until the channel done delivers a value, and returns this value. The value arrives
 // when all agents have completed.
-func (s *soak) disturbUntil(ctx context.Context, done <-chan error) error {
+func (s *Soak) disturbUntil(ctx context.Context, done <-chan error) error {
 	for {
 		select {
 		case err := <-done:
@@ -38,13 +38,13 @@ func (s *soak) disturbUntil(ctx context.Context, done <-chan error) error {
 	}
 }
 
-func (s *soak) disturb(ctx context.Context) {
+func (s *Soak) disturb(ctx context.Context) {
 	restarted := s.ledger.disturbances()[serverRestarted]
 	switch n := s.random.IntN(100); {
-	case restarted < restarts && int(s.finished.Load()) > (restarted+1)*soakSize/(restarts+1):
+	case restarted < restarts && int(s.finished.Load()) > (restarted+1)*s.size/(restarts+1):
 		s.restartServer(ctx, false)
 	case n < 20:
-		s.crew.kill(s.random.IntN(len(s.crew.members)))
+		s.crew.Kill(s.random.IntN(len(s.crew.members)))
 	case n < 34:
 		s.trouble(s.working(), "terminated, resumed", s.terminate(ctx))
 	case n < 54:
@@ -63,9 +63,9 @@ func (s *soak) disturb(ctx context.Context) {
 }
 
 // trouble disturbs a random agent among those in ids. It calls the function do with the ID of the agent, and records the
-// disturbance in the ledger. The parameter what names the disturbance. If do returns an error, for example because the agent
+// Disturbance in the ledger. The parameter what names the disturbance. If do returns an error, for example because the agent
 // has just ended, trouble records nothing.
-func (s *soak) trouble(ids []string, what string, do func(id string) error) {
+func (s *Soak) trouble(ids []string, what string, do func(id string) error) {
 	if len(ids) == 0 {
 		return
 	}
@@ -81,14 +81,14 @@ func (s *soak) trouble(ids []string, what string, do func(id string) error) {
 }
 
 // working returns the IDs of the started agents that have not completed yet, except forks.
-func (s *soak) working() []string {
+func (s *Soak) working() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.works))
 }
 
 // interruptible returns the IDs of the agents that may be interrupted and have not completed yet.
-func (s *soak) interruptible() []string {
+func (s *Soak) interruptible() []string {
 	ids := s.working()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,13 +96,13 @@ func (s *soak) interruptible() []string {
 }
 
 // started returns the IDs of all agents that the test has started, except forks.
-func (s *soak) started() []string {
+func (s *Soak) started() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.agents))
 }
 
-func (s *soak) terminate(ctx context.Context) func(string) error {
+func (s *Soak) terminate(ctx context.Context) func(string) error {
 	return func(id string) error {
 		if err := s.Temporal.TerminateWorkflow(ctx, id, "", "test"); err != nil {
 			return err
@@ -116,8 +116,8 @@ func (s *soak) terminate(ctx context.Context) func(string) error {
 	}
 }
 
-// resetSome returns a function for [soak.trouble]. The function resets the newest run of an agent to a random workflow task.
-func (s *soak) resetSome(ctx context.Context) func(string) error {
+// resetSome returns a function for [Soak.trouble]. The function resets the newest run of an agent to a random workflow task.
+func (s *Soak) resetSome(ctx context.Context) func(string) error {
 	return func(id string) error {
 		found, err := s.Temporal.DescribeWorkflowExecution(ctx, id, "")
 		if err != nil {
@@ -146,9 +146,9 @@ func (s *soak) resetSome(ctx context.Context) func(string) error {
 	}
 }
 
-// fork returns a function for [soak.trouble]. The function starts a fork of an agent, with the first messages of the agent up
+// fork returns a function for [Soak.trouble]. The function starts a fork of an agent, with the first messages of the agent up
 // to a random point, and gives the fork a new task.
-func (s *soak) fork(ctx context.Context) func(string) error {
+func (s *Soak) fork(ctx context.Context) func(string) error {
 	return func(id string) error {
 		snap, err := s.Client.ShowRecorded(ctx, id)
 		if err != nil {
@@ -160,7 +160,7 @@ func (s *soak) fork(ctx context.Context) func(string) error {
 				return point
 			}
 		}
-		f := fork{id: fmt.Sprint(s.Queue, "-fork-", len(s.forks)), from: id, at: at, scenario: scenarios[s.random.IntN(2)]}
+		f := fork{id: fmt.Sprint(s.Queue, "-fork-", len(s.forks)), from: id, at: at, scenario: Scenarios[s.random.IntN(2)]}
 		started, err := s.Client.Fork(ctx, id, reagent.ForkOptions{ID: f.id, At: at, Message: f.scenario.messages[0], Mode: agent.Task})
 		if err != nil || started.Found {
 			return errors.Join(err, errors.New("not forked"))

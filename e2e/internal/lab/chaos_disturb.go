@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/dial"
 )
 
-// blow is one kind of disturbance. [TestChaos] chooses among the kinds at random while the agents work.
+// blow is one kind of disturbance. TestChaos chooses among the kinds at random while the agents work.
 type blow struct {
 	name string
 	// weight is how often this kind is chosen, relative to the other kinds.
@@ -36,7 +36,7 @@ var errNothing = errors.New("there is nothing to disturb")
 
 var blows = []blow{
 	{name: "kill", weight: 10, all: true, do: func(c *chaos, _ context.Context, _ string) error {
-		c.crew.kill(c.random.IntN(len(c.crew.members)))
+		c.crew.Kill(c.random.IntN(len(c.crew.members)))
 		return nil
 	}},
 	{name: "freeze", weight: 5, all: true, do: (*chaos).freeze},
@@ -153,7 +153,7 @@ func (c *chaos) cut(ctx context.Context, _ string) error {
 }
 
 // network disturbs the network by a call of the function in the parameter begin. After the duration d, a goroutine ends the
-// disturbance. The parameter what names the disturbance in the [ledger]. If the network is already disturbed, the error is
+// disturbance. The parameter what names the disturbance in the [Ledger]. If the network is already disturbed, the error is
 // [errNothing].
 func (c *chaos) network(ctx context.Context, what string, begin func(), d time.Duration) error {
 	if !c.networking.TryLock() {
@@ -303,7 +303,7 @@ func (c *chaos) resetRun(ctx context.Context, id, run string) error {
 }
 
 // stateRead returns the ID of the event with which a run finished reading its state from an earlier run. From then on, the
-// run does not need the earlier run. The ID is 0 if the run did not have to read a state. It is 1<<62 if the history does not
+// Run does not need the earlier run. The ID is 0 if the run did not have to read a state. It is 1<<62 if the history does not
 // show the event yet.
 func stateRead(h *historypb.History) int64 {
 	reads := map[int64]bool{}

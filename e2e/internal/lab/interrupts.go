@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -92,7 +92,7 @@ type correspondence struct {
 
 // hearMessages checks that each message that an agent accepted is in its transcript once, and that the messages of each sender are in
 // their order. The parameter lines is the transcript.
-func (v *verdict) hearMessages(lines []line, got correspondence) {
+func (v *Verdict) hearMessages(lines []line, got correspondence) {
 	places := map[string][]int{}
 	for i, l := range lines {
 		if l.role == llm.User {

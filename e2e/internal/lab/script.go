@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// scenario is a conversation of a test with an agent. The replies of the model are in [scripts].
-type scenario struct {
-	name string
+// Scenario is a conversation of a test with an agent. The replies of the model are in [scripts].
+type Scenario struct {
+	Name string
 	// messages are the messages to the agent, in order. If there is more than one message, the agent is a chat.
 	messages []string
 	// inner is a part of the ID of the innermost agent: the one without sub-agents. parent is a part of the ID of the agent that
@@ -25,37 +25,39 @@ type scenario struct {
 	model, read, pay string
 }
 
-var scenarios = []scenario{
-	{name: "task", messages: []string{"task"}, model: "task 1", read: `read {"n":1}`, pay: `pay {"n":2}`},
-	{name: "parallel tools", messages: []string{"parallel"}, model: "parallel 0", read: `read {"n":3}`, pay: `pay {"n":4}`},
+// Scenarios are all scenarios. Their agents are in one configuration file.
+var Scenarios = []Scenario{
+	{Name: "task", messages: []string{"task"}, model: "task 1", read: `read {"n":1}`, pay: `pay {"n":2}`},
+	{Name: "parallel tools", messages: []string{"parallel"}, model: "parallel 0", read: `read {"n":3}`, pay: `pay {"n":4}`},
 	{
-		name: "sub-agent", messages: []string{"ask the clerk"}, inner: "/clerk",
+		Name: "sub-agent", messages: []string{"ask the clerk"}, inner: "/clerk",
 		model: "count 1", read: `read {"n":6}`, pay: `pay {"n":7}`,
 	},
 	{
-		name: "nested sub-agent", messages: []string{"ask the chief"}, parent: "/chief", inner: "/clerk",
+		Name: "nested sub-agent", messages: []string{"ask the chief"}, parent: "/chief", inner: "/clerk",
 		model: "count 1", read: `read {"n":6}`, pay: `pay {"n":7}`,
 	},
-	{name: "chat", messages: []string{"one", "two", "three"}, model: "two 0", read: `read {"n":9}`, pay: `pay {"n":8}`},
+	{Name: "chat", messages: []string{"one", "two", "three"}, model: "two 0", read: `read {"n":9}`, pay: `pay {"n":8}`},
 	{
-		name: "people", messages: []string{"plan it"}, inner: "/clerk", people: true,
+		Name: "people", messages: []string{"plan it"}, inner: "/clerk", people: true,
 		model: "count 1", read: `read {"n":6}`, pay: `pay {"n":7}`,
 	},
 }
 
-func (s scenario) chat() bool { return len(s.messages) > 1 }
+func (s Scenario) chat() bool { return len(s.messages) > 1 }
 
-func (s scenario) children() bool { return s.inner != "" }
+func (s Scenario) children() bool { return s.inner != "" }
 
 // agent returns the name of the agent that gets the messages.
-func (s scenario) agent() string {
+func (s Scenario) agent() string {
 	if s.people {
 		return "planner"
 	}
 	return "x"
 }
 
-func (s scenario) parallel() bool { return s.name == "parallel tools" }
+// Parallel reports whether tools run at the same time.
+func (s Scenario) Parallel() bool { return s.Name == "parallel tools" }
 
 // chiefAndClerk is a part of a configuration file: the agent chief and its sub-agent clerk.
 const chiefAndClerk = `  chief:
@@ -96,7 +98,7 @@ const clerkAnswers = "The agent of call 1 of clerk, which worked in the backgrou
 // asHeard returns what an undisturbed planner says if it gets the answer of the clerk as early as the planner in the parameter got. An
 // undisturbed planner has always asked the model for its next reply before the clerk has answered. If a disturbance delays this request,
 // the answer comes first. Then the planner makes no request without it. For all other agents, asHeard returns t.
-func (t told) asHeard(got told) told {
+func (t Told) asHeard(got Told) Told {
 	at := slices.IndexFunc(t.messages, func(l line) bool { return l.content == clerkAnswers })
 	const early = 3 // behind the first reply and its result
 	if at > early && len(got.messages) > early && got.messages[early].content == clerkAnswers {
@@ -170,9 +172,9 @@ func place(req llm.Request) (text string, step int) {
 
 // far implements the model and the tools of all scenarios. It records the model requests and the effects of tools in the
 // ledger. A test can set functions that far calls at certain moments. Each function gets the place of the call, as in the
-// fields of [scenario]. If the function returns an error, the call fails.
+// fields of [Scenario]. If the function returns an error, the call fails.
 type far struct {
-	ledger *ledger
+	ledger *Ledger
 	// asked is called before the model replies, called before a tool takes effect, and paid after that. Each may be nil.
 	asked, called, paid func(ctx context.Context, place string) error
 	// unscripted replies to messages that are not in [scripts]. It gets a message and the number of the replies to it. If it does

@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -23,17 +23,17 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// surroundings holds what [TestChaos] and [TestSoak] have in common: a slow model and slow tools, a Temporal server with its
+// surroundings holds what TestChaos and TestSoak have in common: a slow model and slow tools, a Temporal server with its
 // data in a file, and workers that record the states of agents.
 type surroundings struct {
 	*world.World
 
 	seed   uint64
 	random *rand.Rand // only for the choice of disturbances
-	ledger *ledger
+	ledger *Ledger
 	people *people
 	extras *extras
-	crew   *crew
+	crew   *Crew
 	dir    string // the folder for recorded states
 	// own is the Temporal server of this test. options are the options with which it was started.
 	own     *devserver.Server
@@ -41,7 +41,7 @@ type surroundings struct {
 }
 
 func newSurroundings(t testing.TB, seed uint64) *surroundings {
-	return &surroundings{seed: seed, ledger: newLedger(), people: newPeople(t), extras: newExtras(), dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1))}
+	return &surroundings{seed: seed, ledger: NewLedger(), people: newPeople(t), extras: newExtras(), dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1))}
 }
 
 // begin starts the model, the tools and the Temporal server of the test. There is a read-only tool and an at-most-once tool;
@@ -61,14 +61,14 @@ func (s *surroundings) begin(t *testing.T, model func(context.Context, llm.Reque
 }
 
 // workers starts n workers. Each of them is replaced when it ends.
-func (s *surroundings) workers(n int) *crew {
-	program, err := faultyWorker()
+func (s *surroundings) workers(n int) *Crew {
+	program, err := FaultyWorker()
 	require.NoError(s.T, err)
-	return newCrew(s.World, n, s.ledger, nil, program, fault.Env+"="+s.dir)
+	return NewCrew(s.World, n, s.ledger, nil, program, fault.Env+"="+s.dir)
 }
 
-// seed returns the seed in the environment variable REAGENT_SEED. If the variable is not set, it returns a random seed.
-func seed(t testing.TB) uint64 {
+// Seed returns the seed in the environment variable REAGENT_SEED. If the variable is not set, it returns a random seed.
+func Seed(t testing.TB) uint64 {
 	if text := os.Getenv("REAGENT_SEED"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
 		require.NoError(t, err)

@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func (c *chaos) decide(ctx context.Context) {
 }
 
 // judgePeople adds a problem for each effect that breaks what people have decided: see [people.breach].
-func (c *chaos) judgePeople(v *verdict, spans map[string]span) {
+func (c *chaos) judgePeople(v *Verdict, spans map[string]span) {
 	for _, key := range slices.Sorted(maps.Keys(v.seen)) {
 		all, id := v.seen[key], v.owners[key]
 		if all[0].Tool != "wire" {
@@ -38,7 +38,7 @@ func (c *chaos) judgePeople(v *verdict, spans map[string]span) {
 // judgePlaces adds a problem for each at-most-once tool that took effect twice at one place of the script, even under two keys. The
 // script has no arguments in two places. There are two exceptions, because the agent may then take another way, on which the same
 // call has another key: a run that knew of the call was deleted, or a turn was interrupted, and a reset takes the interrupt back.
-func (c *chaos) judgePlaces(v *verdict) {
+func (c *chaos) judgePlaces(v *Verdict) {
 	keys := map[string][]string{}
 	for key, all := range v.seen {
 		root, _, _ := strings.Cut(v.owners[key], "/")
@@ -58,7 +58,7 @@ func (c *chaos) judgePlaces(v *verdict) {
 // hearBackground checks the messages that brought results of sub-agents in the background. Each answer came once. In a task, each call
 // whose sub-agent began to work in the background has such a message. The parameter lines is the whole transcript of the agent, unless
 // cut is true.
-func (c *chaos) hearBackground(v *verdict, a cast, lines []line, cut bool) {
+func (c *chaos) hearBackground(v *Verdict, a cast, lines []line, cut bool) {
 	started, answers := 0, map[string]int{}
 	for _, l := range lines {
 		switch {

@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// Of the agents of [TestSoak], one in interruptible is interrupted. The random generator of the agents chooses them.
+// Of the agents of TestSoak, one in interruptible is interrupted. The random generator of the agents chooses them.
 const interruptible = 5
 
 // goOnWords are the first words of a message that lets an interrupted agent go on.
@@ -24,7 +24,7 @@ const goOnWords = "go on"
 
 // afterInterrupt replies to the messages that only an interrupted agent gets. In place of its task, the agent gets one of three tasks:
 // to answer, to call two tools, or to ask the clerk, whom it may have asked before. It also replies to an interrupted planner whose
-// people have not waited for the clerk: see [soak.attend].
+// people have not waited for the clerk: see [Soak.attend].
 func afterInterrupt(text string, step int) (llm.Reply, bool) {
 	var n int
 	switch {
@@ -48,15 +48,15 @@ func afterInterrupt(text string, step int) (llm.Reply, bool) {
 	return llmtest.Say("I went on."), true
 }
 
-// interruptSome returns a function for [soak.trouble]. The function interrupts the running turn of an agent. [soak.attend] lets it go
+// interruptSome returns a function for [Soak.trouble]. The function interrupts the running turn of an agent. [Soak.attend] lets it go
 // on.
-func (s *soak) interruptSome(ctx context.Context) func(string) error {
+func (s *Soak) interruptSome(ctx context.Context) func(string) error {
 	return func(id string) error { return s.interrupt(ctx, id) }
 }
 
 // attended calls f, which waits for the agent with the given ID, and meanwhile lets the agent go on if it is interrupted: see
-// [soak.attend]. It returns the error of f.
-func (s *soak) attended(ctx context.Context, id string, f func() error) error {
+// [Soak.attend]. It returns the error of f.
+func (s *Soak) attended(ctx context.Context, id string, f func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var attending sync.WaitGroup
 	attending.Go(func() { s.attend(ctx, id) })
@@ -67,7 +67,7 @@ func (s *soak) attended(ctx context.Context, id string, f func() error) error {
 
 // attend lets an agent whose turn was interrupted go on, and decides on its calls, until ctx ends. It does nothing before the first
 // interrupt, because the transcript of an agent that is never interrupted is compared with that of an undisturbed agent.
-func (s *soak) attend(ctx context.Context, id string) {
+func (s *Soak) attend(ctx context.Context, id string) {
 	for pause(ctx, 200*time.Millisecond) == nil {
 		if !s.extras.wasInterrupted(id) {
 			continue
@@ -101,7 +101,7 @@ func (s *soak) attend(ctx context.Context, id string) {
 // compared with those of an undisturbed agent. So these checks are about what holds after every interrupt: the agent ends with an
 // answer, each call has one result, the results agree with the ledger, and no message and no decision is lost. hearInterrupted returns
 // the IDs of the agent and of its sub-agents. The parameter messages has the messages of the scenario.
-func (s *soak) hearInterrupted(ctx context.Context, v *verdict, id string, messages []string) []string {
+func (s *Soak) hearInterrupted(ctx context.Context, v *Verdict, id string, messages []string) []string {
 	ids := s.withLost(ctx, []string{id}, []string{id})
 	for _, each := range ids {
 		v.agents++
@@ -115,7 +115,7 @@ func (s *soak) hearInterrupted(ctx context.Context, v *verdict, id string, messa
 		if err != nil || snap.Status != reagent.Completed && (each == id || snap.Status != reagent.Cancelled) {
 			v.problemf("%s is %s: %s: %v", each, snap.Status, snap.Failure, err)
 		}
-		lines, err := pair(snap.Messages)
+		lines, err := linesOf(snap.Messages)
 		if err != nil && (snap.Status != reagent.Cancelled || !errors.Is(err, errOpenCalls)) {
 			v.problemf("%s: %v", each, err)
 		}
@@ -136,7 +136,7 @@ func (s *soak) hearInterrupted(ctx context.Context, v *verdict, id string, messa
 }
 
 // hearSenders checks that the messages of the scenario and those that let an interrupted agent go on are in its transcript once.
-func (s *soak) hearSenders(v *verdict, id string, lines []line, messages []string) {
+func (s *Soak) hearSenders(v *Verdict, id string, lines []line, messages []string) {
 	var scenario []reagent.Message
 	for _, text := range messages {
 		scenario = append(scenario, reagent.Message{Text: text})
@@ -151,7 +151,7 @@ func (s *soak) hearSenders(v *verdict, id string, lines []line, messages []strin
 // hearLate checks the messages that bring the real result of a call. The call has a result before that, which is not the real one. A
 // tool whose real result came has taken effect. No message comes twice. A call of a sub-agent may have two such messages: the failure
 // of the sub-agent, and then its answer.
-func (v *verdict) hearLate(id string, lines []line) {
+func (v *Verdict) hearLate(id string, lines []line) {
 	results := map[string]line{}
 	late := map[string]bool{}
 	for _, l := range lines {
@@ -178,7 +178,7 @@ func (v *verdict) hearLate(id string, lines []line) {
 
 // ownInterrupted gives all calls of interrupted agents and of their sub-agents an owner. If such an agent was reset, it may have taken
 // another path, and calls of the earlier path are in no transcript any more.
-func (s *soak) ownInterrupted(v *verdict, spans map[string]span) {
+func (s *Soak) ownInterrupted(v *Verdict, spans map[string]span) {
 	for _, key := range slices.Sorted(maps.Keys(spans)) {
 		id := spans[key].agent
 		root, _, _ := strings.Cut(id, "/")

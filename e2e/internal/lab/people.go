@@ -1,4 +1,4 @@
-package faults_test
+package lab
 
 import (
 	"context"
@@ -158,7 +158,7 @@ func (p *people) settle(ctx context.Context, c *reagent.Client, id string) error
 
 // weigh checks that the tool result in the line m agrees with the decision that the agent has accepted on the call. Else the decision is
 // lost.
-func (p *people) weigh(v *verdict, m line) {
+func (p *people) weigh(v *Verdict, m line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.accepted[wait{agent.Key(m.key), agent.WaitsForApproval}] != "" && strings.HasPrefix(m.content, "not run: ") || p.lost(m) {
@@ -168,7 +168,7 @@ func (p *people) weigh(v *verdict, m line) {
 
 // hold is [people.weigh] for all lines of an agent that may be cancelled or interrupted: a call that was approved may then not run, and a
 // result from outside may come with a later message, when the call was left unanswered.
-func (p *people) hold(v *verdict, id string, lines []line) {
+func (p *people) hold(v *Verdict, id string, lines []line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	late := map[string]string{}
@@ -224,9 +224,9 @@ func (p *people) renotified() (all []string) {
 }
 
 // judge adds the counts of decisions and notifications to v, and the problems of the hook.
-func (p *people) judge(v *verdict) {
+func (p *people) judge(v *Verdict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v.problems = append(v.problems, p.problems...)
+	v.Problems = append(v.Problems, p.problems...)
 	v.decisions, v.notifications, v.redelivered = len(p.accepted), len(p.bodies), p.deliveries-len(p.bodies)
 }
