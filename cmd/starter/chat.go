@@ -127,7 +127,6 @@ func chatAgents(cmd *cobra.Command, g *session.Flags, id string, start *client.S
 	return c, queue, false, done, err
 }
 
-// plainEnd returns the error with which a chat without a terminal ends: see [turn.Ending.Verdict].
 func plainEnd(cmd *cobra.Command, c *client.Client, queue string, end chat.Result) error {
 	last, err := turn.EndOf(cmd.Context(), c, end.ID, end.Status)
 	if err != nil {

@@ -25,7 +25,6 @@ import (
 // commandLine matches a command in a text: between backticks, or on a line of its own.
 var commandLine = regexp.MustCompile("`(starter [^`]+)`|(?m:^  (starter .*)$)")
 
-// hints returns the texts about an agent that name commands.
 func hints(t *testing.T, id string) []string {
 	t.Helper()
 	ended, cancel := context.WithCancel(t.Context())

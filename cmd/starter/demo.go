@@ -19,7 +19,6 @@ import (
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
-// demoWorker is the name of the hidden command that runs the worker process of the demo.
 const demoWorker = "demo-worker"
 
 func newDemo(g *session.Flags) *cobra.Command {
@@ -74,9 +73,8 @@ when the demo ends, also after Ctrl-C.`,
 	return cmd
 }
 
-// demoPrinter returns a function that shows what the demo's agent does. The function prints the agent's messages and its
-// problems, as `starter run` does. It must be called with every [client.Progress] that [client.Client.Watch] yields. It does
-// not report a missing worker, because the demo starts the workers itself.
+// demoPrinter shows what the demo's agent does, as `starter run` does. It does not report a missing worker, because the demo starts the
+// workers itself.
 func demoPrinter(w io.Writer) func(client.Progress) {
 	follow := progress.NewFollower(w, w, "", "", 0, false)
 	follow.Wait.Stop()
@@ -87,8 +85,6 @@ func demoPrinter(w io.Writer) func(client.Progress) {
 	}
 }
 
-// verdict says whether the demo has succeeded. For a success, it returns nil. Some model requests and tool calls must happen
-// only once. If one of them was repeated, verdict returns an error. It also returns an error if the agent did not complete.
 func verdict(s demo.Summary) error {
 	switch {
 	case s.Repeated > 0:
@@ -99,9 +95,8 @@ func verdict(s demo.Summary) error {
 	return nil
 }
 
-// newDemoWorker returns the hidden command that runs the demo's worker process. This process serves agents, like the program
-// cmd/worker. It exits at once when its standard input is closed. Therefore it never outlives the demo, even if the demo is
-// killed.
+// newDemoWorker returns the hidden command that runs the demo's worker process. It exits at once when its standard input is closed, so it
+// never outlives the demo, even if the demo is killed.
 func newDemoWorker(g *session.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use: demoWorker, Hidden: true, Args: usage.NoArguments,

@@ -56,8 +56,6 @@ single steps fast; they are not for production.`,
 	return cmd
 }
 
-// dev runs a development server until the context ends, and then returns nil. It returns an error if the server cannot start.
-// If the server ends by itself earlier, dev returns the server's error.
 func dev(ctx context.Context, o devOptions, namespace string, stdout, stderr io.Writer) error {
 	server, err := devserver.Start(ctx, devserver.Options{
 		Port:       o.port,
@@ -91,8 +89,6 @@ func dev(ctx context.Context, o devOptions, namespace string, stdout, stderr io.
 	}
 }
 
-// greeting returns the text that [dev] prints when the server is ready. The text contains the addresses of Temporal and of
-// the Web UI. It says where the server keeps its data. It also contains the command that starts a worker.
 func greeting(server *devserver.Server, dbFilename string) string {
 	data := "in memory, gone when this stops (keep it with --db-filename FILE)"
 	if dbFilename != "" {

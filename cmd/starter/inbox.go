@@ -21,7 +21,6 @@ import (
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-// inboxOptions are the flags of `starter inbox`.
 type inboxOptions struct {
 	json, watch bool
 }
@@ -46,10 +45,8 @@ agents, it reads only the histories of the agents that wait.`,
 	return cmd
 }
 
-// inboxPause is the time between two reads of `starter inbox --watch`.
 const inboxPause = 5 * time.Second
 
-// inbox carries out `starter inbox`.
 func inbox(cmd *cobra.Command, g *session.Flags, o inboxOptions) error {
 	c, queue, done, err := g.AgentsOf(cmd.Context(), "")
 	if err != nil {

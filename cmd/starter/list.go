@@ -70,8 +70,6 @@ sub-agent.`,
 	return cmd
 }
 
-// statuses returns the statuses that the user wants to see. The flags `--running`, `--waiting`, `--held` and `--failed`
-// select them. Nil means all statuses.
 func (o listOptions) statuses() []client.Status {
 	var all []client.Status
 	if o.running {
@@ -128,8 +126,6 @@ func printRows(w io.Writer, rows []listing.Row, now time.Time) error {
 	return table.Flush()
 }
 
-// rowStatus returns the text for an agent's status. If a limit ended the agent's last turn, the name of the limit follows in
-// parentheses.
 func rowStatus(s client.Snapshot) string {
 	if s.Stopped == "" {
 		return string(s.Status)
@@ -137,8 +133,7 @@ func rowStatus(s client.Snapshot) string {
 	return fmt.Sprintf("%s (%s limit)", s.Status, strings.ReplaceAll(printable.Name(s.Stopped), "_", " "))
 }
 
-// spentText returns the text for two columns of the list, TOKENS and COST, with a tab between them. For nil, both columns are
-// "?", because the tokens and the cost are unknown. A cost of 0 is "-".
+// spentText returns two columns of the list, TOKENS and COST. A "?" is unknown, a "-" is no cost.
 func spentText(s *agent.Spending) string {
 	if s == nil {
 		return "?\t?"

@@ -23,13 +23,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// starter runs a command line in this process.
 func starter(t *testing.T, args ...string) (code exit.Code, stdout, stderr string) {
 	t.Helper()
 	return starterReads(t, "", args...)
 }
 
-// starterReads runs a command line in this process, with a text on standard input.
 func starterReads(t *testing.T, stdin string, args ...string) (code exit.Code, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -67,7 +67,6 @@ func examples(t *testing.T) [][]string {
 	return all
 }
 
-// nowhere is an address at which nothing listens.
 func nowhere(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -62,13 +62,12 @@ worker; it waits for one as long as --wait allows.`,
 	return cmd
 }
 
-// permissionRevoker is the part of [client.Client] that [revokePermissions] uses.
 type permissionRevoker interface {
 	Permissions(ctx context.Context, id string) ([]agent.Permission, error)
 	Revoke(ctx context.Context, id string, key agent.Key) error
 }
 
-// revokePermissions removes the permissions with the given names, or all if there are no names, and says what it has removed.
+// revokePermissions removes all permissions if there are no names.
 func revokePermissions(ctx context.Context, c permissionRevoker, out io.Writer, id string, names []string) error {
 	all, err := c.Permissions(ctx, id)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
-// permitting is an agent with permissions.
 type permitting struct {
 	all     []agent.Permission
 	revoked []agent.Key

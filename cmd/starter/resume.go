@@ -63,9 +63,6 @@ answer in a new agent. To give a running agent its new configuration, use
 	return cmd
 }
 
-// notResumed returns a text that tells the user why `starter resume` has not resumed an agent. There are two reasons: the
-// agent is running already, or another command has resumed the agent meanwhile. If the user gave a message, the text also
-// says that the agent does not have the message.
 func notResumed(found client.Started, o client.ResumeOptions) string {
 	text := fmt.Sprintf("Agent %s is running already; it was not resumed.", found.ID)
 	if found.Status.Ended() {

@@ -37,13 +37,10 @@ const rootExample = `  starter demo                                    # see it 
   starter list                                    # the agents
   starter help dev                                # the help of a command`
 
-// run runs the program with the arguments of its command line and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return runRoot(newRoot(), args, stdin, stdout, stderr)
 }
 
-// runRoot runs the root command with the arguments of a command line and returns the exit code. If the command returns an
-// error, runRoot prints the error.
 func runRoot(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// Handle SIGHUP, too: a closed terminal must not leave a server behind. After the first signal, all signals have their
 	// default effect again. A second Ctrl-C therefore ends a program that does not react to the first one.
@@ -65,7 +62,6 @@ func runRoot(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	return int(code)
 }
 
-// newRoot returns the root command with all commands.
 func newRoot() *cobra.Command {
 	g := &session.Flags{}
 	// List the commands in the order in which a newcomer needs them.
@@ -96,8 +92,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// execute runs the root command with the arguments of a command line. An error before a command begins means that the command
-// line is wrong. Therefore such an error has the code [exit.Usage].
+// An error before a command begins means that the command line is wrong, so execute gives it the code [exit.Usage].
 func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	began := false
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -120,8 +115,6 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	return err
 }
 
-// similar returns the part of an error text that suggests other commands. These commands have names that are similar to the
-// given name. If there are none, the part is empty.
 func similar(cmd *cobra.Command, name string) string {
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(name); len(near) > 0 && near[0] != name {

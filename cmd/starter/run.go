@@ -73,8 +73,6 @@ command. While no worker answers, or none has the agent, run waits; --wait limit
 	return cmd
 }
 
-// runAgent starts an agent and shows the agent to the user. If an agent with the same ID and the same task exists, runAgent shows that
-// agent instead.
 func runAgent(cmd *cobra.Command, g *session.Flags, o runOptions, args []string) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	name, err := g.AgentName(o.agent)

@@ -49,8 +49,7 @@ Temporal Cloud takes search attributes only from its own tools. Register them wi
 	}
 }
 
-// setupError returns the error of `starter setup`. In Temporal Cloud, a client may read the search attributes of a namespace but not add any,
-// so the error names the command that does.
+// In Temporal Cloud, a client may read the search attributes of a namespace but not add any, so the error names the command that does.
 func setupError(err error, g *session.Flags) error {
 	if !g.InCloud() || errors.Is(err, client.ErrNoServer) || errors.Is(err, client.ErrNoNamespace) {
 		return session.WithExitCode(err, "")

@@ -69,7 +69,6 @@ type statusView struct {
 	Status client.Status `json:"status"`
 }
 
-// tail prints the messages of an agent until the agent has ended or the context ends.
 func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions, stdout, stderr io.Writer) error {
 	follow := progress.NewFollower(stdout, stderr, queue, id, 0, !o.json)
 	defer follow.End()
@@ -107,8 +106,6 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 	return nil
 }
 
-// hint returns the last part of a line about an agent with the given status. If the agent failed, is held or ran out of time,
-// this part names the command that shows why. For all other statuses, the part is empty.
 func hint(id string, status client.Status) string {
 	switch status {
 	case client.Held:
@@ -119,9 +116,8 @@ func hint(id string, status client.Status) string {
 	return ""
 }
 
-// firstOf returns the index of the first message that `starter tail` prints. The first message of the transcript has the index
-// 0. The user wants the newest messages; `last` is their number, and a negative number means all messages. To count the
-// messages, firstOf may have to wait for a worker. During a long wait, `wait` informs the user.
+// firstOf returns the index of the first message that `starter tail` prints; a negative `last` means all messages. To count them, it may
+// have to wait for a worker.
 func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *progress.Notice) (int, error) {
 	if last < 0 {
 		return 0, nil

@@ -11,7 +11,6 @@ import (
 	"github.com/reagent-dev/reagent/internal/version"
 )
 
-// help is the long help text of the command.
 const help = `worker serves the agents of a configuration. Start as many workers as you
 like: if one of them crashes, the others continue its agents.
 
@@ -37,7 +36,6 @@ version until they continue in a new run (starter upgrade).
 The exit code is 0 after a drain, and 1 if the worker could not start or go on or was
 stopped at once.`
 
-// newCommand returns the only command of the worker program, with its flags.
 func newCommand() *cobra.Command {
 	var o serve.Options
 	cmd := &cobra.Command{

@@ -11,7 +11,6 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run runs the program with the arguments of its command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	// The output may contain text of unknown origin, such as names of MCP tools and messages of endpoints.
 	stdout, stderr = printable.NewWriter(stdout), printable.NewWriter(stderr)

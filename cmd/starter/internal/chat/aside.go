@@ -6,7 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// askedMsg has the answer to a question aside.
 type askedMsg struct {
 	attached int
 	item     *item
@@ -14,7 +13,7 @@ type askedMsg struct {
 	err      error
 }
 
-// ask asks the agent something aside: see [client.Client.Aside]. The agent works on meanwhile.
+// ask asks the agent something aside. The agent works on meanwhile.
 func (m *model) ask(question string) tea.Cmd {
 	it := &item{kind: asideItem, index: -1, text: question}
 	m.items = append(m.items, it)
@@ -25,7 +24,6 @@ func (m *model) ask(question string) tea.Cmd {
 	}
 }
 
-// aside returns the answer of the agent to a question aside.
 func aside(ctx context.Context, agents Agents, id, question string) (string, error) {
 	if err := reach(ctx, agents, id); err != nil {
 		return "", err
@@ -33,7 +31,6 @@ func aside(ctx context.Context, agents Agents, id, question string) (string, err
 	return agents.Aside(ctx, id, question)
 }
 
-// answered takes the answer to a question aside.
 func (m *model) answered(msg askedMsg) {
 	if msg.attached != m.attached {
 		return
@@ -50,7 +47,6 @@ func (m *model) answered(msg askedMsg) {
 	}
 }
 
-// drawAside returns the lines of a question aside and its answer.
 func (it *item) drawAside(md *markdown, width int) []string {
 	lines := append([]string{""}, marked("~ ", "aside: "+it.text, width)...)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// keysText lists the keys of the chat on a terminal. It and commandsText fit into 78 columns.
+// keysText and commandsText fit into 78 columns.
 const keysText = `Keys
 Enter       sends; Ctrl-J, Alt-Enter and Shift-Enter begin a new line
 Esc         interrupts the agent
@@ -24,7 +24,6 @@ Ctrl-C      twice detaches: the agent goes on; Ctrl-Z suspends the chat
 A message to an agent that works steers it; to one that asks, it is the answer.
 `
 
-// commandsText lists the commands of a chat.
 const commandsText = `Commands
 /aside QUESTION          asks aside, while the agent works
 /approve [CALL] [--all] [--for-agent | --for-agent-call | --arguments JSON]
@@ -40,14 +39,12 @@ A message that begins with two slashes is sent with one.`
 
 // command is what a person types instead of a message, such as "/deny 3f2a91c4 too expensive".
 type command struct {
-	// name is the first word, such as "/deny".
 	name string
 	// rest is the text after it, without white space at its ends.
 	rest string
 }
 
-// commandOf returns the command in a text. The second result is false if the text is a message. A text of several lines is a message,
-// unless the command takes a text.
+// commandOf returns false if the text is a message. A text of several lines is one, unless the command takes a text.
 func commandOf(text string) (command, bool) {
 	if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") {
 		return command{}, false
@@ -66,7 +63,6 @@ func messageOf(text string) string {
 	return text
 }
 
-// unknownText says that there is no such command.
 func (c command) unknownText() string {
 	return "there is no command " + printable.Name(c.name) + "; /help lists them. To send this as a message, begin it with two slashes"
 }
@@ -136,7 +132,6 @@ func (m *model) command(c command) (tea.Cmd, error) {
 	return m.fork(at), nil
 }
 
-// needsAgent reports whether the command is one for an agent that exists.
 func (c command) needsAgent() bool {
 	return slices.Contains([]string{"/aside", "/approve", "/deny", "/cost", "/permissions", "/revoke", "/interrupt", "/fork"}, c.name)
 }

@@ -39,8 +39,7 @@ type outgoing struct {
 	// steer makes it a steering message: see [client.Message].
 	steer bool
 	// answers is the question that the message answers; nil if it is no answer.
-	answers *client.Waits
-	// received says that the agent has the message.
+	answers  *client.Waits
 	received bool
 }
 
@@ -73,7 +72,6 @@ func (c *conversation) see(p client.Progress) (changed bool) {
 	return changed
 }
 
-// report sets the output of the calls that run. A call that is not in `outputs` has none.
 func (c *conversation) report(outputs []client.ToolOutput) {
 	for _, call := range c.calls {
 		call.output = ""
@@ -85,7 +83,6 @@ func (c *conversation) report(outputs []client.ToolOutput) {
 	}
 }
 
-// rests reports whether the agent does not go on by itself: see [client.Progress.Rests].
 func (c *conversation) rests() bool {
 	return client.Progress{Status: c.status, WaitsFor: c.waitsFor}.Rests()
 }
@@ -93,7 +90,6 @@ func (c *conversation) rests() bool {
 // works reports whether there is something that an interrupt could stop.
 func (c *conversation) works() bool { return c.status != "" && !c.rests() }
 
-// add adds a message of the transcript.
 func (c *conversation) add(m agent.Message, index int) {
 	if len(c.items) == 0 && index > 0 {
 		c.note(fmt.Sprintf("%d earlier messages were summarised; `starter show --all` prints them.", index))
@@ -135,23 +131,19 @@ func (c *conversation) received() []agent.QueuedMessage {
 	})
 }
 
-// rewind removes the messages from an index on.
 func (c *conversation) rewind(index int) {
 	c.items = slices.DeleteFunc(c.items, func(it *item) bool { return it.index >= index })
 	c.note("The agent was reset to an earlier point.")
 }
 
-// note adds a text of this program.
 func (c *conversation) note(text string) {
 	c.items = append(c.items, &item{kind: noteItem, index: -1, text: text})
 }
 
-// trouble adds a text of this program, and the error that it is about.
 func (c *conversation) trouble(text string, err error) {
 	c.items = append(c.items, &item{kind: noteItem, index: -1, text: text, result: err.Error()})
 }
 
-// refreshed takes the result of a [model.refresh].
 func (c *conversation) refreshed(snap client.Snapshot, tree []client.Entry, waits []client.Waits) {
 	c.snap, c.tree, c.waits = snap, slices.Clone(tree), slices.Clone(waits)
 	for _, child := range snap.Children { // the tree comes from a list of Temporal, which is some seconds old
@@ -179,7 +171,6 @@ func (c *conversation) active() *client.Waits {
 	return nil
 }
 
-// approval returns the active call if it waits for an approval; otherwise nil.
 func (c *conversation) approval() *client.Waits {
 	if w := c.active(); w != nil && w.Call.WaitsFor() == client.WaitsForApproval {
 		return w
@@ -187,7 +178,6 @@ func (c *conversation) approval() *client.Waits {
 	return nil
 }
 
-// question returns the active call if it is a question; otherwise nil.
 func (c *conversation) question() *client.Waits {
 	if w := c.active(); w != nil && w.Call.WaitsFor() == client.WaitsForAnswer {
 		return w
@@ -206,7 +196,6 @@ func (c *conversation) severalApprovals() bool {
 	return n > 1
 }
 
-// decided removes a call on which somebody has decided.
 func (c *conversation) decided(key agent.Key) {
 	c.waits = slices.DeleteFunc(c.waits, func(w client.Waits) bool { return w.Call.Key == key })
 }

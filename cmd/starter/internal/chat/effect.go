@@ -49,7 +49,6 @@ func watch(ctx context.Context, agents Agents, id string, from int) <-chan repor
 	return reports
 }
 
-// follow watches the agent. The events come one after the other: each has the command for the next one.
 func (m *model) follow() tea.Cmd {
 	ctx, stop := context.WithCancel(m.ctx)
 	m.stop = stop
@@ -124,7 +123,6 @@ func reach(ctx context.Context, agents Agents, id string) error {
 	return err
 }
 
-// unanswered reports whether an error says that no worker or no server answers.
 func unanswered(err error) bool {
 	return errors.Is(err, client.ErrNoWorker) || errors.Is(err, client.ErrNoServer)
 }
@@ -167,7 +165,6 @@ func (m *model) poll() tea.Cmd {
 	return nil
 }
 
-// decide sends a decision on a call.
 func (m *model) decide(v verdict) tea.Cmd {
 	ctx, agents, attached := m.ctx, m.o.Agents, m.attached
 	m.showing = nil // if the decision fails, the person can decide again
@@ -176,7 +173,6 @@ func (m *model) decide(v verdict) tea.Cmd {
 	}
 }
 
-// deliver sends the decision.
 func (v verdict) deliver(ctx context.Context, agents Agents) error {
 	if err := reach(ctx, agents, v.on.AgentID); err != nil {
 		return err
@@ -184,7 +180,6 @@ func (v verdict) deliver(ctx context.Context, agents Agents) error {
 	return agents.Decide(ctx, v.on, v.decision)
 }
 
-// interrupt stops the running turn.
 func (m *model) interrupt() tea.Cmd {
 	m.interrupting = true
 	ctx, agents, id := m.ctx, m.o.Agents, m.id
@@ -197,7 +192,7 @@ func (m *model) interrupt() tea.Cmd {
 	}
 }
 
-// fork starts an agent with the first messages of this one; 0 means all.
+// fork keeps the first `at` messages; 0 means all.
 func (m *model) fork(at int) tea.Cmd {
 	ctx, agents, id := m.ctx, m.o.Agents, m.id
 	return func() tea.Msg {
@@ -224,8 +219,7 @@ func (m *model) askText() tea.Cmd {
 // showing is a call that waits for an approval, from the time at which the chat begins to show it. If the call goes and comes again, a new
 // showing begins.
 type showing struct {
-	call agent.Key
-	// ready says that [readyPause] has passed.
+	call  agent.Key
 	ready bool
 }
 
@@ -249,7 +243,6 @@ func (m *model) ready(w client.Waits) bool {
 	return m.showing != nil && m.showing.call == w.Call.Key && m.showing.ready
 }
 
-// tick counts the seconds of the agent's work.
 func (m *model) tick() tea.Cmd {
 	if m.ticking || !m.works() {
 		return nil
@@ -258,7 +251,6 @@ func (m *model) tick() tea.Cmd {
 	return m.after(time.Second, func(at time.Time) tea.Msg { return tickMsg(at) })
 }
 
-// later returns the given event after a pause.
 func (m *model) later(pause time.Duration, msg tea.Msg) tea.Cmd {
 	return m.after(pause, func(time.Time) tea.Msg { return msg })
 }

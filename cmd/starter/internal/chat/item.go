@@ -25,7 +25,6 @@ var (
 	urgent = lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Yellow)
 )
 
-// itemKind says what an [item] is.
 type itemKind int
 
 const (
@@ -42,11 +41,9 @@ const (
 type item struct {
 	kind itemKind
 	// index is the index of the message in the transcript. It is -1 if the item is no message, but a text of this program.
-	index int
-	// key is that of a message of a person.
-	key  agent.Key
-	text string
-	// reasoning is the reasoning of a reply.
+	index     int
+	key       agent.Key
+	text      string
 	reasoning string
 
 	// result is the result of a call, the answer to a question aside, or the error that a text of this program is about. failed
@@ -76,7 +73,6 @@ type form struct {
 	output   string
 }
 
-// finish gives a call its result.
 func (it *item) finish(m agent.Message) {
 	it.result, it.done, it.decider = m.Content, true, m.Decider
 	if took := time.Duration(m.Time-it.asked) * time.Millisecond; it.asked > 0 && took >= 100*time.Millisecond {
@@ -126,7 +122,6 @@ func (it *item) draw(md *markdown, f form) []string {
 	return lines
 }
 
-// folded returns a call as one line.
 func (it *item) folded(f form) string {
 	line := f.mark("▸ ") + accent.Render(printable.Line(it.name, 100))
 	if it.arguments != "" {
@@ -139,7 +134,6 @@ func (it *item) folded(f form) string {
 	return cut(cut(line, max(f.width/2, f.width-ansi.StringWidth(it.outcome())-3))+" → "+it.outcome(), f.width)
 }
 
-// mark returns the mark before a call.
 func (f form) mark(mark string) string {
 	if f.selected {
 		return urgent.Render("» ")
@@ -150,7 +144,6 @@ func (f form) mark(mark string) string {
 // outputLines is the number of lines that are shown of the output of a running tool.
 const outputLines = 5
 
-// running returns the last lines of the output of a call that has not ended.
 func (it *item) running(width int) []string {
 	if it.done || it.output == "" {
 		return nil
@@ -162,14 +155,12 @@ func (it *item) running(width int) []string {
 	return lines
 }
 
-// outcome returns the result of a call as one line.
 func (it *item) outcome() string { return printable.Line(it.result, 400) + it.took }
 
 // maxResult is the number of bytes at the beginning and at the end of a result that are shown. Breaking a result of a megabyte into
 // lines would stop the chat for seconds.
 const maxResult = 30_000
 
-// unfolded returns a call with its whole arguments and result.
 func (it *item) unfolded(f form) []string {
 	lines := []string{cut(f.mark("▾ ")+accent.Render(printable.Line(it.name, 100))+it.took, f.width)}
 	if it.arguments != "" {
@@ -219,12 +210,10 @@ func indented(prefix, text string, width int) []string {
 	return prefixed(prefix, wrap(strings.TrimRight(printable.Text(text), "\n"), room), strings.Repeat(" ", ansi.StringWidth(prefix)))
 }
 
-// foreign returns the lines of a Markdown text of a model. They are indented: see [item.draw].
 func foreign(md *markdown, text string, width int) []string {
 	return within("  ", width, func(room int) []string { return md.render(text, room) })
 }
 
-// within returns lines that are drawn for the room after an indentation.
 func within(indent string, width int, draw func(room int) []string) []string {
 	lines := slices.Clone(draw(max(1, width-len(indent))))
 	for i, line := range lines {
@@ -235,7 +224,6 @@ func within(indent string, width int, draw func(room int) []string) []string {
 	return lines
 }
 
-// marked returns the lines of a text, each with the same mark before it.
 func marked(mark, text string, width int) []string {
 	lines := wrap(strings.TrimRight(printable.Text(text), "\n"), max(1, width-len(mark)))
 	for i, line := range lines {
@@ -267,7 +255,6 @@ func prefixed(prefix string, lines []string, indent string) []string {
 	return lines
 }
 
-// styled gives each line a style.
 func styled(lines []string, style lipgloss.Style) []string {
 	for i, line := range lines {
 		lines[i] = style.Render(line)
@@ -275,10 +262,8 @@ func styled(lines []string, style lipgloss.Style) []string {
 	return lines
 }
 
-// cut shortens a line to the width of the terminal.
 func cut(line string, width int) string { return ansi.Truncate(line, max(1, width), "…") }
 
-// itemsOf returns the items of a message that is not the result of a call.
 func itemsOf(m agent.Message, index int) []*item {
 	switch {
 	case m.Notice:

@@ -8,7 +8,6 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// key takes a key of the person.
 func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 	if cmd, done := m.afterPress(press); done {
 		return cmd
@@ -59,7 +58,6 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// write passes a key or a pasted text to the input.
 func (m *model) write(msg tea.Msg) tea.Cmd {
 	var cmd tea.Cmd
 	m.input, cmd = m.input.Update(msg)
@@ -82,7 +80,6 @@ func (m *model) escape() tea.Cmd {
 	return nil
 }
 
-// enter sends what the person has typed.
 func (m *model) enter() tea.Cmd {
 	text := m.typed()
 	if w := m.denying; w != nil {

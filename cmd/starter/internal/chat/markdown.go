@@ -13,7 +13,6 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// markdown renders the Markdown of models for one width of the terminal.
 type markdown struct {
 	width    int
 	renderer *glamour.TermRenderer
@@ -82,7 +81,6 @@ func safe(rendered string) string {
 // blanks are the spaces with which the renderer fills a line, together with the sequences between them.
 var blanks = regexp.MustCompile("(?: |\x1b\\[[0-9;:]*m)+$")
 
-// trimRight removes the spaces at the end of a line and ends all styles there.
 func trimRight(line string) string {
 	cut := blanks.ReplaceAllString(line, "")
 	if strings.Contains(cut, "\x1b[") {
@@ -91,7 +89,7 @@ func trimRight(line string) string {
 	return cut
 }
 
-// wrap returns the lines of a text, broken between words. None is wider than the terminal.
+// No line is wider than the terminal.
 func wrap(text string, width int) []string {
 	width = max(1, width)
 	var lines []string

@@ -36,7 +36,6 @@ func TestAttackDeepMarkdownDoesNotStopTheChat(t *testing.T) {
 	require.Contains(t, plain(m.render(strings.Repeat("> ", 8)+"**bold**", 40)), " bold")
 }
 
-// letters returns a text without white space and styles.
 func letters(text string) string { return strings.Join(strings.Fields(ansi.Strip(text)), "") }
 
 // hostile are texts that a model writes to control the terminal of the reader.

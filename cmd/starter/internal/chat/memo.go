@@ -7,7 +7,6 @@ type memo struct {
 	drawn []string
 }
 
-// lines returns the lines of a text for a width of the terminal.
 func (d *memo) lines(text string, width int, draw func() []string) []string {
 	if d.drawn == nil || d.text != text || d.width != width {
 		d.text, d.width, d.drawn = text, width, draw()

@@ -28,8 +28,7 @@ type model struct {
 	started bool
 	// attached counts how often the chat has changed to another agent. Events of an earlier agent have a lower number.
 	attached int
-	// stop ends the watch of the agent.
-	stop context.CancelFunc
+	stop     context.CancelFunc
 	conversation
 
 	md markdown
@@ -70,12 +69,10 @@ type model struct {
 	own   bool
 	asked time.Time
 	// after returns an event after a pause. Tests replace it.
-	after func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
-	// failure is the error that ended the chat.
+	after   func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
 	failure error
 }
 
-// textTime is the time for which the chat asks for partial text at once.
 const textTime = 10 * time.Minute
 
 func newModel(ctx context.Context, o Options) *model {
@@ -84,7 +81,6 @@ func newModel(ctx context.Context, o Options) *model {
 	return m
 }
 
-// newInput returns the field for messages. It grows with the text.
 func newInput() textarea.Model {
 	in := textarea.New()
 	in.Prompt, in.ShowLineNumbers, in.DynamicHeight = "> ", false, true
@@ -99,7 +95,6 @@ func newInput() textarea.Model {
 	return in
 }
 
-// attach begins to show another agent.
 func (m *model) attach(id string, started bool) {
 	m.stop()
 	m.id, m.started, m.stop = id, started, func() {}
@@ -120,7 +115,6 @@ func (m *model) Init() tea.Cmd {
 
 // The events of the chat, apart from those of the terminal. Events of an agent have the number of the attachment.
 type (
-	// progressMsg has reports of the agent.
 	progressMsg struct {
 		attached int
 		reports  []client.Progress
@@ -128,20 +122,17 @@ type (
 		more     func() tea.Msg
 		at       time.Time
 	}
-	// startedMsg says that the agent was started with a message.
 	startedMsg struct {
 		out     *outgoing
 		started client.Started
 		err     error
 	}
-	// sentMsg says that the agent has received a message.
 	sentMsg struct {
 		attached int
 		out      *outgoing
 		sent     client.Sent
 		err      error
 	}
-	// refreshedMsg has the result of a refresh.
 	refreshedMsg struct {
 		attached int
 		snap     client.Snapshot
@@ -151,27 +142,20 @@ type (
 	}
 	// refreshAgainMsg allows the next refresh.
 	refreshAgainMsg struct{ attached int }
-	// pollMsg asks for a refresh, although the agent has reported nothing.
-	pollMsg struct{}
-	// decidedMsg says that a decision was delivered.
-	decidedMsg struct {
+	pollMsg         struct{}
+	decidedMsg      struct {
 		attached int
 		verdict  verdict
 		err      error
 	}
-	// readyMsg lets the keys decide on a call.
-	readyMsg struct{ *showing }
-	// interruptedMsg says that the agent has received the interrupt.
+	readyMsg       struct{ *showing }
 	interruptedMsg struct{ err error }
-	// forkedMsg says that the agent was forked.
-	forkedMsg struct {
+	forkedMsg      struct {
 		started client.Started
 		err     error
 	}
-	// startAgainMsg asks for another start of the agent.
 	startAgainMsg struct{}
-	// tickMsg comes each second while the agent works.
-	tickMsg time.Time
+	tickMsg       time.Time
 )
 
 // Update implements [tea.Model].
@@ -256,7 +240,6 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// report shows an error.
 func (m *model) report(err error) {
 	switch {
 	case err == nil || m.ctx.Err() != nil:
@@ -267,7 +250,6 @@ func (m *model) report(err error) {
 	}
 }
 
-// unansweredText says who does not answer.
 func (m *model) unansweredText(err error) string {
 	if errors.Is(err, client.ErrNoServer) {
 		return "Temporal does not answer"
@@ -275,7 +257,6 @@ func (m *model) unansweredText(err error) string {
 	return m.o.NoWorker
 }
 
-// progress takes reports of the agent.
 func (m *model) progress(msg progressMsg) tea.Cmd {
 	if msg.attached != m.attached {
 		return nil
@@ -310,12 +291,10 @@ func (m *model) progress(msg progressMsg) tea.Cmd {
 	return tea.Batch(msg.more, m.askText())
 }
 
-// endText says that the agent has ended, and how to go on.
 func (m *model) endText() string {
 	return fmt.Sprintf("The agent has ended (%s). /fork goes on from here in a new agent. Or: %s.", m.status, m.o.GoOn(m.id, m.status))
 }
 
-// begun takes the result of the start of the agent.
 func (m *model) begun(msg startedMsg) tea.Cmd {
 	if m.noServer = unanswered(msg.err); m.noServer {
 		return m.later(refreshPause, startAgainMsg{}) // with the same ID of the message
@@ -332,7 +311,6 @@ func (m *model) begun(msg startedMsg) tea.Cmd {
 	return m.follow()
 }
 
-// delivered takes the result of a message.
 func (m *model) delivered(msg sentMsg) {
 	if msg.attached != m.attached {
 		return
@@ -369,7 +347,6 @@ func (m *model) giveBack(out *outgoing, err error) {
 	m.trouble("The message was not sent:", err)
 }
 
-// settled takes the result of a decision.
 func (m *model) settled(msg decidedMsg) {
 	m.stale = true
 	if msg.err != nil {
@@ -380,7 +357,6 @@ func (m *model) settled(msg decidedMsg) {
 	m.note(msg.verdict.done())
 }
 
-// forked changes to the fork.
 func (m *model) forked(msg forkedMsg) tea.Cmd {
 	if msg.err != nil {
 		m.report(msg.err)
@@ -408,5 +384,4 @@ func (m *model) say(text string) {
 	m.up = 0
 }
 
-// result returns how the chat ended.
 func (m *model) result() Result { return Result{ID: m.id, Started: m.started, Status: m.status} }

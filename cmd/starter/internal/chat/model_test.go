@@ -19,7 +19,6 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// recorder is an [Agents] that records what it is asked for.
 type recorder struct {
 	asked   []string
 	reports []client.Progress
@@ -118,7 +117,6 @@ func (r *recorder) Fork(_ context.Context, id string, o client.ForkOptions) (cli
 
 func (r *recorder) RequestPartialText(context.Context, string, time.Duration) error { return nil }
 
-// stage is a chat without a terminal.
 type stage struct {
 	*testing.T
 	*recorder
@@ -164,12 +162,10 @@ func (s *stage) run(cmd tea.Cmd) {
 	}
 }
 
-// report passes reports of the agent to the chat.
 func (s *stage) report(reports ...client.Progress) {
 	s.event(progressMsg{attached: s.m.attached, reports: reports, more: func() tea.Msg { return nil }, at: time.Unix(100, 0)})
 }
 
-// says passes messages of the transcript to the chat.
 func (s *stage) says(messages ...agent.Message) {
 	for _, m := range messages {
 		index := 0
@@ -209,7 +205,6 @@ func (s *stage) press(letter string) {
 	s.event(pressedMsg{s.m.pressed})
 }
 
-// screen returns the text on the screen.
 func (s *stage) screen() string {
 	s.Helper()
 	v := s.m.View()

@@ -92,7 +92,6 @@ func (o *orders) waits() []client.Waits {
 	return all
 }
 
-// progress is what a report of the agent says now.
 func (o *orders) progress() client.Progress {
 	switch {
 	case o.running > 0:
@@ -103,12 +102,10 @@ func (o *orders) progress() client.Progress {
 	return client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForMessage}
 }
 
-// report passes a report of the agent to the chat.
 func (o *orders) report() {
 	o.event(progressMsg{attached: o.m.attached, reports: []client.Progress{o.progress()}, more: func() tea.Msg { return nil }})
 }
 
-// take lets the agent take the first decision.
 func (o *orders) take() {
 	key := o.deciding[0]
 	o.deciding, o.running = o.deciding[1:], o.running+1
@@ -234,7 +231,6 @@ func (o *orders) rest() {
 	panic("the chat does not come to rest")
 }
 
-// applies reports whether the chat says that the keys decide.
 func (o *orders) applies() bool { return strings.HasPrefix(o.m.hint(), "y approve") }
 
 // String returns everything on which the future depends.

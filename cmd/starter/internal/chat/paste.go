@@ -23,7 +23,6 @@ func (m *model) pasted(text string) string {
 	return nameOf(len(m.pastes)-1, text)
 }
 
-// typed returns the text in the input, with the pasted texts instead of their names.
 func (m *model) typed() string {
 	var names []string
 	for i, paste := range m.pastes {
@@ -32,7 +31,6 @@ func (m *model) typed() string {
 	return strings.NewReplacer(names...).Replace(m.input.Value())
 }
 
-// nameOf returns the name of a pasted text.
 func nameOf(i int, paste string) string {
 	return fmt.Sprintf("[pasted text %d: %s bytes]", i+1, grouped(len(paste)))
 }

@@ -12,14 +12,12 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// toldMsg has a text for the person, or an error.
 type toldMsg struct {
 	attached int
 	text     string
 	err      error
 }
 
-// permissions shows the permissions of the agent.
 func (m *model) permissions() tea.Cmd {
 	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
 	return func() tea.Msg {
@@ -28,7 +26,6 @@ func (m *model) permissions() tea.Cmd {
 	}
 }
 
-// revoke removes the permissions with the given names, or all if there is no name.
 func (m *model) revoke(names []string) tea.Cmd {
 	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
 	return func() tea.Msg {
@@ -37,7 +34,7 @@ func (m *model) revoke(names []string) tea.Cmd {
 	}
 }
 
-// revoke removes the permissions of an agent with the given names, or all if there is no name. It returns a text that says so.
+// revoke removes all permissions if there is no name. It returns a text that says what it removed.
 func revoke(ctx context.Context, agents Agents, id string, names []string) (string, error) {
 	if err := reach(ctx, agents, id); err != nil {
 		return "", err
@@ -67,7 +64,6 @@ func revoke(ctx context.Context, agents Agents, id string, names []string) (stri
 	return strings.Join(revoked, "\n"), nil
 }
 
-// permissionsText lists what the agent may do without asking a person.
 func permissionsText(all []agent.Permission) string {
 	if len(all) == 0 {
 		return "The agent has no permissions: a person decides on each call that needs an approval."

@@ -18,7 +18,6 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// plainChat is a chat without a terminal.
 type plainChat struct {
 	o           Options
 	out, notice io.Writer
@@ -28,7 +27,6 @@ type plainChat struct {
 	failure error
 	// held are lines that were read while the agent worked. They wait for the end of the turn.
 	held []string
-	// next is the index of the next message of the transcript.
 	next int
 	// told are the calls that the person knows to wait for an approval. looked is the time at which the chat last looked for calls of
 	// sub-agents.
@@ -39,7 +37,6 @@ type plainChat struct {
 	result Result
 }
 
-// errQuit says that the person has left the chat.
 var errQuit = errors.New("quit")
 
 // RunPlain reads messages and commands from in, one in each line, and writes the answers to out. It waits for each answer before it
@@ -85,7 +82,6 @@ func (p *plainChat) line(ctx context.Context) (text string, more bool, err error
 	return text, len(p.held) > 0 || !p.ended, nil
 }
 
-// read holds a line of the input.
 func (p *plainChat) read(line inputLine) {
 	if strings.TrimSpace(line.text) != "" {
 		p.held = append(p.held, line.text)
@@ -96,7 +92,6 @@ func (p *plainChat) read(line inputLine) {
 	}
 }
 
-// take carries out a command, or sends a message and writes the replies.
 func (p *plainChat) take(ctx context.Context, text string) error {
 	c, ok := commandOf(text)
 	if !ok {
@@ -134,7 +129,6 @@ func readLines(ctx context.Context, in io.Reader) <-chan inputLine {
 	return lines
 }
 
-// skip passes over the messages that the transcript already has.
 func (p *plainChat) skip(ctx context.Context) error {
 	for r, err := range p.o.Agents.Watch(ctx, p.o.ID, 0) {
 		if err != nil {
@@ -274,7 +268,7 @@ func (p *plainChat) start(ctx context.Context, out outgoing) (client.Started, er
 	}
 }
 
-// deliver sends a message. It waits for a worker without a limit, and tells the person so.
+// deliver waits for a worker without a limit, and tells the person so.
 func (p *plainChat) deliver(ctx context.Context, out outgoing) (client.Sent, error) {
 	for {
 		sent, err := deliver(ctx, p.o.Agents, p.o.ID, out)
@@ -344,7 +338,6 @@ func (p *plainChat) tellCall(w client.Waits) {
 	}
 }
 
-// indentedText returns a text whose lines are indented, except for the first one.
 func indentedText(text string) string {
 	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 }

@@ -100,7 +100,6 @@ func (a *actor) Watch(ctx context.Context, _ string, from int) iter.Seq2[client.
 	}
 }
 
-// plainly talks without a terminal.
 func (a *actor) plainly(t *testing.T, input string) (out, notice string, end Result) {
 	var o, n strings.Builder
 	end, err := RunPlain(t.Context(), Options{Agents: a, ID: "talk", Start: &client.StartOptions{Agent: "x"}, NoWorker: "no worker"}, strings.NewReader(input), &o, &n)

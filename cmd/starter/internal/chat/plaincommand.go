@@ -11,7 +11,6 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// decides reports whether the agent may go on after the command.
 func (c command) decides() bool { return c.name == "/approve" || c.name == "/deny" }
 
 // forWork reports whether the command is for an agent that works, so that it does not wait for the end of the turn.
@@ -40,7 +39,6 @@ func (p *plainChat) command(ctx context.Context, c command) error {
 	return nil
 }
 
-// answer carries out a command and returns a text for the person.
 func (p *plainChat) answer(ctx context.Context, c command) (string, error) {
 	agents, id := p.o.Agents, p.o.ID
 	switch {
@@ -83,7 +81,6 @@ func (p *plainChat) answer(ctx context.Context, c command) (string, error) {
 	return p.fork(ctx, c)
 }
 
-// decide carries out /approve or /deny.
 func (p *plainChat) decide(ctx context.Context, c command) (string, error) {
 	waits, err := p.o.Agents.Pending(ctx, p.o.ID)
 	if err != nil {
@@ -103,7 +100,6 @@ func (p *plainChat) decide(ctx context.Context, c command) (string, error) {
 	return strings.Join(done, "\n"), nil
 }
 
-// fork goes on in a new agent.
 func (p *plainChat) fork(ctx context.Context, c command) (string, error) {
 	at, err := c.forkPoint()
 	if err != nil {

@@ -20,7 +20,6 @@ type press struct {
 	verdict verdict
 }
 
-// pressedMsg lets a key decide.
 type pressedMsg struct{ *press }
 
 // decideByKey takes the key y, n or a, which decides on a call. It does nothing before the keys apply: see [readyPause]. If the call is not
@@ -87,7 +86,6 @@ func (m *model) unpress() {
 	}
 }
 
-// pressHint says what the key y or a is about to do.
 func (m *model) pressHint() string {
 	text := "Approves " + printable.Name(m.pressed.verdict.on.Call.Name)
 	if m.pressed.verdict.decision.Remember != "" {

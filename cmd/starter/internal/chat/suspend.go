@@ -10,7 +10,6 @@ import (
 // controls the program, as in a container: the system does not stop such a program, so nobody brings it back.
 type suspension struct{}
 
-// resumedMsg says that the program goes on after a suspension.
 type resumedMsg struct{}
 
 // suspend suspends this program. The terminal belongs to the shell meanwhile.

@@ -10,7 +10,6 @@ import (
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-// tail returns the lines below the transcript: what the agent does now, and what it waits for.
 func (m *model) tail() []string {
 	var lines []string
 	if p := m.partial; p != nil && p.Text != "" {
@@ -38,7 +37,6 @@ func (m *model) tail() []string {
 	return lines
 }
 
-// pending returns the lines of a message that is not in the transcript yet.
 func (m *model) pending(text string, received bool) []string {
 	state := "(being sent)"
 	switch {
@@ -57,7 +55,7 @@ func (m *model) delays() bool {
 	return w != nil && (w.AgentID == m.id || m.status == client.Running && m.waitsFor == client.WaitsForSubAgents)
 }
 
-// wait returns the lines about a call that waits for somebody outside. active says that the keys apply to this call.
+// active says that the keys apply to this call.
 func (m *model) wait(w *client.Waits, active bool) []string {
 	who := ""
 	if w.AgentID != m.id {
@@ -137,7 +135,6 @@ func (m *model) subAgents() []string {
 	return append([]string{"", faint.Render(title)}, lines...)
 }
 
-// runs reports whether a sub-agent or one below it has not ended.
 func runs(e client.Entry, below map[string][]client.Entry) bool {
 	if !e.Status.Ended() {
 		return true
@@ -150,7 +147,6 @@ func runs(e client.Entry, below map[string][]client.Entry) bool {
 	return false
 }
 
-// doing says what a sub-agent does.
 func (m *model) doing(e client.Entry) string {
 	for _, w := range m.waits {
 		if w.AgentID == e.ID {
@@ -163,7 +159,6 @@ func (m *model) doing(e client.Entry) string {
 	return string(e.Status)
 }
 
-// waitText says for what an agent waits.
 func waitText(w client.WaitsFor) string {
 	switch w {
 	case client.WaitsForApproval:
@@ -180,7 +175,7 @@ func waitText(w client.WaitsFor) string {
 	return ""
 }
 
-// answerText returns the answer to a question. The number of a choice stands for the choice.
+// The number of a choice stands for the choice.
 func answerText(q agent.Question, text string) string {
 	for i, choice := range q.Choices {
 		if strings.TrimSpace(text) == fmt.Sprint(i+1) {

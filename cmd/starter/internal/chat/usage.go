@@ -12,7 +12,6 @@ import (
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-// modelText names the models of an agent.
 func modelText(id string, snap client.Snapshot) string {
 	if len(snap.Models) == 0 {
 		return "The model is not known yet."
@@ -29,7 +28,7 @@ func modelText(id string, snap client.Snapshot) string {
 	return text + fmt.Sprintf(". To change it, change the configuration, restart the worker, and run `%s`.", shellword.Starter("reload", id))
 }
 
-// cost shows what the agent has used. It reads the agent anew, because the last refresh may be a second old.
+// cost reads the agent anew, because the last refresh may be a second old.
 func (m *model) cost() tea.Cmd {
 	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
 	return func() tea.Msg {
@@ -38,7 +37,6 @@ func (m *model) cost() tea.Cmd {
 	}
 }
 
-// costText says what an agent has used.
 func costText(snap client.Snapshot) string {
 	u := snap.Usage
 	all := u.Spent()

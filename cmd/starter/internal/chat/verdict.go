@@ -13,13 +13,11 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// verdict is a decision on a call that waits for an approval.
 type verdict struct {
 	on       client.Waits
 	decision agent.Decision
 }
 
-// done says that the decision was delivered.
 func (v verdict) done() string {
 	name := printable.Name(v.on.Call.Name)
 	switch {
@@ -99,7 +97,6 @@ func decisionOf(rest string, waits []client.Waits, d *agent.Decision) (call stri
 	return call, all, nil
 }
 
-// severalError says that several calls wait, and names them.
 func severalError(name string, waits []client.Waits) error {
 	var calls []string
 	for _, w := range waits {

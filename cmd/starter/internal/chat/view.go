@@ -34,7 +34,6 @@ func (m *model) View() tea.View {
 	return v
 }
 
-// room is the number of lines of the conversation on the screen.
 func (m *model) room() int { return max(0, m.height-2-m.input.Height()) }
 
 // body returns at least the last n lines of the conversation, or all if there are fewer.
@@ -56,12 +55,10 @@ func (m *model) body(n int) []string {
 	return all
 }
 
-// linesOf returns the lines of an item.
 func (m *model) linesOf(it *item) []string {
 	return it.lines(&m.md, m.width, m.expanded, it == m.selected)
 }
 
-// total returns the number of lines of the conversation.
 func (m *model) total() int {
 	n := len(m.tail())
 	for _, it := range m.items {
@@ -121,7 +118,6 @@ func (m *model) fitted(parts ...string) string {
 	return line
 }
 
-// state says what the agent does.
 func (m *model) state() string {
 	switch {
 	case m.noServer:
@@ -154,7 +150,6 @@ func (m *model) state() string {
 	return state
 }
 
-// hint says which keys apply now.
 func (m *model) hint() string {
 	switch w := m.approval(); {
 	case m.leaving:

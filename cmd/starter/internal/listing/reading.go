@@ -21,8 +21,7 @@ const (
 	// the status flags exclude.
 	batchSize = 64
 	// readAtOnce limits the number of histories that are read at the same time, because each is held in memory and replayed.
-	readAtOnce = 8
-	// readTimeout limits the time to read one history.
+	readAtOnce  = 8
 	readTimeout = 20 * time.Second
 )
 
@@ -36,7 +35,6 @@ type reading struct {
 	timer *time.Timer
 }
 
-// entryReader is the part of [client.Client] that [reading.all] uses.
 type entryReader interface {
 	DescribeEntry(ctx context.Context, e client.Entry) (client.Snapshot, error)
 }
@@ -115,7 +113,6 @@ func (r *reading) sayf(format string, args ...any) {
 	fmt.Fprintf(r.out, format+"\n", args...)
 }
 
-// stop ends the reports about a long read; see [reading.progress].
 func (r *reading) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,6 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// entryFunc is a client with only the method DescribeEntry.
 type entryFunc func(ctx context.Context, e client.Entry) (client.Snapshot, error)
 
 func (f entryFunc) DescribeEntry(ctx context.Context, e client.Entry) (client.Snapshot, error) {

@@ -25,7 +25,6 @@ type Follower struct {
 	Asked time.Time
 }
 
-// textTime is the time for which [Follower.AskText] asks for partial text.
 const textTime = 10 * time.Minute
 
 // AskText asks the agent to report the partial text of its replies for the time [textTime]. It does so only if the follower shows
@@ -58,7 +57,6 @@ func NewFollower(stdout, stderr io.Writer, queue, id string, limit time.Duration
 // ShowsText reports whether the follower shows the text of a running model call.
 func (f *Follower) ShowsText() bool { return f.words != nil }
 
-// silent reports whether a report says nothing about the agent, because the agent has no state yet.
 func silent(p client.Progress) bool {
 	return p.Message == nil && p.Status == "" && p.Retry == nil && !p.Rewound && !p.NoWorker && !p.NoServer
 }

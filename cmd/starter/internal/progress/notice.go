@@ -45,7 +45,6 @@ type Notice struct {
 	reported time.Time
 }
 
-// trouble says why an agent does not go on.
 type trouble string
 
 const (
@@ -129,14 +128,13 @@ func (p *Notice) report(progress client.Progress) {
 	}
 }
 
-// outsideText says what a person does for an agent whose calls wait for somebody outside.
 var outsideText = map[client.WaitsFor]string{
 	client.WaitsForApproval: "The agent waits for a decision on a call: see `starter inbox`, then `starter approve` or `starter deny`.",
 	client.WaitsForAnswer:   "The agent asks a question: see `starter inbox`, then `starter answer`.",
 	client.WaitsForResult:   "The agent waits for a result from outside: see `starter inbox`; `starter complete` gives it.",
 }
 
-// tellOutside tells the user once that a call waits for somebody outside. The caller must hold `p.mu`.
+// The caller must hold `p.mu`.
 func (p *Notice) tellOutside(progress client.Progress) {
 	waits := client.CallWaits(progress.WaitsFor)
 	if waits && !p.asks {
@@ -176,8 +174,7 @@ func (p *Notice) Unserved() *client.Retry {
 	return nil
 }
 
-// print writes a notice about the current problem. It writes nothing if this notice has the same text as the last one. The caller
-// must hold `p.mu`.
+// print writes nothing if the notice has the same text as the last one. The caller must hold `p.mu`.
 func (p *Notice) print() {
 	var text string
 	switch p.kind {

@@ -63,7 +63,6 @@ func (p *preview) update(progress client.Progress, work string) {
 	}
 }
 
-// outputLines is the number of lines that the preview shows of the output of one tool.
 const outputLines = 6
 
 // shownText returns the text that the preview shows: the text of the running model call, or the last lines of the output of each
@@ -83,7 +82,6 @@ func shownText(p client.Progress) *client.PartialText {
 	return &client.PartialText{Text: text.String(), Said: text.Len()}
 }
 
-// end removes the preview from the terminal.
 func (p *preview) end() {
 	if p != nil {
 		p.show(nil, "")
@@ -111,7 +109,6 @@ func (p *preview) beside(out io.Writer) io.Writer {
 	return above{p, out}
 }
 
-// above is a writer for text that must appear above the preview: see [preview.beside].
 type above struct {
 	preview *preview
 	out     io.Writer

@@ -22,7 +22,6 @@ func says(text string) client.Progress {
 	return client.Progress{Message: &agent.Message{Message: llm.Message{Role: llm.Assistant, Content: text}}}
 }
 
-// watcher returns a function that shows progress in the same way as tail.
 func watcher(s *terminal) (see func(client.Progress), p *preview) {
 	p = &preview{out: s, size: s.size}
 	show := NewTranscript(p.beside(s))

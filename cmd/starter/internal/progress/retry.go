@@ -32,8 +32,7 @@ func RetryText(r client.Retry, id string) string {
 	return fmt.Sprintf("%s; %s is running", text, attemptText(r.Attempt, r.Limit))
 }
 
-// attemptText returns a text such as "attempt 3 of 8". The second number is `limit`, the largest number of attempts. If
-// `limit` is 0, the largest number is unknown, and the text is "attempt 3".
+// attemptText returns a text such as "attempt 3 of 8"; a limit of 0 is unknown.
 func attemptText(attempt, limit int) string {
 	if limit == 0 {
 		return fmt.Sprintf("attempt %d", attempt)

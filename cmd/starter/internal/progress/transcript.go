@@ -16,7 +16,6 @@ type Transcript struct {
 	calls map[string]printedCall // the printed tool calls by call ID
 }
 
-// printedCall is a tool call that a [Transcript] has printed.
 type printedCall struct {
 	name string // the tool's name
 	// asked is the time of the model's reply with this call, in Unix milliseconds.

@@ -15,8 +15,6 @@ import (
 // output is not a terminal.
 const reportEvery = 10 * time.Second
 
-// work holds what an agent works on: a model call or tool calls. [work.line] updates a work and returns a text about it for
-// the user.
 type work struct {
 	// since is when the current work began. It is set when the command starts, when a message arrives, and whenever the agent
 	// does not work. [work.line] shows the time that has passed since then.
@@ -72,8 +70,7 @@ func (w *work) line(p client.Progress, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// message updates the work with a message of the transcript. The message arrived at the time `now`. A reply of the model
-// begins tool calls. The result of a tool ends one tool call.
+// A reply of the model begins tool calls; the result of a tool ends one.
 func (w *work) message(m agent.Message, now time.Time) {
 	w.since, w.answered = now, m.Role == llm.Assistant && len(m.ToolCalls) == 0
 	if m.Role != llm.Tool {
@@ -89,7 +86,6 @@ func (w *work) message(m agent.Message, now time.Time) {
 	w.calls = open
 }
 
-// callsText returns the tool names of the first three calls and the number of the other calls.
 func callsText(calls []llm.ToolCall) string {
 	var names []string
 	for i, c := range calls {
@@ -115,7 +111,6 @@ func partialText(w client.PartialText) string {
 	return fmt.Sprintf("%s%d words", about, n)
 }
 
-// elapsedText returns a duration in seconds, or in minutes and seconds.
 func elapsedText(d time.Duration) string {
 	seconds := int(max(0, d).Seconds())
 	if seconds < 60 {
@@ -124,8 +119,7 @@ func elapsedText(d time.Duration) string {
 	return fmt.Sprintf("%d min %d s", seconds/60, seconds%60)
 }
 
-// tookText returns a text in parentheses that says how long a tool took. The text is empty for less than 0.1 s, and for a
-// negative time.
+// tookText is empty for less than 0.1 s, and for a negative time.
 func tookText(milliseconds int64) string {
 	d := time.Duration(milliseconds) * time.Millisecond
 	switch {

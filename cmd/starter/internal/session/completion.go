@@ -16,12 +16,9 @@ import (
 const (
 	// completeTimeout limits how long a press of Tab waits for Temporal.
 	completeTimeout = 2 * time.Second
-	// completeLimit limits the number of agents that one completion offers.
-	completeLimit = 200
+	completeLimit   = 200
 )
 
-// completion is a function that returns the possible values of an argument. The library cobra calls the function when the
-// user presses Tab.
 type completion = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
 // CompleteIDs returns the completion for a command whose arguments are agent IDs. The completion offers the IDs of agents

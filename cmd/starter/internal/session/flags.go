@@ -54,9 +54,8 @@ func (g *Flags) Register(root *cobra.Command) {
 	flags.StringVar(&g.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
 }
 
-// config reads the configuration file. The flag `--config` or the environment variable REAGENT_CONFIG names this file. If the
-// named file does not exist, the error wraps a [*noConfigError]. Without the flag and the variable, config reads agents.yaml. If
-// agents.yaml does not exist, config returns nil without an error.
+// config returns an error that wraps a [*noConfigError] if the flag `--config` or the variable names a file that does not exist. If
+// neither names a file and there is no agents.yaml, it returns nil without an error.
 func (g *Flags) config() (*config.Config, error) {
 	path := cmp.Or(g.ConfigPath, os.Getenv(ConfigEnv))
 	named := path != ""
@@ -72,7 +71,6 @@ func (g *Flags) config() (*config.Config, error) {
 	return nil, exit.Errorf(exit.Usage, "%w", err)
 }
 
-// noConfigError says that the configuration file that the user named does not exist.
 type noConfigError struct {
 	path string
 	// fromEnv says that the environment variable REAGENT_CONFIG named the file, and not the flag `--config`.
@@ -92,8 +90,6 @@ func (e *noConfigError) Error() string {
 	return fmt.Sprintf("there is no configuration file %s in %s: name one with --config or %s", e.path, dir, ConfigEnv)
 }
 
-// taskQueue returns the name of the task queue of the agents. It is the value of the flag `--task-queue`. Without this flag,
-// it is the task queue in the configuration. Without a configuration, it is [config.DefaultTaskQueue].
 func (g *Flags) taskQueue() (string, error) {
 	if g.Queue != "" {
 		return g.Queue, nil

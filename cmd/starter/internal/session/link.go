@@ -11,14 +11,12 @@ import (
 	"time"
 )
 
-// uiEnv is the environment variable with the address of the Web UI. Users set this variable if the starter does not find the
-// Web UI itself.
+// uiEnv is for a Web UI that the starter does not find itself.
 const uiEnv = "REAGENT_UI_URL"
 
 // UIPortAbove is the Web UI's port minus Temporal's port. The Temporal CLI has the same default.
 const UIPortAbove = 1000
 
-// uiTimeout limits the request that checks whether there is a Web UI.
 const uiTimeout = 500 * time.Millisecond
 
 // Link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. Users can set
@@ -46,8 +44,7 @@ func inCloud(host string) bool {
 	return strings.HasSuffix(host, ".tmprl.cloud") || strings.HasSuffix(host, ".api.temporal.io")
 }
 
-// uiOf returns the base address of the Web UI that belongs to the Temporal server at the given address. If this Web UI is
-// unknown, uiOf returns an empty string.
+// uiOf returns an empty string if the Web UI of the server is unknown.
 func uiOf(ctx context.Context, address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -67,8 +64,7 @@ func uiOf(ctx context.Context, address string) string {
 	return base
 }
 
-// answersAsUI reports whether Temporal's Web UI answers at the given address. It requests the settings of the Web UI, because
-// other programs do not have these settings.
+// answersAsUI requests the settings of the Web UI, because other programs do not have them.
 func answersAsUI(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, uiTimeout)
 	defer cancel()

@@ -24,7 +24,6 @@ func AddWait(cmd *cobra.Command, limit *time.Duration, defaultLimit time.Duratio
 	cmd.Flags().Var((*waitValue)(limit), "wait", "how long to wait for a worker to answer, as `duration`; 0 waits without end")
 }
 
-// waitValue is a flag value for a duration that is not negative.
 type waitValue time.Duration
 
 func (v *waitValue) String() string {

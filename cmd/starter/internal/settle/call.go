@@ -51,7 +51,6 @@ func ArgumentsText(arguments string, limit int) (text string, cut bool) {
 	return arguments, false
 }
 
-// namedCall names a call and its agent.
 func namedCall(w client.Waits) string {
 	return w.Handle() + " " + printable.Name(w.Call.Name) + " of agent " + printable.Name(w.AgentID)
 }

@@ -35,7 +35,6 @@ type Decision struct {
 // Remember are the flags of `starter approve` that permit later calls, too.
 type Remember struct{ Tool, Call bool }
 
-// kind returns the flags as an [agent.Remember].
 func (r Remember) kind() agent.Remember {
 	switch {
 	case r.Tool:
@@ -57,7 +56,6 @@ func (o *Decision) Command(g *session.Flags, cmd *cobra.Command) *cobra.Command 
 	return cmd
 }
 
-// decide carries out `starter approve` and `starter deny`.
 func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) error {
 	id, name := args[0], ""
 	if len(args) > 1 {
@@ -118,8 +116,8 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 	})
 }
 
-// check returns an error if the agent would refuse the flags for any call. The parameter says that the command line has the flag
-// --arguments. Empty arguments would approve those of the model.
+// check returns an error if the agent would refuse the flags for any call. `arguments` says that the command line has the flag
+// --arguments: if it is empty, the call would run with the arguments of the model.
 func (o Decision) check(arguments bool) error {
 	flag, err := "--reason", agent.Decision{Key: "tool-00000000000000000000000000000000", Approve: o.Approve, Arguments: o.Arguments, Reason: o.Reason}.Check()
 	if o.Approve {
@@ -152,7 +150,6 @@ func (o Decision) pending(ctx context.Context, c *client.Client, id string) ([]c
 	return waiting, nil
 }
 
-// shownText shows the calls on which the person is to decide, with all of their arguments.
 func (o Decision) shownText(waiting []client.Waits, now time.Time) string {
 	var b strings.Builder
 	for _, w := range waiting {
@@ -166,7 +163,6 @@ func (o Decision) shownText(waiting []client.Waits, now time.Time) string {
 	return b.String()
 }
 
-// question returns the question whether the person decides so on n calls.
 func (o Decision) question(n int) string {
 	text, later := "Deny", ""
 	if o.Approve {
@@ -186,7 +182,6 @@ func (o Decision) question(n int) string {
 	return text + later + "?"
 }
 
-// doneText says what was decided, and about which arguments.
 func (o Decision) doneText(w client.Waits) string {
 	verb := "Denied "
 	if o.Approve {

@@ -7,8 +7,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
-// refused returns the error of a command that settles a call. It has the code [exit.WrongState] if no such call waits or the agent has
-// refused the command.
+// refused gives an error the code [exit.WrongState] if no such call waits or the agent has refused the command.
 func refused(err error) error {
 	missing, none := errors.AsType[*client.NoCallError](err)
 	switch {
@@ -22,7 +21,6 @@ func refused(err error) error {
 	return err
 }
 
-// settledBy names the commands that settle a call of each kind.
 var settledBy = map[client.WaitsFor]string{
 	client.WaitsForApproval: "`starter approve` or `starter deny`",
 	client.WaitsForAnswer:   "`starter answer`",

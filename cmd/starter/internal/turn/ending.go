@@ -55,8 +55,6 @@ func (e Ending) Verdict() error {
 	return nil
 }
 
-// pastLimit returns the last part of the error text for a turn that a limit has ended. This part tells the user how to go on
-// with the agent.
 func (e Ending) pastLimit() string {
 	raise := fmt.Sprintf("raise limits.%s, restart the worker, then ", e.Stopped)
 	again := shellword.Starter("send", e.ID).Then("TEXT")
@@ -71,8 +69,6 @@ func (e Ending) pastLimit() string {
 	}
 }
 
-// nextStep returns the last part of the error text for an agent whose turn ended without an answer. This part tells the user
-// what to do next.
 func nextStep(snap Ending) string {
 	again := "go on with `" + shellword.Starter("resume", snap.ID).With("--reload").String() + "`"
 	if snap.Status == client.Held {

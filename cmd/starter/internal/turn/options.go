@@ -20,8 +20,7 @@ import (
 type Options struct {
 	// Detach, JSON and Quiet are the values of the flags with these names.
 	Detach, JSON, Quiet bool
-	// limit is how long the command waits for a worker to answer; 0 means no limit.
-	limit time.Duration
+	limit               time.Duration
 	// Asked says that the agent's message has asked for partial text.
 	Asked bool
 	// Link is the address of the agent's page in the Web UI; empty means unknown.
@@ -86,8 +85,6 @@ func (f Options) Show(cmd *cobra.Command, c *client.Client, queue string, starte
 	return end.Verdict()
 }
 
-// usageLine returns one line with the tokens and the cost of an agent. They include the sub-agents that have ended. The line
-// ends with the given address of the agent's page in the Web UI, unless this address is empty.
 func usageLine(u agent.Usage, link string) string {
 	all := u.Spent()
 	text := fmt.Sprintf("%d tokens in, %d out%s", all.InputTokens, all.OutputTokens, view.CostText(u))

@@ -41,7 +41,6 @@ type Agent struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// retry is the JSON form of a call that failed and is tried again.
 type retry struct {
 	What    string `json:"what"`
 	Class   string `json:"class"`
@@ -65,7 +64,6 @@ type Message struct {
 	Time      time.Time `json:"time"`
 }
 
-// decider is an [agent.Decider].
 type decider struct {
 	By         string    `json:"by,omitempty"`
 	From       string    `json:"from,omitempty"`

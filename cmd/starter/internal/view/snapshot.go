@@ -59,9 +59,6 @@ func Print(w io.Writer, s client.Snapshot) {
 	}
 }
 
-// repeatsText returns a text about repeated attempts at model calls. It gives the number of these attempts. It also says how
-// many of them were lost because a worker crashed or lost contact with Temporal. The provider may have billed the lost
-// attempts. The text is empty if no attempt was repeated.
 func repeatsText(r agent.Repeats) string {
 	if r.Attempts == 0 {
 		return ""
