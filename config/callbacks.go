@@ -35,7 +35,6 @@ func (c Callbacks) ResolveSecrets() (secret string, old []string, err error) {
 	return values[0], values[1:], err
 }
 
-// secrets returns the secret and after it the old secrets. It calls `report` with the field and a text for each problem.
 func (c Callbacks) secrets(report func(field, problem string)) []string {
 	var values []string
 	for i, ref := range c.references() {
@@ -58,10 +57,9 @@ func (c Callbacks) secrets(report func(field, problem string)) []string {
 	return values
 }
 
-// references returns the reference to the secret, and after it those to the old secrets.
 func (c Callbacks) references() []string { return append([]string{c.Secret}, c.OldSecrets...) }
 
-// files returns the paths of the files that the references name. If the configuration has no callbacks, c is nil, and so is the result.
+// If the configuration has no callbacks, c is nil, and so is the result.
 func (c *Callbacks) files() []string {
 	if c == nil {
 		return nil
@@ -73,7 +71,6 @@ func (c *Callbacks) files() []string {
 	return files
 }
 
-// callbacks reads the field `callbacks`.
 func (r *reader) callbacks(p place) *Callbacks {
 	c := &Callbacks{}
 	r.object(p, keys{
@@ -97,7 +94,6 @@ func (r *reader) callbacks(p place) *Callbacks {
 	return c
 }
 
-// isAddress reports whether a text has the form host:port. The host may be empty, which means all addresses of the machine.
 func isAddress(text string) bool {
 	_, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -107,8 +103,7 @@ func isAddress(text string) bool {
 	return err == nil && n > 0 && n <= 65535
 }
 
-// secretReference reads a text that is one reference to a secret. The error text never quotes the text in the file, which may be the
-// secret itself.
+// The error text never quotes the text in the file, which may be the secret itself.
 func (r *reader) secretReference(p place) string {
 	text := r.verbatim(p)
 	if r.hasProblem(p.path) {

@@ -47,7 +47,7 @@ func (r *reader) check(cfg *Config) {
 	r.checkShell(cfg.Tools.Shell)
 }
 
-// checkShell reports the problems of the field `shell` of `builtin`. `s` is nil if the file has no such field or if its value is null.
+// `s` is nil if the file has no such field or if its value is null.
 func (r *reader) checkShell(s *Shell) {
 	const path = "builtin.shell"
 	switch {
@@ -185,8 +185,7 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 	}
 }
 
-// priced reports whether a model of the agent or of an agent below it has the field `price`. `seen` has the names of the sub-agents that
-// were looked at, because the agents may have a cycle.
+// `seen` has the names of the sub-agents that were looked at, because the agents may have a cycle.
 func (r *reader) priced(cfg *Config, a Agent, seen map[string]bool) bool {
 	if slices.ContainsFunc(a.Models(), func(model string) bool { return r.present("models." + model + ".price") }) {
 		return true

@@ -21,8 +21,7 @@ const (
 	maxDepth = 100
 )
 
-// document parses a YAML document and returns its top value. In this value, aliases and merge keys are replaced by their
-// values. document returns a problem if the data is too large, is empty, is not YAML, or has more than one document.
+// document also replaces aliases and merge keys by their values.
 func document(file string, data []byte) (*yaml.Node, *Problem) {
 	if len(data) > MaxFileSize {
 		return nil, &Problem{File: file, Message: "the file is larger than 1 MiB, the limit for a configuration"}
@@ -71,8 +70,7 @@ func syntaxProblem(file string, data []byte, err error) *Problem {
 	return &Problem{File: file, Line: line, Message: "not YAML: " + text}
 }
 
-// expander copies a tree of YAML nodes. In the copy, each alias is replaced by its value, and each merge key (<<) by the
-// merged entries.
+// expander copies a tree of YAML nodes, with each alias replaced by its value, and each merge key (<<) by the merged entries.
 type expander struct {
 	file  string
 	nodes int // number of nodes copied so far
@@ -111,8 +109,7 @@ func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, *Problem) {
 	return &out, nil
 }
 
-// merge adds entries to the mapping `target`. The entries come from `source`, which is a mapping or a list of mappings. If
-// `target` already has an entry with the same key, merge keeps that entry.
+// merge keeps an entry that `target` already has. `source` is a mapping or a list of mappings.
 func (e *expander) merge(target, source *yaml.Node, depth int) *Problem {
 	source, p := e.expand(source, depth+1)
 	if p != nil {
@@ -140,7 +137,6 @@ func (e *expander) merge(target, source *yaml.Node, depth int) *Problem {
 	return nil
 }
 
-// kindOf describes the kind of a value for an error text, for example "a list".
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -35,7 +35,6 @@ func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, 
 	}
 }
 
-// withReferences reads a text that may contain references to environment variables and files: see [reader.references].
 func (r *reader) withReferences(p place) string {
 	return reference.ReplaceAllStringFunc(r.verbatim(p), func(ref string) string {
 		path, isFile := fileOf(ref)
@@ -50,19 +49,15 @@ func (r *reader) withReferences(p place) string {
 	})
 }
 
-// filePrefix begins the text in a reference to a file.
 const filePrefix = "file:"
 
-// inWorker ends the text about an environment variable that is not set.
 const inWorker = "; set it in the environment of the worker"
 
-// fileOf returns the path in a reference ${file:PATH}, and whether the reference is one to a file.
 func fileOf(ref string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(variable(ref), filePrefix)
 	return path, ok && path != ""
 }
 
-// variable returns the name in a reference ${NAME}. It returns "" if the reference has no closing brace.
 func variable(ref string) string {
 	name, ok := strings.CutSuffix(strings.TrimPrefix(ref, "${"), "}")
 	if !ok {

@@ -91,7 +91,6 @@ func (h Hook) Secret() (string, error) {
 	return secret, err
 }
 
-// hook reads an entry of the field `notify`.
 func (r *reader) hook(p place) Hook {
 	var h Hook
 	r.object(p, keys{

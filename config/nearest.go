@@ -7,8 +7,6 @@ import (
 	"strings"
 )
 
-// suggest returns the end of an error text about an unknown name. The text suggests the most similar known name, or lists all
-// known names if none is similar.
 func suggest[V any](name string, known map[string]V) string {
 	if near := nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -19,9 +17,7 @@ func suggest[V any](name string, known map[string]V) string {
 	return "write one of: " + strings.Join(sorted(known), ", ")
 }
 
-// nearest returns the known name that is most similar to the given name. This is the name that needs the fewest edits: see
-// [edits]. A known name counts only if it needs at most one edit for every three letters of the given name. One edit is
-// always allowed. If no known name counts, nearest returns "".
+// A name counts as similar if it needs at most one edit for every three letters of the given name; one edit is always allowed.
 func nearest[V any](name string, known map[string]V) string {
 	// With more edits than the limit, the names are probably different words.
 	best, bestEdits := "", max(1, len(name)/3)+1

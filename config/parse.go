@@ -50,8 +50,6 @@ func Parse(name string, data []byte) (*Config, error) {
 	return cfg, nil
 }
 
-// beside returns the full form of a path in a configuration file. A relative path is relative to the folder of this file. An
-// absolute path stays as it is.
 func beside(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -167,8 +165,6 @@ func (r *reader) model(p place) Model {
 	return m
 }
 
-// defaultBaseURL sets the endpoint of a model that has no `base_url` in the file. It reports whether the endpoint comes from
-// the environment variable [BaseURLEnv].
 func (r *reader) defaultBaseURL(m *Model, p place) (fromEnv bool) {
 	m.BaseURL = DefaultBaseURL
 	base := os.Getenv(BaseURLEnv)
@@ -183,8 +179,7 @@ func (r *reader) defaultBaseURL(m *Model, p place) (fromEnv bool) {
 	return true
 }
 
-// price reads the prices of a million tokens and returns the prices of one token. If the file has no price for cached input,
-// cached input costs as much as other input.
+// If the file has no price for cached input, cached input costs as much as other input.
 func (r *reader) price(p place) agent.Price {
 	var price agent.Price
 	r.object(p, keys{
@@ -224,8 +219,6 @@ func (r *reader) mcpServer(p place) MCPServer {
 	return s
 }
 
-// renames returns a function that reads the field `rename` of an MCP server and stores it in `*into`. The field maps the
-// names of tools at the server to new names. The function reports a problem if two tools have the same new name.
 func (r *reader) renames(into *map[string]string) func(place) {
 	return func(p place) {
 		m, owner := map[string]string{}, map[string]string{}
@@ -276,7 +269,6 @@ func (r *reader) agent(p place) Agent {
 	return a
 }
 
-// external reads an entry of the field `external`.
 func (r *reader) external(p place) External {
 	var e External
 	r.object(p, keys{
@@ -287,7 +279,6 @@ func (r *reader) external(p place) External {
 	return e
 }
 
-// shell reads the field `shell` of `builtin`.
 func (r *reader) shell(p place) *Shell {
 	s := &Shell{Timeout: DefaultShellTimeout}
 	r.object(p, keys{
@@ -304,7 +295,6 @@ func (r *reader) shell(p place) *Shell {
 	return s
 }
 
-// schema returns a function that reads a JSON schema into `to`.
 func (r *reader) schema(to *json.RawMessage) func(place) {
 	return func(p place) {
 		var b bytes.Buffer
@@ -316,7 +306,6 @@ func (r *reader) schema(to *json.RawMessage) func(place) {
 	}
 }
 
-// approvalRules are the values in the field `approval` of an agent.
 var approvalRules = []string{"never", "always", "destructive"}
 
 // approval reads the field `approval` of an agent. It returns nil if the mapping has no entries. Unlike in other fields, null is

@@ -48,7 +48,6 @@ type Error struct {
 	Problems []Problem
 }
 
-// maxShown is the number of problems that the text of an [Error] lists.
 const maxShown = 100
 
 // Error returns the problems, each on its own line. It lists the first 100 problems and counts the others.
@@ -64,8 +63,7 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// newError returns an [*Error] with the problems sorted by line, or nil if there are none. Problems of the same line keep
-// their order.
+// Problems of the same line keep their order.
 func newError(problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
@@ -81,9 +79,7 @@ type source struct {
 	lines map[string]int
 }
 
-// at returns a [Problem] for the value with the given path. The message is made from `format` and `args`, as in
-// [fmt.Sprintf]. The problem has the line of the value. If the file has no such value, the problem has the line of the
-// nearest enclosing value in the file.
+// If the file has no value with this path, the problem has the line of the nearest enclosing value in the file.
 func (s source) at(path, format string, args ...any) Problem {
 	p := Problem{File: s.file, Field: path, Message: fmt.Sprintf(format, args...)}
 	for parent := path; ; {

@@ -51,19 +51,15 @@ func (r *reader) add(p Problem) {
 // Otherwise, the value could be reported again, for example as missing.
 func (r *reader) hasProblem(path string) bool { return r.failed[path] }
 
-// present reports whether the file has an entry with the given path. It also returns true if the value of the entry
-// is wrong or null.
+// present also returns true if the value of the entry is wrong or null.
 func (r *reader) present(path string) bool {
 	_, ok := r.lines[path]
 	return ok
 }
 
-// keys has the keys that a mapping may have, each with the function that reads the value of this key.
 type keys map[string]func(place)
 
-// object reads a mapping in which only some keys are allowed. `known` has these keys, each with the function that reads its
-// value. For each entry of the mapping, object calls the function of its key. If the value is null, object calls no function,
-// and the default stays. object reports keys that are not allowed.
+// object reports keys that are not in `known`. A value that is null leaves the default.
 func (r *reader) object(p place, known keys) {
 	r.entries(p, func(key string, value place) {
 		read, ok := known[key]
@@ -104,7 +100,6 @@ func (r *reader) entries(p place, each func(key string, value place)) {
 	}
 }
 
-// list calls `each` for every item of a list, in the order of the file.
 func (r *reader) list(p place, each func(item place)) {
 	if p.node.Kind != yaml.SequenceNode {
 		r.problemf(p.path, "must be a list, not %s", kindOf(p.node))
@@ -160,8 +155,6 @@ func (r *reader) boolean(into *bool) func(place) {
 	}
 }
 
-// integer returns a function that reads a whole number and stores it in `*into`. The number must be at least `low` and at
-// most `high`.
 func (r *reader) integer(into *int, low, high int) func(place) {
 	return func(p place) {
 		// Only plain decimal numbers are accepted, because YAML reads 010 as eight.

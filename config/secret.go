@@ -103,7 +103,6 @@ func (c *Config) SecretFiles() []string {
 	return slices.DeleteFunc(files, func(s string) bool { return s == "" })
 }
 
-// files returns the paths of the files that the fields of the hook name.
 func (h Hook) files() []string {
 	files := append(filesIn(h.Env), filesIn(h.Headers)...)
 	files = append(files, filesIn(map[string]string{"url": h.URL})...)
@@ -113,7 +112,6 @@ func (h Hook) files() []string {
 	return files
 }
 
-// filesIn returns the paths of the files to which the values of a map refer.
 func filesIn(values map[string]string) []string {
 	var files []string
 	for _, name := range sorted(values) {
@@ -130,14 +128,11 @@ func filesIn(values map[string]string) []string {
 // that could write it could give itself other tools and approvals.
 func (c *Config) ProtectedFiles() []string { return []string{c.source.file} }
 
-// fileTools has the names of the built-in tools that read or write files below `files_root`.
 var fileTools = []string{"list_files", "read_file", "search_files", "write_file", "edit_file"}
 
-// shellTool is the name of the built-in tool that runs commands.
 const shellTool = "shell"
 
-// userOf returns the name of the first agent that has one of the given built-in tools. It returns "" if there is no such agent. The
-// tool `shell` counts only if `builtin.shell` is set. Otherwise it is a Go tool with this name.
+// The tool `shell` counts only if `builtin.shell` is set. Otherwise it is a Go tool with this name.
 func (c *Config) userOf(tools ...string) string {
 	for _, name := range sorted(c.Agents) {
 		for _, t := range c.Agents[name].Tools {
@@ -203,8 +198,7 @@ func (c *Config) CheckFiles() error {
 	return newError(problems)
 }
 
-// below reports whether a file is in a folder or in one of its subfolders. It follows the symbolic links of both paths. It
-// returns an error if one of the paths does not exist.
+// below follows the symbolic links of both paths. It returns an error if one of the paths does not exist.
 func below(folder, file string) (bool, error) {
 	root, err := filepath.EvalSymlinks(folder)
 	if err != nil {

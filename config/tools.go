@@ -18,7 +18,6 @@ func ownTools() map[string]bool {
 	return tools
 }
 
-// checkExternal reports the names of external tools that no model accepts or that a tool of the worker has.
 func (r *reader) checkExternal(cfg *Config) {
 	own := ownTools()
 	if r.present("builtin." + shellTool) {
@@ -68,7 +67,6 @@ func (c *Config) CheckTools() error {
 	return newError(problems)
 }
 
-// checkFolder returns the problem of a folder in a field; none if it is a folder.
 func (c *Config) checkFolder(field, folder string) []Problem {
 	info, err := os.Stat(folder)
 	switch {
