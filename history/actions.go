@@ -85,7 +85,6 @@ func CountActions(events []*historypb.HistoryEvent) Actions {
 	return a
 }
 
-// scheduledID returns the ID of the event that scheduled an activity which has ended.
 func scheduledID(e *historypb.HistoryEvent) int64 {
 	switch {
 	case e.GetActivityTaskCompletedEventAttributes() != nil:

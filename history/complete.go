@@ -73,13 +73,10 @@ func untold(run *Run, events []*historypb.HistoryEvent) bool {
 	return false
 }
 
-// isReset reports whether an event says that a reset began the run. The events before it are copies of another run's.
 func isReset(e *historypb.HistoryEvent) bool {
 	return e.GetWorkflowTaskFailedEventAttributes().GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW
 }
 
-// ofTask reports whether an event of the given type says that a workflow task was scheduled, was started, failed or timed
-// out. [complete] leaves out such events if no task was completed after them.
 func ofTask(t enumspb.EventType) bool {
 	switch t {
 	case enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED,
@@ -89,14 +86,13 @@ func ofTask(t enumspb.EventType) bool {
 	return false
 }
 
-// builder makes a history: it appends events and numbers them.
 type builder struct {
 	events []*historypb.HistoryEvent
 	// at is the time of added events that have no time.
 	at *timestamppb.Timestamp
 }
 
-// add appends an event and gives the event the next ID. An event that has no time gets the time in the field `at`.
+// An event that has no time gets the time in the field `at`.
 func (b *builder) add(e *historypb.HistoryEvent) {
 	e.EventId = int64(len(b.events) + 1)
 	if e.EventTime == nil {
@@ -105,7 +101,6 @@ func (b *builder) add(e *historypb.HistoryEvent) {
 	b.events = append(b.events, e)
 }
 
-// task appends the events of a workflow task that has started and not ended.
 func (b *builder) task() {
 	b.add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED})
 	b.add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED})

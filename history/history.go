@@ -159,7 +159,6 @@ func contextTokens(events []*historypb.HistoryEvent, dc converter.DataConverter)
 	return 0
 }
 
-// begin sets the fields `Start` and `Previous` from the given event, which is the first event of the run's history.
 func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.DataConverter) error {
 	a := e.GetWorkflowExecutionStartedEventAttributes()
 	if err := dc.FromPayloads(a.GetInput(), &r.Start); err != nil {

@@ -42,7 +42,6 @@ func recorded(t *testing.T) map[string]recording.Recording {
 	return all
 }
 
-// read reads events of a recorded history.
 func read(t *testing.T, r recording.Recording, events []*historypb.HistoryEvent) *history.Run {
 	t.Helper()
 	run, err := history.Of(r.ID, r.RunID, events, nil)
@@ -139,7 +138,6 @@ func commanded(e *historypb.HistoryEvent) bool {
 	return history.Closes(e.GetEventType())
 }
 
-// terminated returns the given events, followed by the event of a termination.
 func terminated(events []*historypb.HistoryEvent) []*historypb.HistoryEvent {
 	last := events[len(events)-1]
 	return append(slices.Clone(events), &historypb.HistoryEvent{
@@ -277,7 +275,6 @@ func (s stored) GetWorkflowHistory(_ context.Context, _, runID string, _ bool, _
 	return &iterator{s.runs[runID]}
 }
 
-// iterator iterates over events.
 type iterator struct{ events []*historypb.HistoryEvent }
 
 func (i *iterator) HasNext() bool { return len(i.events) > 0 }
