@@ -87,7 +87,6 @@ func New(agents *client.Client, o Options) (http.Handler, error) {
 	return newHandler(agents.GiveResult, signer, o), nil
 }
 
-// give is [client.Client.GiveResult].
 type give func(ctx context.Context, id string, call agent.Key, result string, o client.CompleteOptions) error
 
 type handler struct {
@@ -123,7 +122,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(body) // the sender may have gone
 }
 
-// problem is the body of a response that is no success.
 type problem struct {
 	status int
 	// Field names the wrong part of the request. It is empty if the request is not wrong.
@@ -163,7 +161,6 @@ func (h *handler) handle(w http.ResponseWriter, r *http.Request) *problem {
 	return failed
 }
 
-// failure returns the response for an error of [client.Client.GiveResult]; nil for no error.
 func failure(err error) *problem {
 	switch {
 	case err == nil:
@@ -184,7 +181,6 @@ func failure(err error) *problem {
 	return &problem{http.StatusInternalServerError, "", "the result could not be given; send the request again, and if that fails, too, see the log of the server"}
 }
 
-// origin returns the address of the sender without its port.
 func origin(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -193,7 +189,6 @@ func origin(r *http.Request) string {
 	return clip.Text(host, maxFromBytes)
 }
 
-// read returns the result in the body of a request.
 func read(w http.ResponseWriter, r *http.Request) (result string, isError bool, wrong *problem) {
 	kind, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := strings.ToLower(parameters["charset"])
@@ -226,7 +221,6 @@ func read(w http.ResponseWriter, r *http.Request) (result string, isError bool, 
 	return string(body), false, nil
 }
 
-// decode returns the result in a JSON body.
 func decode(body []byte) (result string, isError bool, wrong *problem) {
 	const form = `send {"result": "…", "is_error": false}`
 	refuse := func(field, text string) (string, bool, *problem) {

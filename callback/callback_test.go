@@ -47,7 +47,6 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// send sends a request with the token to the handler, and returns the response and its body.
 func (s *stage) send(method, token, kind string, body io.Reader) (*http.Response, map[string]any) {
 	s.t.Helper()
 	r := httptest.NewRequest(method, "/callbacks/"+token, body)
