@@ -92,7 +92,6 @@ func MustFunc[In, Out any](name, description string, effect Effect, fn func(cont
 	return t
 }
 
-// function is the [Tool] that [New] returns.
 type function struct {
 	spec Spec
 	call func(context.Context, json.RawMessage) (Result, error)
@@ -105,9 +104,7 @@ func (f *function) Call(ctx context.Context, args json.RawMessage) (res Result, 
 	return f.call(ctx, args)
 }
 
-// recovered converts a panic of a tool into an error result. It must be called with `defer`. After a panic, recovered stores
-// the error result in `*res` and sets `*err` to nil. It writes the stack trace to the log. The model does not see the stack
-// trace.
+// recovered must be called with `defer`. It logs the stack trace, which the model does not see.
 func recovered(ctx context.Context, name string, res *Result, err *error) {
 	v := recover()
 	if v == nil {
@@ -119,8 +116,7 @@ func recovered(ctx context.Context, name string, res *Result, err *error) {
 	*res, *err = errorResult("%s failed: panic: %v", name, v), nil
 }
 
-// failure decides what a tool returns when its function has returned an error. Either the model gets an error result, or the
-// caller of [Tool.Call] gets an error. [Func] describes the rules.
+// [Func] describes the rules.
 func failure(ctx context.Context, effect Effect, err error) (Result, error) {
 	switch {
 	case errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrNotRun):
@@ -134,8 +130,6 @@ func failure(ctx context.Context, effect Effect, err error) (Result, error) {
 	return Result{Content: err.Error(), IsError: true}, nil
 }
 
-// encode converts the return value of a tool's function into a result. If the value cannot be encoded as JSON, encode returns
-// an error result.
 func encode(name string, out any) Result {
 	switch out := out.(type) {
 	case string:
@@ -153,7 +147,6 @@ func encode(name string, out any) Result {
 	return Result{Content: string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))}
 }
 
-// errorResult returns an error result. The content of the result is formatted as by [fmt.Sprintf].
 func errorResult(format string, args ...any) Result {
 	return Result{Content: fmt.Sprintf(format, args...), IsError: true}
 }

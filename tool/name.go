@@ -10,13 +10,10 @@ import (
 	"time"
 )
 
-// namePattern is the pattern that OpenAI-compatible endpoints require of a tool's name.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// validName reports whether model endpoints accept a name as the name of a tool.
 func validName(name string) bool { return namePattern.MatchString(name) }
 
-// otherCharacter matches each character that models do not accept in the name of a tool.
 var otherCharacter = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // ModelName returns a name for a tool that models accept. A name that they accept stays as it is. In any other name, each character
@@ -125,8 +122,7 @@ func (e *NameError) Error() string {
 		e.Name, of)
 }
 
-// nearest returns the element of `names` that is most similar to `ref`. An error text suggests this name. nearest returns "" if
-// no element is similar. An element is similar if its edit distance is at most len(ref)/3 + 1.
+// An element is similar if its edit distance is at most len(ref)/3 + 1.
 func nearest(ref string, names []string) string {
 	best, bestDistance := "", len(ref)/3+2
 	for _, name := range names {
@@ -137,7 +133,6 @@ func nearest(ref string, names []string) string {
 	return best
 }
 
-// distance returns the edit distance (Levenshtein distance) of two strings, in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

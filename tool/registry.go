@@ -249,7 +249,6 @@ func withEffect(t Tool) Tool {
 	return described{Tool: t, spec: spec}
 }
 
-// described is a tool whose description was replaced. Its method Spec returns the new description.
 type described struct {
 	Tool
 	spec Spec

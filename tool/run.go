@@ -75,7 +75,6 @@ func Run(ctx context.Context, t Tool, args string) (Result, error) {
 // abandonAfter is how long [Run] waits for a tool to return after the end of its context.
 const abandonAfter = 5 * time.Second
 
-// outcome holds the result and the error that a call of a tool returned.
 type outcome struct {
 	result Result
 	err    error

@@ -47,15 +47,13 @@ func CheckSchema(schema json.RawMessage) error {
 	return lookup(schema).refused
 }
 
-// compiled is a JSON schema that is ready for the check of values.
 type compiled struct {
 	validator *jsonschema.Resolved // nil if values are not checked against the schema
 	graph     *graph               // nil if validator is nil
 	refused   error                // a *SchemaError or nil
 }
 
-// schemas is the cache of compiled schemas. The key is the JSON text of a schema. Without the cache, a schema would be compiled
-// again each time that its tool is listed.
+// Without the cache, a schema would be compiled again each time that its tool is listed.
 var schemas = struct {
 	sync.RWMutex
 	compiled map[string]compiled
@@ -106,7 +104,6 @@ func violation(schema json.RawMessage, value any) (problem string) {
 	return ""
 }
 
-// lookup returns the compiled form of a schema. If the form is not in the cache [schemas], lookup compiles the schema.
 func lookup(schema json.RawMessage) compiled {
 	if err := checkSize(schema); err != nil {
 		return compiled{refused: err}

@@ -27,7 +27,6 @@ type node struct {
 	text   bool             // the value is a string
 }
 
-// newNode converts a decoded JSON value, and all values inside this value, into nodes.
 func newNode(v any) *node {
 	n := &node{size: 8}
 	switch v := v.(type) {
@@ -60,7 +59,6 @@ func (g *graph) affordable(value any) bool {
 	return w.steps <= maxSteps
 }
 
-// walk is the state of one estimate of [graph.affordable]: the schema, and the cost so far.
 type walk struct {
 	*graph
 	steps int // the cost so far

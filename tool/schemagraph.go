@@ -155,7 +155,6 @@ var consuming = map[string]bool{
 	"Properties": true, "PatternProperties": true, "AdditionalProperties": true, "PropertyNames": true, "UnevaluatedProperties": true,
 }
 
-// keyword returns the JSON schema keyword for a field of [jsonschema.Schema]. The keyword is part of JSON pointers.
 func keyword(field reflect.StructField) string {
 	switch field.Name {
 	case "Items", "ItemsArray":
@@ -172,8 +171,6 @@ var (
 	unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// resolve returns the subschema to which the reference `ref` refers; `ref` is the value of a `$ref`. It returns an error if
-// this subschema is not in the schema.
 func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 	if g.root.ID != "" {
 		if rest, ok := strings.CutPrefix(ref, g.root.ID); ok && (rest == "" || rest[0] == '#') {
@@ -198,8 +195,6 @@ func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 	return found, nil
 }
 
-// addPattern adds a regular expression and its size to the graph. If the expression is too large, the error is a
-// [*SchemaError]. If the expression is not valid, the error has another type.
 func (g *graph) addPattern(expr string) error {
 	size, err := pattern.Size(expr)
 	if err != nil {

@@ -144,7 +144,6 @@ func Progress(ctx context.Context, text string) {
 	}
 }
 
-// logger returns the logger for messages about the call that runs with this context.
 func logger(ctx context.Context) *slog.Logger { return cmp.Or(InfoFrom(ctx).Logger, slog.Default()) }
 
 // ErrOutcomeUnknown means that a call was sent and may have taken effect. For example, the connection broke before the response
@@ -157,7 +156,6 @@ var ErrOutcomeUnknown = errors.New("outcome unknown")
 // errors of the function become a result that the model reads; see [Func].
 var ErrNotRun = errors.New("did not run")
 
-// infoKey is the type of the key under which a context stores an [Info].
 type infoKey struct{}
 
 // WithInfo returns a copy of `ctx` that contains the given [Info]. [InfoFrom] gets the Info from this copy.

@@ -30,9 +30,8 @@ var closed = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"),        // site-local
 }
 
-// refusePrivate returns an error if the tool `http_get` must not open a connection. The IP address must be public, and the
-// connection must use TCP. A [net.Dialer] calls refusePrivate before each connection, as its `Control` function. `address` has
-// the IP address and the port.
+// refusePrivate is the `Control` function of the [net.Dialer], which calls it before each connection. `address` has the IP address and
+// the port.
 func refusePrivate(network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return fmt.Errorf("connections over %s are not allowed", network)
@@ -47,7 +46,6 @@ func refusePrivate(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// public reports whether an IP address belongs to the public internet.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	// IsGlobalUnicast is false for loopback, link-local, multicast and unspecified addresses.

@@ -85,7 +85,6 @@ func Tools(o Options) ([]tool.Tool, error) {
 	return append(tools, r.listFiles(), r.readFile(), r.searchFiles(), r.writeFile(), r.editFile()), nil
 }
 
-// existingFolder returns the absolute path of a folder. It returns an error if the folder does not exist.
 func existingFolder(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("the path is empty")

@@ -17,12 +17,10 @@ import (
 // parentheses are limited, too.
 const maxExpression = 1000
 
-// calculatorIn has the arguments of the tool `calculator`.
 type calculatorIn struct {
 	Expression string `json:"expression" jsonschema:"such as (3 + 4) * 2 ^ 10 / sqrt(2)"`
 }
 
-// calculator returns the tool `calculator`. With this tool a model evaluates arithmetic expressions.
 func calculator() tool.Tool {
 	return tool.MustFunc("calculator",
 		"Calculates an arithmetic expression: + - * / % ^, parentheses, the constants pi and e, and the functions "+
@@ -37,8 +35,7 @@ func calculator() tool.Tool {
 		})
 }
 
-// calculate returns the value of an arithmetic expression, such as "(3 + 4) * 2 ^ 10". It returns an error in three cases: the
-// expression is too long, the expression is not arithmetic, or the value is not a finite real number.
+// calculate returns an error if the expression is too long or not arithmetic, or if the value is not a finite real number.
 func calculate(expression string) (n number, err error) {
 	if len(expression) > maxExpression {
 		return number{}, fmt.Errorf("the expression is longer than %d bytes", maxExpression)
@@ -55,8 +52,6 @@ func calculate(expression string) (n number, err error) {
 	return evaluate(tree.Node)
 }
 
-// evaluate returns the value of an expression. `node` is the root of the expression's syntax tree. evaluate returns an error if
-// the expression is not arithmetic, or if the value is not a finite real number.
 func evaluate(node ast.Node) (number, error) {
 	switch node := node.(type) {
 	case *ast.IntegerNode:
@@ -109,8 +104,6 @@ func evaluate(node ast.Node) (number, error) {
 	return number{}, fmt.Errorf("only numbers, + - * / %% ^, parentheses and functions are allowed")
 }
 
-// operate applies a binary operator, such as + or ^, to two numbers. It returns an error if the operator is not arithmetic, or
-// if the result is not a finite real number.
 func operate(operator string, x, y number) (number, error) {
 	switch operator {
 	case "+":
@@ -129,8 +122,6 @@ func operate(operator string, x, y number) (number, error) {
 	return number{}, fmt.Errorf("the operator %q is not arithmetic", operator)
 }
 
-// apply evaluates the arguments of a function call and then calls this function of the calculator. It returns an error for an
-// unknown function, for a wrong number of arguments, and if an argument or the result cannot be computed.
 func apply(name string, arguments []ast.Node) (number, error) {
 	f, ok := functions[name]
 	if !ok {

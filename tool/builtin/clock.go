@@ -9,13 +9,10 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// currentTimeIn has the arguments of the tool `current_time`.
 type currentTimeIn struct {
 	Timezone string `json:"timezone,omitempty" jsonschema:"IANA time zone such as Europe/Berlin; UTC if left out"`
 }
 
-// currentTime returns the tool `current_time`. With this tool a model gets the current date and time. The tool calls `now` to
-// get the time.
 func currentTime(now func() time.Time) tool.Tool {
 	return tool.MustFunc("current_time", "Tells the current date, time and weekday.", tool.ReadOnly,
 		func(_ context.Context, in currentTimeIn) (string, error) {

@@ -15,25 +15,21 @@ import (
 // also limits the time of the search.
 const maxPlaces = 10
 
-// editFileIn has the arguments of the tool `edit_file`.
 type editFileIn struct {
 	Path string `json:"path" jsonschema:"file, relative to the root"`
 	Old  string `json:"old" jsonschema:"the text to replace, exactly as it is in the file; it must occur only once, so add lines around it if need be"`
 	New  string `json:"new" jsonschema:"the text to put in its place; empty to delete the text"`
 }
 
-// editFile returns the tool `edit_file`. With this tool a model replaces one part of a file.
-//
-// The effect is [tool.AtMostOnce], because a second run of the same call is not the same as one run. If `old` is a part of `new`,
-// the second run would insert the rest of `new` again. Otherwise it would fail with "does not occur", although the first run has
-// changed the file. If the outcome of a call is unknown, the model can read the file.
+// The effect is [tool.AtMostOnce], because a second run of the same call is not the same as one run. If `old` is a part of `new`, the
+// second run would insert the rest of `new` again. Otherwise it would fail with "does not occur", although the first run has changed the
+// file. If the outcome of a call is unknown, the model can read the file.
 func (r root) editFile() tool.Tool {
 	return askFirst(tool.MustFunc("edit_file",
 		"Changes a text file: replaces a text that occurs exactly once. Nothing is changed if the text is missing or occurs more than once.",
 		tool.AtMostOnce, r.edit))
 }
 
-// edit does the work of the tool `edit_file`. It returns a text that says what was done.
 func (r root) edit(ctx context.Context, in editFileIn) (string, error) {
 	switch in.Old {
 	case "":
@@ -93,8 +89,7 @@ func (r root) edit(ctx context.Context, in editFileIn) (string, error) {
 	return fmt.Sprintf("changed %s: %s; the file has now %s\n", name, done, amount(edited)), nil
 }
 
-// onlyPlace returns the offset of the text `old` in `text`, the content of the file `name`. It returns an error if there is no such
-// place, or more than one. Places may overlap: in "aaa" there are two places of "aa".
+// onlyPlace returns an error if there is no place, or more than one. Places may overlap: in "aaa" there are two places of "aa".
 func onlyPlace(name, text, old string) (int, error) {
 	var places []int
 	for from := 0; len(places) <= maxPlaces; {
@@ -128,5 +123,4 @@ func onlyPlace(name, text, old string) (int, error) {
 	return 0, fmt.Errorf("old occurs %s in %s, on lines %s: add lines around it, so that it occurs only once", times, name, b.String())
 }
 
-// line returns the number of the line, counted from 1, that has the byte with the given offset.
 func line(text string, offset int) int { return 1 + strings.Count(text[:offset], "\n") }

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// function is one function of the calculator, such as `sqrt`.
 type function struct {
 	least, most int // the smallest and the largest number of arguments
 	call        func([]number) (number, error)
@@ -17,7 +16,6 @@ type function struct {
 // expression of at most [maxExpression] bytes cannot have more arguments.
 const many = maxExpression
 
-// functions has all functions of the calculator. The key is the name of a function in an expression.
 var functions = map[string]function{
 	"abs": {1, 1, func(v []number) (number, error) {
 		if v[0].compare(number{rat: new(big.Rat)}) < 0 {
@@ -52,11 +50,9 @@ var functions = map[string]function{
 	"hypot": {2, 2, func(v []number) (number, error) { return approximate(math.Hypot(v[0].float64(), v[1].float64())) }},
 }
 
-// functionNames returns the names of the calculator's functions, sorted.
 func functionNames() []string { return slices.Sorted(maps.Keys(functions)) }
 
-// ofFloat makes a calculator function with one argument from a function of package math, such as [math.Sin]. The results are
-// approximate, because package math computes with float64.
+// The results are approximate, because package math computes with float64.
 func ofFloat(f func(float64) float64) function {
 	return function{1, 1, func(v []number) (number, error) { return approximate(f(v[0].float64())) }}
 }
@@ -73,8 +69,6 @@ func squareRoot(v []number) (number, error) {
 	return approximate(math.Sqrt(v[0].float64()))
 }
 
-// logarithm returns the logarithm of `v[0]`. The base is `v[1]`. Without a second argument, logarithm returns the natural
-// logarithm.
 func logarithm(v []number) (number, error) {
 	if len(v) == 1 {
 		return approximate(math.Log(v[0].float64()))
@@ -90,8 +84,7 @@ func logarithm(v []number) (number, error) {
 	return x.divide(base)
 }
 
-// round rounds `v[0]` to `v[1]` decimal places. Without a second argument, round rounds to a whole number. A half is rounded
-// away from zero.
+// A half is rounded away from zero.
 func round(v []number) (number, error) {
 	if len(v) == 1 {
 		return toWhole(v[0], math.Round)
@@ -111,8 +104,7 @@ func round(v []number) (number, error) {
 	return whole.divide(ten)
 }
 
-// toWhole rounds the number `n` to a whole number. The function `f` decides the direction; for example, [math.Floor] rounds
-// down. The result is exact even if a float64 cannot represent `n`.
+// The result is exact even if a float64 cannot represent `n`.
 func toWhole(n number, f func(float64) float64) (number, error) {
 	if n.rat == nil {
 		r := new(big.Rat).SetFloat64(f(n.float)) // f returns a whole number, and n.float is finite

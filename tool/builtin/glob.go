@@ -11,10 +11,8 @@ import (
 // matches every path.
 type glob string
 
-// maxGlob limits the length of a [glob], in bytes.
 const maxGlob = 1000
 
-// valid returns an error if the pattern is malformed or longer than [maxGlob] bytes.
 func (g glob) valid() error {
 	if len(g) > maxGlob {
 		return fmt.Errorf("the glob has %d bytes; the limit is %d", len(g), maxGlob)
@@ -25,7 +23,7 @@ func (g glob) valid() error {
 	return nil
 }
 
-// match reports whether a path matches the pattern. The elements of the path are separated by slashes, even on Windows.
+// The elements of the path are separated by slashes, even on Windows.
 func (g glob) match(name string) bool {
 	if g == "" {
 		return true
@@ -36,8 +34,6 @@ func (g glob) match(name string) bool {
 	return matchSegments(strings.Split(string(g), "/"), strings.Split(name, "/"))
 }
 
-// matchSegments reports whether a path matches a pattern. The caller has split the path `name` and the pattern at their
-// slashes.
 func matchSegments(pattern, name []string) bool {
 	// If a segment does not match, the search continues at the most recent ** of the pattern, which then matches one more
 	// segment of the path. The earlier ** need not be tried, because they could not lead to an additional match. So at most
@@ -64,15 +60,12 @@ func matchSegments(pattern, name []string) bool {
 	return p == len(pattern)
 }
 
-// matchSegment reports whether one element of a path matches one element of a pattern. The elements of a path are the texts
-// between its slashes.
 func matchSegment(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
 }
 
-// deep reports whether the pattern has a slash or **. Such a pattern can match entries of subfolders. For such a pattern, the
-// tool `list_files` always searches the subfolders, even if the model did not ask for them.
+// A pattern with a slash or ** can match entries of subfolders, so `list_files` searches them even if the model did not ask for it.
 func (g glob) deep() bool {
 	return strings.Contains(string(g), "/") || strings.Contains(string(g), "**")
 }

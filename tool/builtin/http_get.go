@@ -17,23 +17,19 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// maxRedirects limits the number of redirects that the tool `http_get` follows.
 const maxRedirects = 5
 
-// httpGetIn has the arguments of the tool `http_get`.
 type httpGetIn struct {
 	URL string `json:"url" jsonschema:"an http or https URL"`
 }
 
-// httpGet returns the tool `http_get`. With this tool a model reads a web page or another text from a URL.
 func httpGet(o Options) tool.Tool {
 	g := getter{client: newHTTPClient(o), timeout: o.HTTPTimeout, maxBytes: o.MaxHTTPBytes}
 	return tool.MustFunc("http_get", "Reads a text resource of the web: a page, an API, a file. HTML is given as it is.",
 		tool.ReadOnly, g.get)
 }
 
-// newHTTPClient returns the HTTP client of the tool `http_get`. The client connects only to public addresses, unless
-// [Options.AllowPrivate] is true. The client never uses a proxy, because a proxy would connect to any address.
+// The client never uses a proxy, because a proxy would connect to any address.
 func newHTTPClient(o Options) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if !o.AllowPrivate {
@@ -59,7 +55,6 @@ func newHTTPClient(o Options) *http.Client {
 	}
 }
 
-// checkURL returns an error if the tool `http_get` cannot read a URL. The tool reads only http and https URLs that have a host.
 func checkURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("only http and https URLs can be read")
@@ -67,15 +62,13 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// getter has the HTTP client and the limits of the tool `http_get`. The method [getter.get] does the work of the tool.
 type getter struct {
 	client   *http.Client
 	timeout  time.Duration
 	maxBytes int64
 }
 
-// get does the work of the tool `http_get`. It requests a URL and returns the HTTP status and the text of the response. If the
-// status is 400 or more, the result is an error result.
+// If the status is 400 or more, the result is an error result.
 func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 	u, err := url.Parse(strings.TrimSpace(in.URL))
 	if err != nil {
@@ -113,9 +106,8 @@ func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 	return tool.Result{Content: text, IsError: resp.StatusCode >= 400}, nil
 }
 
-// describe converts an error of the HTTP client into an error text for the model. The text contains only the host of the URL,
-// because the other parts of a URL may hold secrets. If the context `ctx` has ended, describe returns the error unchanged.
-// [tool.Func] then decides what the model gets.
+// The error text contains only the host of the URL, because the other parts may hold secrets. If the context has ended, the error is
+// unchanged, and [tool.Func] decides what the model gets.
 func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -129,9 +121,7 @@ func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 	return fmt.Errorf("%s cannot be read: %w", u.Host, err)
 }
 
-// render returns the text of a response body, converted to UTF-8. If the body is not text, render returns a note with the media
-// type and the size. `incomplete` means that `body` is only the beginning of the response body. In this case the returned text
-// says that there is more.
+// If the body is not text, render returns a note instead. `incomplete` means that `body` is only the beginning of the response body.
 func render(contentType string, body []byte, incomplete bool) string {
 	if contentType == "" {
 		contentType = http.DetectContentType(body)
@@ -156,7 +146,6 @@ func render(contentType string, body []byte, incomplete bool) string {
 	return strings.ToValidUTF8(string(body), "\uFFFD") + note
 }
 
-// textual reports whether content of the given media type is text.
 func textual(mediaType string) bool {
 	switch mediaType {
 	case "application/json", "application/xml", "application/javascript", "application/yaml", "application/x-yaml",

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// procMagic is the number with which statfs(2) identifies the proc file system.
+// procMagic identifies the proc file system in statfs(2).
 const procMagic = 0x9fa0
 
 // ofKernel reports whether a file is in the proc file system. The file tools must not read such a file. It can contain the

@@ -11,14 +11,12 @@ import (
 )
 
 const (
-	// defaultEntries and maxEntries are the default and the maximum of the argument `limit` of the tool `list_files`.
 	defaultEntries = 200
 	maxEntries     = 2000
 	// maxVisited limits the number of files and folders that one call visits in a large tree.
 	maxVisited = 100_000
 )
 
-// listFilesIn has the arguments of the tool `list_files`.
 type listFilesIn struct {
 	Path      string `json:"path,omitempty" jsonschema:"folder, relative to the root; the root if left out"`
 	Glob      string `json:"glob,omitempty" jsonschema:"only entries that match, such as *.go or src/**/*.go; with a slash it is matched against the path below the folder"`
@@ -26,13 +24,11 @@ type listFilesIn struct {
 	Limit     int    `json:"limit,omitempty" jsonschema:"most entries to list; 200 if left out and 2000 at most"`
 }
 
-// listFiles returns the tool `list_files`. With this tool a model lists the contents of a folder.
 func (r root) listFiles() tool.Tool {
 	return tool.MustFunc("list_files", "Lists the files and folders of a folder, sorted by path, with sizes in bytes.",
 		tool.ReadOnly, r.list)
 }
 
-// list does the work of the tool `list_files`. It returns a text with one line for each entry of the folder.
 func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
 	dir, err := r.open()
 	if err != nil {
@@ -83,8 +79,6 @@ func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
 	return b.String(), nil
 }
 
-// describe returns the text that the tool `list_files` shows after the path of an entry. The text is the size of a regular
-// file, or the kind of any other entry.
 func describe(d fs.DirEntry) string {
 	switch {
 	case d.IsDir():
@@ -129,8 +123,7 @@ func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string,
 	})
 }
 
-// within returns the number `n` that a model asked for, but at most `maximum`. If the model did not ask for a number, `n` is 0,
-// and within returns `fallback`. A negative number counts as 0.
+// n is 0 if the model did not ask for a number.
 func within(n, fallback, maximum int) int {
 	if n <= 0 {
 		return fallback

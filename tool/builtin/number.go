@@ -36,7 +36,6 @@ func exact(r *big.Rat) (number, error) {
 	return number{rat: r}, nil
 }
 
-// approximate converts a float64 into an approximate number. It returns an error if the float64 is NaN or infinite.
 func approximate(f float64) (number, error) {
 	switch {
 	case math.IsNaN(f):
@@ -100,8 +99,7 @@ func (n number) divide(m number) (number, error) {
 	return approximate(n.float64() / m.float64())
 }
 
-// remainder returns the remainder of `n` divided by `m`. The remainder has the sign of `n`, as with Go's operator %. remainder
-// returns an error if `m` is zero, or if the result is not a finite number.
+// The remainder has the sign of `n`, as with Go's operator %.
 func (n number) remainder(m number) (number, error) {
 	if m.zero() {
 		return number{}, errDivisionByZero

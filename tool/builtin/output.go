@@ -31,7 +31,6 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// cut leaves out all bytes of the tail except for the last [maxOutputEnd] bytes.
 func (o *output) cut() {
 	if extra := len(o.tail) - maxOutputEnd; extra > 0 {
 		o.left += int64(extra)

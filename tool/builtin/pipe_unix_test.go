@@ -12,7 +12,6 @@ import (
 	"github.com/reagent-dev/reagent/tool/builtin"
 )
 
-// pipe makes a named pipe.
 func pipe(t *testing.T, path string) {
 	t.Helper()
 	require.NoError(t, syscall.Mkfifo(path, 0o600))

@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	// defaultLines and maxLines are the default and the maximum of the argument `limit` of the tool `read_file`.
 	defaultLines = 2000
 	maxLines     = 20_000
 	// maxRead limits the text that one call of the tool `read_file` returns, in bytes, without the note at the end.
@@ -23,21 +22,17 @@ const (
 	maxScan = 1 << 30
 )
 
-// readFileIn has the arguments of the tool `read_file`.
 type readFileIn struct {
 	Path   string `json:"path" jsonschema:"file, relative to the root"`
 	Offset int    `json:"offset,omitempty" jsonschema:"first line to read, counted from 1; 1 if left out"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"most lines to read; 2000 if left out"`
 }
 
-// readFile returns the tool `read_file`. With this tool a model reads lines of a text file.
 func (r root) readFile() tool.Tool {
 	return tool.MustFunc("read_file", "Reads lines of a text file. A note at the end tells when there is more.",
 		tool.ReadOnly, r.read)
 }
 
-// read does the work of the tool `read_file`. It returns the requested lines of a file. If the file has more lines, a note at
-// the end tells the model.
 func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	dir, err := r.open()
 	if err != nil {
@@ -102,8 +97,7 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
 }
 
-// note appends a note for the model to the lines in `b`, and returns the resulting text. The note gives the numbers of the
-// first and the last line, and then `remark`, which may be empty. The note also says that the file has more lines.
+// remark may be empty.
 func note(b *strings.Builder, first, last int, remark string) string {
 	text := strings.ToValidUTF8(b.String(), "\uFFFD")
 	if !strings.HasSuffix(text, "\n") {
@@ -120,7 +114,6 @@ type scan struct {
 	left int // the number of bytes that may still be read
 }
 
-// errScanned is the error of a [scan] that has read its maximum number of bytes.
 var errScanned = errors.New("the tool reads only the first 1 GiB of a file")
 
 // Read implements [io.Reader]. After the maximum number of bytes, it returns [errScanned]. After the end of the context, it
@@ -137,8 +130,8 @@ func (s *scan) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readLine returns the next line, including its line break. If the line is longer than `maxBytes`, readLine returns only the
-// first `maxBytes` bytes, and `truncated` is true. The error is [io.EOF] if there is no further line.
+// If the line is longer than `maxBytes`, the rest of it is not read, and `truncated` is true. The error is [io.EOF] if there is no
+// further line.
 func readLine(r *bufio.Reader, maxBytes int) (line string, truncated bool, err error) {
 	var b strings.Builder
 	for {
@@ -157,7 +150,7 @@ func readLine(r *bufio.Reader, maxBytes int) (line string, truncated bool, err e
 	}
 }
 
-// skipLine reads the next line and discards the text. The error is [io.EOF] if there is no further line.
+// The error is [io.EOF] if there is no further line.
 func skipLine(r *bufio.Reader) error {
 	for some := false; ; some = true {
 		part, err := r.ReadSlice('\n')

@@ -25,7 +25,6 @@ type root struct {
 	writing      *sync.Mutex // held while a file is read and replaced
 }
 
-// open opens the root folder for one call of a tool. The caller must close the returned [os.Root].
 func (r root) open() (*os.Root, error) {
 	dir, err := os.OpenRoot(r.path)
 	if err != nil {
@@ -88,8 +87,7 @@ func (r root) openFile(dir *os.Root, name string, access int) (*os.File, fs.File
 	return nil, nil, err
 }
 
-// isFile reports whether a file is one of the files with the given paths. It compares the files and not their names. Therefore it
-// also recognises a file that was opened through a link.
+// isFile compares the files and not their names, so it recognises a file that was opened through a link.
 func isFile(paths []string, info fs.FileInfo) bool {
 	// The paths are looked up at each call, because a secret may be replaced by a new file.
 	for _, path := range paths {
@@ -100,8 +98,7 @@ func isFile(paths []string, info fs.FileInfo) bool {
 	return false
 }
 
-// readableError converts an error about a file or folder into an error text for the model. `name` is the path relative to the
-// root folder. The text contains this path, and not the path of the root folder on this machine.
+// The text contains `name`, the path relative to the root folder, and not the path of the root folder on this machine.
 func readableError(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -118,8 +115,7 @@ func readableError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// binary reports whether a file looks like a binary file: whether its first 8000 bytes contain a NUL byte. Afterwards the file
-// offset is 0 again. Therefore the caller can read the file from its beginning.
+// binary looks for a NUL byte in the first 8000 bytes. Afterwards the file offset is 0 again.
 func binary(f io.ReadSeeker) (bool, error) {
 	head := make([]byte, 8000)
 	n, err := io.ReadFull(f, head)

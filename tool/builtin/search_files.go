@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	// defaultMatches and maxMatches are the default and the maximum of the argument `max_matches` of the tool `search_files`.
 	defaultMatches = 100
 	maxMatches     = 1000
 	maxMatchLine   = 300 // the number of bytes that are shown of a line
@@ -29,7 +28,6 @@ const (
 	maxSearchedLine = 32 << 10
 )
 
-// searchFilesIn has the arguments of the tool `search_files`.
 type searchFilesIn struct {
 	Query      string `json:"query" jsonschema:"regular expression in RE2 syntax, matched line by line"`
 	Literal    bool   `json:"literal,omitempty" jsonschema:"take the query as plain text"`
@@ -39,13 +37,11 @@ type searchFilesIn struct {
 	MaxMatches int    `json:"max_matches,omitempty" jsonschema:"most lines to show; 100 if left out and 1000 at most"`
 }
 
-// searchFiles returns the tool `search_files`. With this tool a model finds lines that match a regular expression.
 func (r root) searchFiles() tool.Tool {
 	return tool.MustFunc("search_files", "Searches text files for lines and shows them as path:line: text. Binary and very large files and .git are passed over.",
 		tool.ReadOnly, r.search)
 }
 
-// search does the work of the tool `search_files`. It returns a text with one line for each match.
 func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 	query, err := in.compile()
 	if err != nil {
@@ -89,8 +85,6 @@ func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 	return s.text(), nil
 }
 
-// compile converts the query into a regular expression. It returns an error if the query is empty, too long or not valid. It
-// also returns an error if the compiled query would have more than [maxQuerySize] instructions.
 func (in searchFilesIn) compile() (*regexp.Regexp, error) {
 	if in.Query == "" {
 		return nil, fmt.Errorf("the query is empty")
@@ -115,7 +109,6 @@ func (in searchFilesIn) compile() (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// search is the state of one call of the tool `search_files`.
 type search struct {
 	root  root
 	dir   *os.Root
@@ -129,9 +122,8 @@ type search struct {
 	cut               int  // the number of lines of which only the beginning was searched
 }
 
-// file searches one file and adds the matching lines to the result. A file that is binary, too large or unreadable is counted
-// and not searched. The method returns [fs.SkipAll] if there are more matches than the call may show. After the end of the
-// context, it returns the error of the context.
+// A file that is binary, too large or unreadable is counted and not searched. file returns [fs.SkipAll] if there are more matches than
+// the call may show.
 func (s *search) file(ctx context.Context, name string) error {
 	f, info, err := s.root.openFile(s.dir, name, os.O_RDONLY)
 	if err != nil {
@@ -177,7 +169,6 @@ func (s *search) file(ctx context.Context, name string) error {
 	return nil
 }
 
-// text returns the result of the search: the matches, and notes about what was not searched or not shown.
 func (s *search) text() string {
 	if s.matches == 0 {
 		s.found.WriteString("[no matches]\n")

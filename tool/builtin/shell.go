@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	// defaultShellTimeout is the default of [Shell.Timeout].
 	defaultShellTimeout = 2 * time.Minute
 	// stopGrace is the time that the processes of a command have to exit after SIGTERM. Then they get SIGKILL. With the times
 	// killGrace and drainGrace it must be less than the time after which [tool.Run] abandons a call.
@@ -45,22 +44,17 @@ type Shell struct {
 	Env map[string]string
 }
 
-// shell is the tool `shell`.
 type shell struct {
 	folder  string
 	timeout time.Duration
 	env     []string // NAME=value
 }
 
-// shellIn has the arguments of the tool `shell`.
 type shellIn struct {
 	Command string `json:"command" jsonschema:"what /bin/sh runs"`
 	Timeout int    `json:"timeout,omitempty" jsonschema:"time limit in seconds, if it is to be shorter than usual"`
 }
 
-// newShell returns the tool `shell`. With this tool a model runs commands. newShell returns an error if the working folder does not
-// exist.
-//
 // The effect is [tool.AtMostOnce], because a command may do anything, and nobody knows whether it may run twice.
 func newShell(o Shell) (tool.Tool, error) {
 	folder, err := existingFolder(o.Folder)
@@ -74,8 +68,7 @@ func newShell(o Shell) (tool.Tool, error) {
 	return askFirst(tool.MustFunc("shell", description, tool.AtMostOnce, s.run)), nil
 }
 
-// shellEnviron returns the environment of a command, as a list of NAME=value: see [Shell.Env]. It does not contain the other
-// variables of the worker, because these may be secret.
+// The environment does not contain the other variables of the worker, because these may be secret.
 func shellEnviron(extra map[string]string) []string {
 	env := []string{"LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin"} // if the worker has none
 	for _, name := range []string{"HOME", "LANG", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"} {
@@ -89,8 +82,7 @@ func shellEnviron(extra map[string]string) []string {
 	return env
 }
 
-// run does the work of the tool `shell`. It returns the output of the command and how the command ended. If the command did not end
-// because of the end of the context, the error wraps the context's error.
+// If the command did not end because of the end of the context, the error wraps the context's error.
 func (s shell) run(ctx context.Context, in shellIn) (tool.Result, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return tool.Result{}, errors.New("the command is empty")
@@ -147,7 +139,6 @@ func watched(ctx context.Context, out io.Writer) io.Writer {
 	return out
 }
 
-// preview is an [io.Writer] that passes each piece of a text to a function. Its errors are nil.
 type preview func(text string)
 
 // Write implements [io.Writer].
@@ -156,7 +147,7 @@ func (p preview) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// limit returns the time limit of a command. `seconds` is what the model asks for; 0 or less means that it asks for nothing.
+// `seconds` is what the model asks for; 0 or less means that it asks for nothing.
 func (s shell) limit(seconds int) time.Duration {
 	if seconds <= 0 || float64(seconds) >= s.timeout.Seconds() {
 		return s.timeout
@@ -164,7 +155,6 @@ func (s shell) limit(seconds int) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// commandEnd says why a command has ended.
 type commandEnd int
 
 const (
@@ -207,7 +197,7 @@ func waitOrStop(ctx context.Context, group *processgroup.Group, limit time.Durat
 	return notEnded
 }
 
-// commandResult returns the result of a command that has ended by itself. `err` is the error of [exec.Cmd.Wait].
+// `err` is the error of [exec.Cmd.Wait].
 func commandResult(text *output, err error) tool.Result {
 	how := "exit code 0"
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() >= 0 {

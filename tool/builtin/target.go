@@ -23,7 +23,6 @@ type target struct {
 	info fs.FileInfo // as it was when the file was opened
 }
 
-// askFirst returns a copy of a tool with [tool.Spec.NeedsApproval].
 func askFirst(t tool.Tool) tool.Tool {
 	spec := t.Spec()
 	spec.NeedsApproval = true
@@ -34,7 +33,6 @@ func askFirst(t tool.Tool) tool.Tool {
 	return asks
 }
 
-// checkSize returns an error if a file would have more than [Options.MaxFileBytes] bytes.
 func (r root) checkSize(name string, size int) error {
 	if int64(size) > r.maxFileBytes {
 		return fmt.Errorf("%s would have %d bytes; the limit is %d", name, size, r.maxFileBytes)
@@ -83,7 +81,6 @@ func (r root) openTarget(dir *os.Root, name string) (*target, error) {
 	return &target{File: f, info: info}, nil
 }
 
-// errProtected returns the error for a file that is listed in [Options.Secret] or [Options.Protected].
 func errProtected(name string) error {
 	return fmt.Errorf("%s may not be changed: it can hold a secret or the configuration of the worker", name)
 }
@@ -99,7 +96,6 @@ func isPathOf(paths []string, folder fs.FileInfo, base string) bool {
 	return false
 }
 
-// readAll returns the content of a target. It returns an error if the file is larger than [Options.MaxFileBytes].
 func (r root) readAll(t *target) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(t, r.maxFileBytes+1))
 	if err == nil && int64(len(data)) > r.maxFileBytes {

@@ -11,23 +11,19 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// writeFileIn has the arguments of the tool `write_file`.
 type writeFileIn struct {
 	Path    string `json:"path" jsonschema:"file, relative to the root"`
 	Content string `json:"content" jsonschema:"the whole new content of the file"`
 }
 
-// writeFile returns the tool `write_file`. With this tool a model creates a file or replaces the whole content of a file.
-//
-// The effect is [tool.Idempotent]: after one run and after several runs, the file has the same content. If somebody else changes
-// the file between two runs of the same call, the second run replaces this change.
+// The effect is [tool.Idempotent]: after one run and after several runs, the file has the same content. If somebody else changes the file
+// between two runs of the same call, the second run replaces this change.
 func (r root) writeFile() tool.Tool {
 	return askFirst(tool.MustFunc("write_file",
 		"Writes a text file: creates it, with its folders, or replaces its whole content. To change a part of a file, use edit_file.",
 		tool.Idempotent, r.write))
 }
 
-// write does the work of the tool `write_file`. It returns a text that says what was done.
 func (r root) write(ctx context.Context, in writeFileIn) (string, error) {
 	name, err := r.relative(in.Path)
 	if err != nil {
@@ -70,7 +66,6 @@ func (r root) write(ctx context.Context, in writeFileIn) (string, error) {
 	return fmt.Sprintf("replaced the content of %s: it has now %s, and had %d bytes before\n", name, amount(in.Content), old.info.Size()), nil
 }
 
-// amount returns the size of a text in words: the number of its bytes and lines.
 func amount(text string) string {
 	lines := strings.Count(text, "\n")
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -79,7 +74,6 @@ func amount(text string) string {
 	return fmt.Sprintf("%d bytes in %s", len(text), count(lines, "line"))
 }
 
-// count returns a number and a noun, such as "1 line" or "2 lines".
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

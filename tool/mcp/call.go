@@ -16,7 +16,6 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// remote is one tool of an MCP server. It implements [tool.Tool].
 type remote struct {
 	source *Source
 	name   string // the tool's name at the server
@@ -93,7 +92,6 @@ type responses struct {
 	state  string               // the text that the server sent with the question
 }
 
-// fate says what is known about a tool call: whether the server answered, and if not, whether the tool may have run.
 type fate int
 
 const (
@@ -103,7 +101,6 @@ const (
 	refused               // the tool did not run: the server refused the request
 )
 
-// fate returns what is known about a tool call. The receiver is the recorded state of the call; see [delivery].
 func (d deliveryState) fate() fate {
 	switch {
 	case d.answer != nil || d.tooLarge:
@@ -120,8 +117,7 @@ func (d deliveryState) fate() fate {
 	return unknown
 }
 
-// sessionGone reports whether the server has refused a request because the MCP session no longer exists. In this case the tool
-// did not run, and a new session is necessary.
+// If the session no longer exists, the tool did not run, and a new session is necessary.
 func (d deliveryState) sessionGone() bool {
 	if !d.inSession {
 		return false
@@ -132,8 +128,7 @@ func (d deliveryState) sessionGone() bool {
 		d.status == http.StatusBadRequest && d.failure != nil && d.failure.Code == -32000
 }
 
-// turnedAway reports whether the HTTP status is 401, 403 or 429. Such a status means that the server refused the request before
-// the tool could run.
+// With these statuses, the server refused the request before the tool could run.
 func (d deliveryState) turnedAway() bool {
 	switch d.status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -142,8 +137,7 @@ func (d deliveryState) turnedAway() bool {
 	return false
 }
 
-// result converts the server's response to a tool call into the result that the model reads. `d` has the response. `name` is
-// the tool's name at the server; error texts contain this name.
+// `name` is the tool's name at the server; error texts contain this name.
 func (s *Source) result(name string, d deliveryState) tool.Result {
 	var res tool.Result
 	switch {
@@ -160,7 +154,6 @@ func (s *Source) result(name string, d deliveryState) tool.Result {
 	return res
 }
 
-// describeFailure converts a JSON-RPC error of the server into a text for the model. `name` is the tool's name at the server.
 func describeFailure(name string, failure *jsonrpc.Error) string {
 	return fmt.Sprintf("%s failed: %s (code %d)", name, failure.Message, failure.Code)
 }
@@ -188,7 +181,6 @@ func (s *Source) cause(ctx, limited context.Context, err error) error {
 	return errors.New(s.reason(err))
 }
 
-// reason returns the text of an error, without the URL and without secrets. The text is cut to 1500 bytes.
 func (s *Source) reason(err error) string {
 	if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		err = urlErr.Err

@@ -33,7 +33,6 @@ func (r *recorder) Connect(ctx context.Context) (sdk.Connection, error) {
 	return r.conn, nil
 }
 
-// conn is the connection that a [recorder] makes. It wraps the connection of the inner transport.
 type conn struct {
 	sdk.Connection
 	negotiated func(version string)
@@ -75,8 +74,7 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return msg, err
 }
 
-// record stores a response in the [delivery] of its request. If the response contains the negotiated MCP protocol version,
-// record also calls the function `c.negotiated` with this version.
+// If the response contains the negotiated MCP protocol version, record also calls `c.negotiated`.
 func (c *conn) record(resp *jsonrpc.Response) {
 	c.mu.Lock()
 	d := c.pending[resp.ID]
@@ -103,7 +101,7 @@ func (c *conn) record(resp *jsonrpc.Response) {
 	})
 }
 
-// forget removes a [delivery] from `c.pending`. It is called when no caller waits for the response to the request any more.
+// forget is called when no caller waits for the response to the request any more.
 func (c *conn) forget(d *delivery) {
 	id := d.state().id
 	c.mu.Lock()

@@ -22,7 +22,7 @@ type callResult struct {
 	RequestState  string                  `json:"requestState"`
 }
 
-// content is one part of a [callResult], such as a text or an image. MCP calls such a part a content block.
+// MCP calls such a part a content block.
 type content struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
@@ -85,7 +85,6 @@ func (c content) String() string {
 	return fmt.Sprintf("[%s: not shown]", c.Type)
 }
 
-// decodedLen returns the number of bytes that a base64 text encodes.
 func decodedLen(data string) int {
 	return len(strings.TrimRight(data, "=")) * 3 / 4
 }

@@ -19,7 +19,6 @@ type delivery struct {
 	deliveryState
 }
 
-// deliveryState has what a [delivery] has recorded about its request.
 type deliveryState struct {
 	// id is the ID of the request. It is set before the request is written.
 	id jsonrpc.ID
@@ -39,8 +38,7 @@ type deliveryState struct {
 	failure *jsonrpc.Error
 }
 
-// update calls the function `f` with the current state of the delivery. The function may change the state. The function must
-// not call a method of the delivery, because update holds the delivery's lock. If the delivery is nil, update does nothing.
+// `f` must not call a method of the delivery, because update holds the delivery's lock. If the delivery is nil, update does nothing.
 func (d *delivery) update(f func(*deliveryState)) {
 	if d == nil {
 		return
@@ -50,22 +48,18 @@ func (d *delivery) update(f func(*deliveryState)) {
 	f(&d.deliveryState)
 }
 
-// state returns a copy of the current state of the delivery.
 func (d *delivery) state() deliveryState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.deliveryState
 }
 
-// deliveryKey is the type of the key under which a context stores a [delivery].
 type deliveryKey struct{}
 
-// withDelivery returns a copy of `ctx` that contains the delivery `d`. If `d` is nil, the copy has no delivery.
 func withDelivery(ctx context.Context, d *delivery) context.Context {
 	return context.WithValue(ctx, deliveryKey{}, d)
 }
 
-// deliveryFrom returns the [delivery] that [withDelivery] added to a context, or nil if there is none.
 func deliveryFrom(ctx context.Context) *delivery {
 	d, _ := ctx.Value(deliveryKey{}).(*delivery)
 	return d

@@ -113,7 +113,6 @@ func (a asked) question(problem string) *tool.Question {
 	return q
 }
 
-// fields returns the properties of the schema of a form.
 func (a asked) fields() map[string]field {
 	var schema struct {
 		Properties map[string]field `json:"properties"`
@@ -122,7 +121,6 @@ func (a asked) fields() map[string]field {
 	return schema.Properties
 }
 
-// line describes the field.
 func (f field) line(name string) string {
 	line := name
 	if f.Title != "" && f.Title != name {
@@ -190,7 +188,6 @@ func (a asked) response(answer tool.Answer) (response *sdk.ElicitResult, problem
 	return &sdk.ElicitResult{Action: "accept", Content: content}, ""
 }
 
-// value converts a text into a value of the field.
 func (f field) value(text string) (value any, problem string) {
 	switch f.Type {
 	case "boolean":

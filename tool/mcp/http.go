@@ -30,9 +30,7 @@ const (
 // errTooLarge is the error for an HTTP response with [maxMessage] bytes or more. Such a response is not read to its end.
 var errTooLarge = errors.New("the response is longer than 16 MiB")
 
-// newHTTPTransport returns the MCP transport for a server with a URL. It also returns the [roundTripper] that sends the HTTP
-// requests of this transport. As soon as the MCP protocol version is negotiated, the caller must pass the version to
-// [roundTripper.negotiated].
+// The caller must pass the MCP protocol version to [roundTripper.negotiated] as soon as it is negotiated.
 func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	// An idle connection is closed after 30 seconds. Otherwise the server might close the connection while a call is sent
@@ -48,9 +46,8 @@ func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) 
 	}, rt
 }
 
-// sameServer decides whether the HTTP client follows a redirect. It is the client's `CheckRedirect` function. The method, the
-// scheme and the host must stay the same, as in a redirect from /mcp to /mcp/. Another server must not get the configured
-// headers. The client follows at most 3 redirects.
+// The method, the scheme and the host must stay the same, as in a redirect from /mcp to /mcp/: another server must not get the configured
+// headers.
 func sameServer(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > 3 || req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
@@ -67,7 +64,7 @@ type roundTripper struct {
 	protocol atomic.Pointer[string] // the negotiated protocol version; nil before it is known
 }
 
-// negotiated sets the MCP protocol version that the following requests contain in a header.
+// The version goes into a header of the following requests.
 func (t *roundTripper) negotiated(version string) { t.protocol.Store(&version) }
 
 // RoundTrip implements [http.RoundTripper]: it sends one HTTP request and returns the response.

@@ -63,7 +63,6 @@ func serve(path string) {
 	}
 }
 
-// secret is a key in the environment of a server.
 const secret = "sk-very-secret"
 
 // newServer returns an MCP server of the SDK. Each call of a tool calls the given function (record) with the tool's name and the
@@ -169,7 +168,6 @@ func ask(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, erro
 
 const createSchema = `{ "type":"object", "properties": {"z": {"type":"integer","default":9007199254740993}, "a": {}} }`
 
-// find returns the tool with the given name at the server.
 func find(t *testing.T, source tool.Source, local string) tool.Tool {
 	t.Helper()
 	tools, err := source.Tools(t.Context())
@@ -185,13 +183,11 @@ func find(t *testing.T, source tool.Source, local string) tool.Tool {
 	return nil
 }
 
-// called is what a call returned.
 type called struct {
 	res tool.Result
 	err error
 }
 
-// start calls a tool in the background.
 func start(ctx context.Context, tl tool.Tool, args string) <-chan called {
 	done := make(chan called, 1)
 	go func() {

@@ -37,8 +37,7 @@ type process struct {
 	stop   func()        // begins to stop the server and returns at once; may be called several times
 }
 
-// startProcess starts the command of a local MCP server. It calls the function `log` for each non-empty line of the command's
-// stderr. All these calls come from the same goroutine.
+// All calls of `log`, with a line of stderr each, come from the same goroutine.
 func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	var pipes [3][2]*os.File // stdin, stdout, stderr; read end, write end
 	closeAll := func() {
@@ -127,8 +126,6 @@ func (p *process) Close() error {
 	return nil
 }
 
-// logLines calls the function `log` for each non-empty line of the file `f`. It cuts each line to [maxLogLine] bytes. logLines
-// returns at the end of the file.
 func logLines(f *os.File, log func(string)) {
 	r := bufio.NewReaderSize(f, maxLogLine)
 	for {

@@ -8,7 +8,6 @@ import (
 	"syscall"
 )
 
-// ownSession does nothing: there are no sessions.
 func ownSession() *syscall.SysProcAttr { return nil }
 
 const (

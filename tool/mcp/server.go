@@ -63,7 +63,6 @@ type Server struct {
 	Logger *slog.Logger
 }
 
-// defaultConnectTimeout is the default of [Server.ConnectTimeout].
 const defaultConnectTimeout = 30 * time.Second
 
 // withDefaults returns a copy of the configuration in which unset fields have their default values. It returns an error if the
@@ -105,8 +104,7 @@ func (s Server) withDefaults() (Server, error) {
 	return s, nil
 }
 
-// checkURL returns an error if a URL is not an http or https URL with a host. The error does not contain the URL, because the
-// URL may contain a secret.
+// The error does not contain the URL, because the URL may contain a secret.
 func checkURL(rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -118,7 +116,6 @@ func checkURL(rawURL string) error {
 	return nil
 }
 
-// modelName converts a tool's name at the server into the name that the model sees.
 func (s Server) modelName(name string) string {
 	if renamed, ok := s.Rename[name]; ok {
 		return renamed

@@ -47,8 +47,7 @@ type session struct {
 	tokens  atomic.Int64
 }
 
-// openSession connects to an MCP server. For a local server, openSession first starts the command. It then calls the function
-// `log` for each non-empty line of the command's stderr. If openSession returns an error, it has already stopped the command.
+// If openSession returns an error, it has already stopped the command of a local server.
 func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
 	sess := new(session)
 	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
@@ -103,7 +102,6 @@ func withoutCapabilities(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// close closes the connection and ends the calls in flight. It waits until a local server has exited.
 func (s *session) close() {
 	s.end()
 	if s.conn != nil {
@@ -133,7 +131,6 @@ func (s *session) leave() {
 	s.base.CloseIdleConnections()
 }
 
-// alive reports whether the connection is still open.
 func (s *session) alive() bool { return s.ended.Err() == nil }
 
 // follow sends one request to the server and records what happens to the request. The function `request` must send the request
@@ -150,8 +147,8 @@ func (s *session) follow(ctx context.Context, request func(context.Context) erro
 	return d.state(), err
 }
 
-// call calls a tool. `name` is the tool's name at the server. `responses` has the answer of a person; nil if there is none. The
-// returned state contains the response, or shows whether the call was sent. The error is the error of the SDK.
+// `responses` has the answer of a person; nil if there is none. The returned state contains the response, or shows whether the call was
+// sent. The error is that of the SDK.
 func (s *session) call(ctx context.Context, name string, args json.RawMessage, responses *responses) (deliveryState, error) {
 	params := &sdk.CallToolParams{Name: name, Arguments: args}
 	if responses != nil {
@@ -181,7 +178,7 @@ func (s *session) showProgress(p *sdk.ProgressNotificationParams) {
 	}
 }
 
-// progressText returns a progress notification as a line, such as "3 of 10: reading notes.md".
+// progressText returns a line such as "3 of 10: reading notes.md".
 func progressText(p *sdk.ProgressNotificationParams) string {
 	text := strconv.FormatFloat(p.Progress, 'f', -1, 64)
 	if p.Total != 0 {
@@ -193,7 +190,6 @@ func progressText(p *sdk.ProgressNotificationParams) string {
 	return text + "\n"
 }
 
-// listed is one tool in a server's list of tools, with the server's description of the tool.
 type listed struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title"`
@@ -206,8 +202,7 @@ type listed struct {
 	} `json:"annotations"`
 }
 
-// list returns the server's tools. It reads all pages of the server's list. It returns an error if the list is too long, or if
-// a page refers to itself as the next page.
+// list returns an error if the list is too long, or if a page refers to itself as the next page.
 func (s *session) list(ctx context.Context) ([]listed, error) {
 	var all []listed
 	cursor, bytes := "", 0
@@ -234,8 +229,7 @@ func (s *session) list(ctx context.Context) ([]listed, error) {
 	return nil, fmt.Errorf("the list of tools has more than %d pages", maxPages)
 }
 
-// page reads one page of the server's list of tools. `cursor` identifies the page; "" means the first page. `next` is the
-// cursor of the following page, or "" if there is none.
+// A cursor of "" means the first page; a `next` of "" means that there is no further one.
 func (s *session) page(ctx context.Context, cursor string) (tools []listed, next string, err error) {
 	var res *sdk.ListToolsResult
 	d, err := s.follow(ctx, func(ctx context.Context) (err error) {

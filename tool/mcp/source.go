@@ -224,8 +224,7 @@ func (s *Source) describe(all []listed) []tool.Tool {
 	return tools
 }
 
-// connected returns the current session. If there is no usable session, connected opens a new one. Concurrent callers share one
-// attempt to open a session.
+// Concurrent callers share one attempt to open a session.
 func (s *Source) connected(ctx context.Context) (*session, error) {
 	s.mu.Lock()
 	sess := s.session
@@ -236,8 +235,7 @@ func (s *Source) connected(ctx context.Context) (*session, error) {
 	return flight.Do(ctx, &s.flight, "connect", func(context.Context) (*session, error) { return s.connect() })
 }
 
-// connect returns the current session if it is still open. Otherwise connect opens a new session. connect must not be called
-// concurrently.
+// connect must not be called concurrently.
 func (s *Source) connect() (*session, error) {
 	s.mu.Lock()
 	old, last, closed := s.session, s.last, s.closed
@@ -305,8 +303,7 @@ func (s *Source) drop(sess *session) {
 	go sess.leave()
 }
 
-// logLine logs a line of the server's stderr. It also adds the line to `s.said`, which has the last few lines. [Source.connect]
-// quotes these lines in its error.
+// logLine also keeps the line for the errors of [Source.connect].
 func (s *Source) logLine(line string) {
 	line = s.censor.Text(line)
 	s.server.Logger.Info("stderr", "line", line)
@@ -317,12 +314,10 @@ func (s *Source) logLine(line string) {
 	}
 }
 
-// errorf formats an error. The text of the error begins with the server's name.
 func (s *Source) errorf(format string, args ...any) error {
 	return fmt.Errorf("mcp server %s: "+format, append([]any{s.server.Name}, args...)...)
 }
 
-// spec converts a server's description of a tool into a [tool.Spec]. `s` is the configuration of the server.
 func (l listed) spec(s Server) tool.Spec {
 	effect := tool.AtMostOnce
 	switch {

@@ -42,7 +42,6 @@ func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	return &stdioConn{Connection: inner, process: p, writing: make(chan struct{}, 1)}, nil
 }
 
-// stdioConn is the connection that a [stdioTransport] makes.
 type stdioConn struct {
 	sdk.Connection
 	process *process

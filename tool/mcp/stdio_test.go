@@ -64,7 +64,6 @@ func startLocal(t *testing.T, change func(*mcp.Server)) *local {
 	return l
 }
 
-// done returns the lines that the server recorded.
 func (l *local) done() []string {
 	data, err := os.ReadFile(l.effects)
 	require.NoError(l.t, err)
