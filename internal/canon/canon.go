@@ -30,7 +30,7 @@ func Text(text []byte) ([]byte, error) {
 	return canonical(text)
 }
 
-// canonical returns the canonical form of a JSON text; see [Text]. The caller must check that the text is valid JSON.
+// The caller must check that the text is valid JSON.
 func canonical(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, fmt.Errorf("canon: invalid UTF-8: %w", ErrNotJSON)
@@ -63,14 +63,12 @@ type encoder struct {
 	out []byte // the canonical form of the part that is converted
 }
 
-// next removes white space from the start of `e.in`. It returns the first byte after the white space, and leaves this byte in
-// place.
+// next leaves the byte that it returns in place.
 func (e *encoder) next() byte {
 	e.in = bytes.TrimLeft(e.in, " \t\r\n")
 	return e.in[0]
 }
 
-// value converts one JSON value of any kind. It returns an error if an object in the value has two members with the same name.
 func (e *encoder) value() error {
 	switch e.next() {
 	case '{':
@@ -89,13 +87,11 @@ func (e *encoder) value() error {
 	return nil
 }
 
-// copy moves the first n bytes of `e.in` to the end of `e.out`, unchanged.
 func (e *encoder) copy(n int) {
 	e.out = append(e.out, e.in[:n]...)
 	e.in = e.in[n:]
 }
 
-// array converts a JSON array. It returns an error if an object in the array has two members with the same name.
 func (e *encoder) array() error {
 	for e.copy(1); e.next() != ']'; {
 		if e.in[0] == ',' {
@@ -109,8 +105,6 @@ func (e *encoder) array() error {
 	return nil
 }
 
-// object converts a JSON object and sorts its members. It returns an error if this object, or an object in it, has two
-// members with the same name.
 func (e *encoder) object() error {
 	type member struct {
 		name     string
@@ -159,7 +153,6 @@ func (e *encoder) object() error {
 	return nil
 }
 
-// unquote returns the text that a canonical JSON string represents.
 func unquote(text []byte) string {
 	if bytes.IndexByte(text, '\\') < 0 {
 		return string(text[1 : len(text)-1])
@@ -169,8 +162,7 @@ func unquote(text []byte) string {
 	return s
 }
 
-// compare orders member names by their UTF-16 code units, as RFC 8785 requires. Its result is negative, 0 or positive, as in
-// [strings.Compare].
+// RFC 8785 orders member names by their UTF-16 code units.
 func compare(a, b string) int {
 	// Without runes above U+FFFF, the order is that of the bytes.
 	astral := func(r rune) bool { return r > 0xFFFF }
@@ -247,8 +239,6 @@ func loneSurrogate(text []byte) bool {
 	}
 }
 
-// escaped returns the UTF-16 code unit of the \uXXXX escape at the beginning of a text. It returns -1 if the text does not
-// begin with such an escape.
 func escaped(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return -1
@@ -264,7 +254,6 @@ func escaped(text []byte) rune {
 	return r
 }
 
-// lower returns the lower case form of a hexadecimal digit.
 func lower(c byte) byte {
 	if 'A' <= c && c <= 'F' {
 		return c + 'a' - 'A'

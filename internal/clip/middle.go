@@ -55,8 +55,7 @@ func MiddleNoting(text string, limit int, note func(from, bytes int) string) str
 	return middle(text, limit, defaultEncoded(limit)-2, note)
 }
 
-// middle implements [Middle], [MiddleEncoded] and [MiddleNoting]. The text may have at most `limit` bytes. Its JSON form,
-// without the quotes, may have at most `encodedLimit` bytes.
+// The JSON form of the text, without the quotes, may have at most `encodedLimit` bytes.
 func middle(text string, limit, encodedLimit int, note func(from, bytes int) string) string {
 	limit = max(limit, 0)
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -92,7 +91,6 @@ func prefixLen(text string, limit, encodedLimit int) int {
 	return n
 }
 
-// suffixLen is like [prefixLen], but returns the length of the longest suffix.
 func suffixLen(text string, limit, encodedLimit int) int {
 	n := 0
 	for n < len(text) {
@@ -117,8 +115,6 @@ func encodedLen(text string) int {
 	return n
 }
 
-// encodedSize returns the number of bytes that encoding/json writes for a rune in a JSON string. `size` is the length of the
-// rune in UTF-8.
 func encodedSize(r rune, size int) int {
 	switch r {
 	case '"', '\\', '\n', '\r', '\t', '\b', '\f':

@@ -157,7 +157,6 @@ func (f failingTask) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error
 	return orPanic(f.PayloadCodec.Decode(all))
 }
 
-// orPanic panics with err if err is not nil. Otherwise, it returns the payloads and a nil error.
 func orPanic(payloads []*commonpb.Payload, err error) ([]*commonpb.Payload, error) {
 	if err != nil {
 		panic(err)

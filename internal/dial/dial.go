@@ -65,8 +65,7 @@ func encode(opts *client.Options, dc converter.DataConverter) {
 	})
 }
 
-// options returns the client options from Temporal's configuration file and environment variables, without data converters.
-// If no codec server is configured, the returned [codecSource] is nil.
+// The codecSource is nil if no codec server is configured.
 func options(address, namespace string) (client.Options, codecSource, error) {
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	var opts client.Options

@@ -140,7 +140,6 @@ func plain(text json.RawMessage, t reflect.Type, mode Mode) (json.RawMessage, er
 	return text, nil // a value of the wrong type, which the decoder refuses
 }
 
-// plainStruct is plain for an object and a struct.
 func plainStruct(text json.RawMessage, t reflect.Type, mode Mode) (json.RawMessage, error) {
 	members, err := Members(text)
 	if err != nil {
@@ -175,7 +174,6 @@ func plainStruct(text json.RawMessage, t reflect.Type, mode Mode) (json.RawMessa
 	return object(kept), nil
 }
 
-// object returns the JSON object with the given members.
 func object(members []Member) json.RawMessage {
 	out := []byte{'{'}
 	for i, m := range members {
@@ -188,7 +186,6 @@ func object(members []Member) json.RawMessage {
 	return append(out, '}')
 }
 
-// itself reports whether a type decodes itself.
 func itself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(decodesItself) || p.Implements(decodesText)

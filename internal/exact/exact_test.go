@@ -149,7 +149,6 @@ func TestJSONFromOutsideIsReadHereAlone(t *testing.T) {
 	}
 }
 
-// name returns the name of a function, with its package and its receiver.
 func name(file *ast.File, f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return fmt.Sprintf("%s.%s", file.Name, f.Name)

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// every is the time between two tries to take a lock that another process holds.
 const every = 100 * time.Millisecond
 
 // Lock acquires the lock on the file at a path. It creates the file if necessary. If another process holds the lock, Lock calls `onWait`

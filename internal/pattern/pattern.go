@@ -17,7 +17,6 @@ func Size(expr string) (int, error) {
 	return size(re), nil
 }
 
-// size estimates the number of instructions of a parsed expression; see [Size].
 func size(re *syntax.Regexp) int {
 	n := max(1, len(re.Rune)/2) // re.Rune of a character class has two runes for each range; a literal is set below
 	if re.Op == syntax.OpLiteral {

@@ -72,7 +72,6 @@ func safe(text string) bool {
 // ASCII and not U+FFFD.
 func joins(r rune) bool { return r > 0x7f && r != utf8.RuneError && !unsafe(r) }
 
-// first returns the first rune of a text, and U+FFFD for an empty text.
 func first(text string) rune {
 	r, _ := utf8.DecodeRuneInString(text)
 	return r

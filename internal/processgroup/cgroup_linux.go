@@ -90,14 +90,12 @@ func newCgroup() *cgroup {
 	return c
 }
 
-// hold makes the command start in the control group.
 func (c *cgroup) hold(cmd *exec.Cmd) {
 	if c != nil {
 		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(c.file.Fd())
 	}
 }
 
-// end kills all processes of the control group, and removes it.
 func (c *cgroup) end() {
 	if c == nil {
 		return
@@ -112,7 +110,6 @@ func (c *cgroup) end() {
 	c.remove()
 }
 
-// remove removes the control group, unless it has processes.
 func (c *cgroup) remove() {
 	if c != nil {
 		c.file.Close()

@@ -8,10 +8,8 @@ import (
 	"syscall"
 )
 
-// terminateGroup sends SIGTERM to the process group of the command.
 func terminateGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 
-// killGroup sends SIGKILL to the process group of the command.
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 // groupRuns reports whether the process group of the command still has processes. A process that has exited counts until its parent

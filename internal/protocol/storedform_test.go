@@ -274,7 +274,6 @@ func storedComments(t *testing.T) map[string]string {
 	return comments
 }
 
-// addValues adds the texts of a constant to those of its type.
 func addValues(comments map[string]string, pkg string, spec *ast.ValueSpec) {
 	typ, named := spec.Type.(*ast.Ident)
 	if !named {

@@ -1,6 +1,5 @@
 package redact
 
-// hiddenError is the error that [Redactor.Error] returns.
 type hiddenError struct {
 	error
 	text string

@@ -8,7 +8,6 @@ import (
 	"reflect"
 )
 
-// handler is the handler that [Redactor.Handler] returns.
 type handler struct {
 	slog.Handler
 	redactor *Redactor
@@ -47,7 +46,7 @@ func (h handler) attrs(attrs []slog.Attr) []slog.Attr {
 	return hidden
 }
 
-// attr returns an attribute without the secrets. A value that contains no secret keeps its type.
+// A value that contains no secret keeps its type.
 func (h handler) attr(a slog.Attr) slog.Attr {
 	value := a.Value.Resolve()
 	switch value.Kind() {

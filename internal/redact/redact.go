@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// hidden is the text that replaces a secret.
 	hidden = "[hidden]"
 	// minSecret is the minimum length of a secret in bytes. Shorter secrets are ignored.
 	minSecret = 4
@@ -41,7 +40,6 @@ type Redactor struct {
 	folded windows
 }
 
-// windows is a set of byte strings that are hidden.
 type windows struct {
 	set map[string]struct{}
 	// lengths holds the different lengths of the byte strings in `set`.
@@ -80,7 +78,7 @@ func New(secrets ...string) *Redactor {
 	return r
 }
 
-// small returns a text with its ASCII letters in lower case. Each byte keeps its place.
+// Each byte keeps its place.
 func small(text string) string {
 	capital := func(r rune) bool { return 'A' <= r && r <= 'Z' }
 	if !strings.ContainsFunc(text, capital) {
@@ -128,7 +126,6 @@ func (r *Redactor) addBase64(secret string, width int) {
 	}
 }
 
-// add adds every substring of a text that has `width` bytes. If the text is shorter, add adds the whole text.
 func (w *windows) add(text string, width int) {
 	width = min(width, len(text))
 	if width < 2 {
@@ -194,7 +191,6 @@ func (r *Redactor) find(v view, spans []span) []span {
 	return spans
 }
 
-// find does the work of [Redactor.find] for one set. `text` is the text of the view, in the form of the set.
 func (w *windows) find(text string, v view, spans []span) []span {
 	for i := range len(text) - 1 {
 		if !w.begin[int(text[i])<<8|int(text[i+1])] {

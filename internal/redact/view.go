@@ -45,7 +45,6 @@ func rewrite(text string, decode func(rest string) (length int, decoded string))
 	return view{b.String(), spans}
 }
 
-// percentDecoded returns the view of a text with its %XX escapes decoded.
 func percentDecoded(text string) view {
 	return rewrite(text, func(rest string) (int, string) {
 		if rest[0] == '%' && len(rest) >= 3 {
@@ -60,7 +59,7 @@ func percentDecoded(text string) view {
 // maxReference is the length in bytes of the longest character reference that [unreferenced] decodes, such as &#0000043; or &lowbar;.
 const maxReference = 12
 
-// unreferenced returns the view of a text with its HTML character references decoded, such as &amp; and &#43;.
+// unreferenced decodes HTML character references, such as &amp; and &#43;.
 func unreferenced(text string) view {
 	return rewrite(text, func(rest string) (int, string) {
 		if rest[0] == '&' {
@@ -98,11 +97,9 @@ func unescaped(text string) view {
 	})
 }
 
-// ignorable reports whether r is white space or an invisible format character (Unicode category Cf). Such characters may be
-// inserted into a secret.
+// Such characters may be inserted into a secret.
 func ignorable(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
 
-// compact returns the view of a text without white space and invisible format characters; see [ignorable].
 func compact(text string) view {
 	return rewrite(text, func(rest string) (int, string) {
 		r, n := utf8.DecodeRuneInString(rest)

@@ -35,12 +35,10 @@ func Quote(text string) string {
 	return b.String() + `')"`
 }
 
-// plain reports whether a character means nothing to a shell.
 func plain(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@+=,", r)
 }
 
-// printableOnOneLine reports whether a text can be printed as it is in Markdown and on a terminal.
 func printableOnOneLine(text string) bool {
 	return text == strings.TrimSpace(text) && !strings.Contains(text, "  ") && printable.Text(text) == text &&
 		!strings.ContainsFunc(text, func(r rune) bool { return r == '`' || r != ' ' && unicode.IsSpace(r) })

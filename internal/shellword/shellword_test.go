@@ -67,7 +67,6 @@ func TestAttackArgumentIsNoFlag(t *testing.T) {
 	}
 }
 
-// verb matches a verb of package fmt.
 var verb = regexp.MustCompile(`%[-+# 0]*[0-9.*\[\]]*[a-zA-Z]`)
 
 // built matches a command of starter with a part that is not constant, which [flat] writes as \x00, or a command that ends where a part

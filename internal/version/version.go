@@ -25,7 +25,6 @@ func String() string {
 	return text(info)
 }
 
-// text returns the result of [String] for the given build information.
 func text(info *debug.BuildInfo) string {
 	version, commit, changed := strings.Trim(info.Main.Version, "()"), "", ""
 	if version == "" {

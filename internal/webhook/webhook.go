@@ -25,7 +25,6 @@ const (
 )
 
 const (
-	// encodedPrefix begins a secret that is written in base64.
 	encodedPrefix = "whsec_"
 	// MinSecretBytes is the smallest size of a secret, in bytes. The specification demands it.
 	MinSecretBytes = 24

@@ -48,10 +48,8 @@ type Options struct {
 }
 
 const (
-	// guideAgent is the name of the agent that the demo starts. This agent starts one sub-agent, which is named "reader".
 	guideAgent = "guide"
-	// question is the first message to the agent "guide".
-	question = "What is in this folder? Look into one of its files, publish one sentence on it, and measure the folder."
+	question   = "What is in this folder? Look into one of its files, publish one sentence on it, and measure the folder."
 )
 
 // configuration is the template of the configuration file for the workers. It contains variables such as $MODEL.
@@ -59,7 +57,6 @@ const (
 //go:embed agents.yaml
 var configuration string
 
-// demo holds the parts and the results of one run of the demo; see [Run].
 type demo struct {
 	Options
 	summary Summary
@@ -151,8 +148,6 @@ func (d *demo) run(ctx context.Context) error {
 	return d.keep(ctx)
 }
 
-// startWorker starts a worker process and waits until the worker is ready. It then prints a line for people, with the process
-// ID and the given remark.
 func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
 	command := append(slices.Clone(d.Worker), "--config", d.config, "--address", d.server.Address())
 	if d.worker, err = startWorker(ctx, command, d.model.url); err != nil {
@@ -163,8 +158,7 @@ func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
 	return nil
 }
 
-// runGuide starts the agent "guide" and prints its progress. It returns when the agent has ended or is held (stopped by a
-// failure; see [client.Held]). It also completes the summary.
+// runGuide returns when the agent has ended or is held. It also completes the summary.
 func (d *demo) runGuide(ctx context.Context) error {
 	started, err := d.client.Start(ctx, client.StartOptions{Agent: guideAgent, Message: question})
 	if err != nil {
@@ -185,8 +179,7 @@ func (d *demo) runGuide(ctx context.Context) error {
 	return err
 }
 
-// keep lets the demo run on if [Options].KeepRunning is set. It waits until the context ends, and then returns nil. It returns an
-// error if the server or the worker ends by itself earlier. If Keep is not set, keep returns nil at once.
+// keep lets the demo run on if [Options].KeepRunning is set. It returns an error if the server or the worker ends by itself earlier.
 func (d *demo) keep(ctx context.Context) error {
 	if !d.KeepRunning {
 		d.printf("\nThe Web UI ends with the demo; `starter demo --keep-running` leaves it running.\n")
@@ -208,7 +201,6 @@ func (d *demo) keep(ctx context.Context) error {
 	}
 }
 
-// ready prints a line that says that a part of the demo is ready. The line has the name of this part and a text about it.
 func (d *demo) ready(part, text string) { d.printf("✓ %-9s %s\n", part, text) }
 
 func (d *demo) printf(format string, args ...any) { fmt.Fprintf(d.Out, format, args...) }

@@ -13,9 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// follow prints the progress of an agent until the agent has ended or is held (stopped by a failure; see [client.Held]). Each
-// line begins with the time and the given name of the agent. For the agent "guide", follow also prints the progress of the
-// sub-agents. It also kills the worker once, during a call of the tool "measure".
+// follow prints the progress of an agent until it has ended or is held. For the agent "guide", it also prints the progress of the
+// sub-agents, and kills the worker once, during a call of the tool "measure".
 func (d *demo) follow(ctx context.Context, id, name string) error {
 	show := d.Printer(labelled{d.Out, d.began, name})
 	for p, err := range d.client.Watch(ctx, id, 0) {
@@ -40,9 +39,7 @@ func (d *demo) follow(ctx context.Context, id, name string) error {
 	return context.Cause(ctx)
 }
 
-// act handles one report about the progress of the agent "guide". It prints the progress of new sub-agents. It also kills the
-// worker once, when the tool "measure" is the only call without a result. [demo.follow] calls act with each value that
-// [client.Client.Watch] yields, and prints the value afterwards.
+// act kills the worker once, when the tool "measure" is the only call without a result.
 func (d *demo) act(ctx context.Context, p client.Progress) error {
 	m, s := p.Message, &d.summary
 	if m != nil && m.Role == llm.Assistant && s.FirstMessage == 0 {
@@ -78,7 +75,6 @@ func (d *demo) act(ctx context.Context, p client.Progress) error {
 	return nil
 }
 
-// killWorker kills the worker process with SIGKILL and starts another one.
 func (d *demo) killWorker(ctx context.Context) error {
 	d.worker.kill()
 	d.killed, d.summary.Killed = time.Now(), d.worker.pid()
@@ -91,8 +87,7 @@ func (d *demo) killWorker(ctx context.Context) error {
 	return nil
 }
 
-// labelled is a writer that adds a beginning to each line: the time since the demo's start, and the name of an agent. Each
-// Write must write whole lines.
+// Each Write must write whole lines.
 type labelled struct {
 	out   io.Writer
 	began time.Time

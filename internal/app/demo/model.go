@@ -30,10 +30,8 @@ type model struct {
 	requested, answered counter
 }
 
-// startModel starts the model endpoint, which runs until the context ends. The endpoint passes the requests on to a model or
-// to the stand-in; see [standIn]. It uses the stand-in if `offline` is set, or if neither OPENAI_API_KEY nor OPENAI_BASE_URL
-// is set. Otherwise it uses the model that the environment variables name. `file` is the name of the file that the sub-agent
-// reads in the stand-in's script.
+// startModel starts the endpoint, which runs until the context ends. It uses the stand-in if `offline` is set, or if neither
+// OPENAI_API_KEY nor OPENAI_BASE_URL is set. `file` is the file that the sub-agent reads in the stand-in's script.
 func startModel(ctx context.Context, offline bool, file string) (*model, error) {
 	base := os.Getenv(config.BaseURLEnv)
 	m := &model{name: cmp.Or(os.Getenv("OPENAI_MODEL"), "gpt-4o-mini")}
@@ -54,8 +52,7 @@ func startModel(ctx context.Context, offline bool, file string) (*model, error) 
 	return m, err
 }
 
-// proxy returns a proxy that counts requests and passes them on to an endpoint. The proxy has no API key of its own, because
-// each request of the worker contains the worker's key.
+// The proxy has no API key of its own, because each request of the worker contains the worker's key.
 func (m *model) proxy(target *url.URL) http.Handler {
 	return &httputil.ReverseProxy{
 		FlushInterval: -1, // pass on each piece of a stream at once
@@ -78,7 +75,6 @@ func (m *model) proxy(target *url.URL) http.Handler {
 	}
 }
 
-// count returns the numbers of the requests and of the responses so far.
 func (m *model) count() ModelCount {
 	requested, answered := m.requested.count(), m.answered.count()
 	return ModelCount{Requests: requested.Calls, Keys: requested.Keys, Answered: answered.Calls, Repeated: answered.Again}
@@ -92,7 +88,6 @@ type answer struct {
 	whole func() // the second call does nothing
 }
 
-// endMark is the end mark of a stream in OpenAI's API.
 var endMark = []byte("data: [DONE]")
 
 func (a *answer) Read(p []byte) (int, error) {

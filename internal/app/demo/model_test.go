@@ -25,7 +25,6 @@ func proxyTo(t *testing.T, endpoint http.HandlerFunc) (m *model, address string)
 	return m, proxy.URL
 }
 
-// ask sends a request with a key and returns the response.
 func ask(t *testing.T, address, key string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/chat/completions", nil)

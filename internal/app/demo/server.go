@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// serve answers HTTP requests with the given handler until the context ends. It listens on a free port of the loopback
-// interface, and returns the URL.
+// serve listens on a free port of the loopback interface until the context ends.
 func serve(ctx context.Context, handler http.Handler) (url string, err error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -22,15 +21,13 @@ func serve(ctx context.Context, handler http.Handler) (url string, err error) {
 	return "http://" + l.Addr().String(), nil
 }
 
-// counter counts calls, and how many different idempotency keys they have. The zero value is ready to use. A counter is safe
-// for concurrent use.
+// The zero value is ready to use. A counter is safe for concurrent use.
 type counter struct {
 	mu    sync.Mutex
 	calls int
 	keys  map[string]bool
 }
 
-// add counts a call with the given idempotency key. It returns the number of calls with any key so far, including this one.
 func (c *counter) add(key string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

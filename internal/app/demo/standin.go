@@ -41,9 +41,7 @@ func standIn(file string) llm.Client {
 	})
 }
 
-// guide returns the stand-in's next reply to the agent "guide". `step` is the number of replies to this agent so far. `file`
-// is the name of the file that the sub-agent reads. `results` holds an empty element, and after it the results of the agent's
-// tool calls so far.
+// `step` is the number of replies so far. `results` holds an empty element, and after it the results of the agent's tool calls so far.
 func guide(step int, file string, results []string) llm.Reply {
 	n := len(results)
 	switch {
@@ -62,8 +60,6 @@ func guide(step int, file string, results []string) llm.Reply {
 	return reply("I have said what the script has to say.")
 }
 
-// reader returns the stand-in's next reply to the sub-agent "reader". Its arguments are those of [guide], but they describe
-// the sub-agent.
 func reader(step int, file string, results []string) llm.Reply {
 	if step == 0 {
 		return reply("", call("read_file", object{"path": file}))
@@ -71,24 +67,20 @@ func reader(step int, file string, results []string) llm.Reply {
 	return reply(fmt.Sprintf("%s begins with “%s”.", file, printable.Line(results[len(results)-1], 100)))
 }
 
-// reply returns a model's reply with a text and tool calls. It estimates the numbers of tokens, because the Web UI should
-// show numbers other than zero.
+// reply estimates the numbers of tokens, because the Web UI should show numbers other than zero.
 func reply(text string, calls ...llm.ToolCall) llm.Reply {
 	return llm.Reply{Message: llm.Message{Content: text, ToolCalls: calls}, Usage: llm.Usage{InputTokens: 500, OutputTokens: len(text)/4 + 20}}
 }
 
 type object map[string]string
 
-// call returns a tool call for a reply of the stand-in. The ID of the call is the tool's name. This ID is unique, because
-// each agent calls a tool only once.
+// The ID of the call is the tool's name, which is unique, because each agent calls a tool only once.
 func call(tool string, arguments object) llm.ToolCall {
 	data, _ := json.Marshal(arguments) // cannot fail for strings
 	return llmtest.ToolCall(tool, tool, string(data))
 }
 
-// fileHere returns the current folder, and the name of the file in this folder that the demo's agent reads. The file is a
-// README if there is one. Otherwise it is the first file by name; hidden files and empty files do not count. If there is no
-// such file, fileHere returns an error.
+// The file is a README if there is one, else the first by name that is neither hidden nor empty.
 func fileHere() (folder, file string, err error) {
 	if folder, err = os.Getwd(); err != nil {
 		return "", "", fmt.Errorf("find the current folder: %w", err)

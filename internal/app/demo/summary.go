@@ -57,7 +57,6 @@ type ToolCount struct {
 	Again int `json:"again"`
 }
 
-// show prints the summary for people.
 func (s Summary) show(out io.Writer) {
 	allowed := ""
 	if s.Measure.Again > 0 {

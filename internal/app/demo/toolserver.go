@@ -24,8 +24,7 @@ type toolServer struct {
 	published, measured counter
 }
 
-// startToolServer starts the tool server, which runs until the context ends. The tool "measure" counts the files in the
-// folder. Its first call blocks until the context ends. Therefore the demo can kill the worker during this call.
+// The first call of the tool "measure" blocks until the context ends, so that the demo can kill the worker during this call.
 func startToolServer(ctx context.Context, folder string) (*toolServer, error) {
 	t := &toolServer{}
 	server := mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, nil)
@@ -51,7 +50,6 @@ func startToolServer(ctx context.Context, folder string) (*toolServer, error) {
 	return t, err
 }
 
-// keyOf returns the idempotency key that the worker has sent with a tool call.
 func keyOf(r *mcp.CallToolRequest) string {
 	key, _ := r.Params.Meta["reagent.dev/key"].(string)
 	return key

@@ -15,20 +15,16 @@ import (
 	"github.com/reagent-dev/reagent/config"
 )
 
-// readyLine is the line that a worker prints when its start is complete.
 const readyLine = "Ready."
 
-// worker is a worker process. It ends when its standard input is closed. Therefore it never outlives this program, even if
-// this program is killed.
+// A worker process ends when its standard input is closed. Therefore it never outlives this program, even if this program is killed.
 type worker struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer  // complete when done is closed, and not read before
 	done   chan struct{} // closed when the process has ended
 }
 
-// startWorker starts a worker process with the given command. It returns when the worker is ready. The process is killed when
-// the context ends. In its environment, the process finds `modelURL`, the URL of the model endpoint. The process inherits the
-// API key, if there is one.
+// startWorker returns when the worker is ready. The process is killed when the context ends. It inherits the API key, if there is one.
 func startWorker(ctx context.Context, command []string, modelURL string) (*worker, error) {
 	w := &worker{cmd: exec.CommandContext(ctx, command[0], command[1:]...), done: make(chan struct{})}
 	// Neither the environment nor the user's own file may name another Temporal server.
@@ -58,15 +54,15 @@ func startWorker(ctx context.Context, command []string, modelURL string) (*worke
 	return w, nil
 }
 
-// failure returns an error that contains the worker's standard error output. It must not be called before `w.done` is closed.
+// failure must not be called before `w.done` is closed.
 func (w *worker) failure() error {
 	return fmt.Errorf("the worker ended: %s", strings.TrimSpace(w.stderr.String()))
 }
 
 func (w *worker) pid() int { return w.cmd.Process.Pid }
 
-// kill kills the process with SIGKILL. After this signal, the process cannot flush or report anything. kill returns when the
-// process has ended. It does nothing if w is nil.
+// kill sends SIGKILL, after which the process cannot flush or report anything, and returns when the process has ended. It does nothing if
+// w is nil.
 func (w *worker) kill() {
 	if w != nil {
 		_ = w.cmd.Process.Kill() // an error means that the process has ended already

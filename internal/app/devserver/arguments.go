@@ -19,7 +19,7 @@ var DynamicConfig = map[string]string{
 	"system.enableActivityEagerExecution":  "true",
 }
 
-// arguments returns the command-line arguments of the server. Equal options give the same arguments in the same order.
+// Equal options give the same arguments in the same order.
 func arguments(s *Server, opts Options) []string {
 	args := []string{
 		"server", "start-dev",

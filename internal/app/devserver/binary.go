@@ -28,8 +28,7 @@ const (
 	ourModule  = "github.com/reagent-dev/reagent"
 )
 
-// minVersion is the oldest version of the Temporal CLI that [Binary] uses from the PATH, as major and minor number. This
-// project is not tested with older servers.
+// This project is not tested with older servers.
 var minVersion = [2]int{1, 5}
 
 // Binary returns the path of a Temporal CLI. It uses `temporal` from the PATH if its version is new enough. Otherwise it uses
@@ -75,7 +74,6 @@ func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	return path, nil
 }
 
-// versionTimeout limits how long `temporal --version` may run.
 const versionTimeout = 10 * time.Second
 
 var versionLine = regexp.MustCompile(`\bversion v?(\d+)\.(\d+)\.\d+(-\S+)?`)
@@ -121,8 +119,7 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "reagent"), nil
 }
 
-// build builds the Temporal CLI and stores the program at the given path. Its messages for people quote `reason`, the reason
-// for the build; see [fromPath]. The caller must hold the lock of the file at the path; see [filelock.Lock].
+// `reason` is the reason for the build: see [fromPath]. The caller must hold the lock of the file at the path: see [filelock.Lock].
 func build(ctx context.Context, path, reason string, progress io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("%s, and there is no `go` on the PATH to build it: install the Temporal CLI (https://docs.temporal.io/cli#install)", lowerFirst(reason))
@@ -204,11 +201,11 @@ func buildEnv(env []string, scratch string) []string {
 	return append(env, "GOBIN="+scratch, "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 }
 
-// lowerFirst returns a text with the first letter in lower case. The text must begin with an ASCII character.
+// The text must begin with an ASCII character.
 func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
-// removeAbandoned removes the temporary folders of builds that were killed; see [build]. These folders are next to the file
-// at the given path. The caller must hold the lock of this file. Therefore no other build is running.
+// removeAbandoned removes the temporary folders of builds that were killed. The caller must hold the lock of the file at the path, so no
+// other build is running.
 func removeAbandoned(path string) {
 	left, _ := filepath.Glob(path + ".build-*") // the pattern is well-formed
 	for _, dir := range left {
@@ -216,7 +213,6 @@ func removeAbandoned(path string) {
 	}
 }
 
-// executable returns the file name of a program on this operating system.
 func executable(name string) string {
 	if runtime.GOOS == "windows" {
 		return name + ".exe"
@@ -224,7 +220,6 @@ func executable(name string) string {
 	return name
 }
 
-// isFile reports whether there is a regular file, or a link to one, at a path.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

@@ -66,8 +66,7 @@ func startChild(binary string, args []string, logTo io.Writer) (*child, error) {
 	return c, nil
 }
 
-// stop ends the process and returns when the process has ended. It asks the process to end. If the process still runs after
-// the time [grace], stop kills it. stop may be called several times.
+// stop may be called several times.
 func (c *child) stop() {
 	c.ending.Do(func() {
 		select {
@@ -86,7 +85,7 @@ func (c *child) stop() {
 	<-c.done
 }
 
-// exit returns an error that describes how the process ended. It must be called only after `c.done` is closed.
+// exit must be called only after `c.done` is closed.
 func (c *child) exit() error {
 	if c.waitErr == nil {
 		return errors.New("exit status 0")
@@ -94,7 +93,6 @@ func (c *child) exit() error {
 	return c.waitErr
 }
 
-// writerFunc is a function that implements [io.Writer].
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

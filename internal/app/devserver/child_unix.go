@@ -35,8 +35,6 @@ func makePrivate(database string) error {
 	return nil
 }
 
-// terminate asks a process to end. It does nothing if the process has ended already.
 func terminate(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
 
-// killGroup kills a process and all processes in its process group.
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -101,7 +101,6 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 }
 
-// start makes one attempt to start the server, and waits until the server is ready.
 func start(ctx context.Context, binary string, opts Options) (*Server, error) {
 	s := &Server{port: opts.Port, uiPort: opts.UIPort, namespace: opts.Namespace}
 	ports := []*int{&s.port, &s.uiPort}

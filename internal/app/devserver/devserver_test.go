@@ -188,7 +188,6 @@ func TestNewcomerIsToldOfALongBuildNowAndThen(t *testing.T) {
 	})
 }
 
-// startFor starts a server for one test.
 func startFor(t *testing.T, opts Options) *Server {
 	var log bytes.Buffer
 	opts.LogTo = &log

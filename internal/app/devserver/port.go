@@ -24,8 +24,6 @@ func (e *PortInUseError) Error() string {
 // Unwrap returns the error of the attempt to listen.
 func (e *PortInUseError) Unwrap() error { return e.Err }
 
-// checkFree returns an error if the server cannot use the ports in the options. The error is a [*PortInUseError] if a port is in
-// use.
 func checkFree(opts Options) error {
 	for _, p := range []struct {
 		port int

@@ -17,15 +17,12 @@ import (
 	"go.temporal.io/sdk/log"
 )
 
-// errEndedEarly is the error of [waitReady] if the server process ended before the server was ready.
 var errEndedEarly = errors.New("its process ended")
 
 // pollEvery is the time between two checks of a condition in [waitReady]. It is short compared to the second that a server
 // needs to start.
 const pollEvery = 20 * time.Millisecond
 
-// waitReady returns nil when Temporal answers, the namespace can be used and the Web UI answers. It returns an error when the
-// server process or the context has ended.
 func waitReady(ctx context.Context, s *Server) error {
 	conditions := []struct {
 		what string
@@ -60,7 +57,6 @@ func waitReady(ctx context.Context, s *Server) error {
 	}
 }
 
-// listens returns nil if Temporal accepts TCP connections.
 func (s *Server) listens(ctx context.Context) error {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", s.Address())
 	if err != nil {
@@ -69,7 +65,6 @@ func (s *Server) listens(ctx context.Context) error {
 	return conn.Close()
 }
 
-// namespaceUsable returns nil if a workflow can be started in the namespace.
 func (s *Server) namespaceUsable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

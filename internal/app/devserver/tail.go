@@ -6,7 +6,6 @@ import (
 	"sync"
 )
 
-// tailSize is the maximum number of bytes of the server's output that are kept for an error message.
 const tailSize = 4 << 10
 
 // tail keeps the last bytes of the server's output, as whole lines, for an error message. It is safe for concurrent use.
@@ -15,7 +14,6 @@ type tail struct {
 	buf []byte
 }
 
-// add appends bytes. If there are then more than [tailSize], it removes the oldest bytes.
 func (t *tail) add(p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -33,8 +33,7 @@ const (
 	callbackHeaderBytes = 16 << 10
 )
 
-// listenAddress returns the address at which this worker accepts the results of external calls, and "" if it accepts none. `flag` is the
-// value of the flag --listen.
+// `flag` is the value of the flag --listen. The result is "" if the worker accepts no results.
 func listenAddress(c *config.Callbacks, flag string) (string, error) {
 	switch {
 	case c == nil && flag != "" && flag != "none":
@@ -45,7 +44,6 @@ func listenAddress(c *config.Callbacks, flag string) (string, error) {
 	return cmp.Or(flag, c.Listen), nil
 }
 
-// callbackServer accepts the results of external calls by HTTP.
 type callbackServer struct {
 	listener net.Listener
 	server   *http.Server
@@ -92,7 +90,7 @@ func noCallback(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `{"field":"path","error":"there is no callback at this path; use the URL in the field callback of the notification, as it is"}`+"\n")
 }
 
-// start begins to answer requests. It calls `fail` if that ends with an error.
+// start calls `fail` if the server ends with an error.
 func (s *callbackServer) start(fail func(error)) {
 	go func() {
 		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
@@ -101,8 +99,7 @@ func (s *callbackServer) start(fail func(error)) {
 	}()
 }
 
-// stop accepts no further requests, and waits for those that are being answered, for a limited time. A second call has no effect. `s`
-// may be nil.
+// stop waits for the requests that are being answered, for a limited time. A second call has no effect. `s` may be nil.
 func (s *callbackServer) stop() {
 	if s == nil {
 		return
@@ -115,7 +112,6 @@ func (s *callbackServer) stop() {
 	s.listener.Close() // Shutdown does not know it before start
 }
 
-// callbacksText returns the line of the greeting about callbacks; "" if there are none.
 func callbacksText(c *config.Callbacks, s *callbackServer) string {
 	switch {
 	case c == nil:

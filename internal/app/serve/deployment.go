@@ -23,8 +23,6 @@ type deployment struct {
 	current *worker.WorkerDeploymentVersion
 }
 
-// newDeployment returns the deployment version that the options name. If the options name no version, it returns the zero
-// value. If they name only a part of a version, it returns an error.
 func newDeployment(o Options) (deployment, error) {
 	var d deployment
 	switch {
@@ -63,9 +61,8 @@ func (d *deployment) look(ctx context.Context, temporal client.Client) error {
 	return nil
 }
 
-// greeting returns the lines about the version for the worker's greeting. For a worker without a version, there are no such
-// lines. A version that is not current gets no new agents, and its worker seems to hang. For such a version, the lines contain
-// the command that makes the version current.
+// A version that is not current gets no new agents, and its worker seems to hang. So the greeting has the command that makes the version
+// current.
 func (d deployment) greeting(address, namespace string) string {
 	if !d.UseVersioning {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// agentOptions converts a configuration to the options of [reagent.New]. It reads the API keys, environment variables and files
-// to which the configuration refers. It leaves out MCP servers that no agent uses, and models that [modelOptions] leaves out.
+// agentOptions reads the API keys, environment variables and files to which the configuration refers. It leaves out MCP servers that no
+// agent uses, and models that [modelOptions] leaves out.
 func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	options := reagent.Options{
 		TaskQueue: cfg.TaskQueue, ResultsDir: o.ResultsDir, Secrets: redact.OnlyRandom(cfg.Secrets()), Agents: servedAgents(cfg),
@@ -98,7 +98,6 @@ func modelOptions(cfg *config.Config) (map[string]reagent.Model, error) {
 	return models, nil
 }
 
-// modelOf converts a model of the configuration. It returns an error if the key, a header or the query cannot be read.
 func modelOf(m config.Model) (reagent.Model, error) {
 	key, err := m.APIKey()
 	if err != nil {
@@ -120,8 +119,7 @@ func modelOf(m config.Model) (reagent.Model, error) {
 	}, nil
 }
 
-// builtinOptions converts the field `builtin` of the configuration. It returns an error if an environment variable for the tool `shell`
-// is not set and an agent has this tool. If no agent has it, builtinOptions leaves it out.
+// If no agent has the tool `shell`, builtinOptions leaves it out: its environment variables need not be set.
 func builtinOptions(cfg *config.Config) (builtin.Options, error) {
 	options := builtin.Options{
 		Root: cfg.Tools.Root, Secret: cfg.SecretFiles(), Protected: cfg.ProtectedFiles(), AllowPrivate: cfg.Tools.HTTPAllowPrivate,
@@ -138,7 +136,6 @@ func builtinOptions(cfg *config.Config) (builtin.Options, error) {
 	return options, nil
 }
 
-// usesTool reports whether an agent has the given tool.
 func usesTool(cfg *config.Config, tool string) bool {
 	for _, a := range cfg.Agents {
 		if slices.Contains(a.Tools, tool) {
@@ -148,7 +145,6 @@ func usesTool(cfg *config.Config, tool string) bool {
 	return false
 }
 
-// approvalPolicy converts the field `approval` of an agent. The result is nil if the field is nil.
 func approvalPolicy(rules map[string]string) reagent.ApprovalPolicy {
 	if rules == nil {
 		return nil
@@ -175,9 +171,6 @@ func mcpServers(cfg *config.Config) ([]mcp.Server, error) {
 	return all, nil
 }
 
-// mcpServer converts an MCP server of the configuration to an [mcp.Server]. The values of `env` and `headers` in the
-// configuration may refer to environment variables and files. mcpServer replaces these references. It returns an error if a
-// variable is not set, or if a file cannot be read or is empty.
 func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {
 	env, err := conf.ResolveEnv()
 	if err != nil {
@@ -205,7 +198,6 @@ func hooks(cfg *config.Config) ([]reagent.Hook, error) {
 	return all, nil
 }
 
-// hook converts a hook of the configuration. It reads the secret, and replaces the references to environment variables and files.
 func hook(name string, conf config.Hook) (reagent.Hook, error) {
 	address, err := conf.ResolveURL()
 	if err != nil {
@@ -239,7 +231,6 @@ func callbackOptions(cfg *config.Config) (*reagent.Callbacks, error) {
 	return &reagent.Callbacks{URL: cfg.Callbacks.URL, Secret: secret, OldSecrets: old}, nil
 }
 
-// used reports whether an agent uses the given model.
 func used(cfg *config.Config, model string) bool {
 	for _, a := range cfg.Agents {
 		if slices.Contains(a.Models(), model) {
@@ -249,7 +240,6 @@ func used(cfg *config.Config, model string) bool {
 	return false
 }
 
-// needed reports whether an agent uses a tool of the given MCP server.
 func needed(cfg *config.Config, server string) bool {
 	for _, a := range cfg.Agents {
 		for _, entry := range a.Tools {
@@ -261,10 +251,8 @@ func needed(cfg *config.Config, server string) bool {
 	return false
 }
 
-// statefulHere decides which stateful MCP servers this worker runs. A stateful server keeps state between calls. Therefore
-// only one worker may run it. In the returned map, a stateful server's name has the value true if this worker runs the
-// server. `flag` is the value of the flag `--stateful`: "all", "none", or names of servers with commas between. An unknown
-// name is an error.
+// A stateful MCP server keeps state between calls, so only one worker may run it. `flag` is the value of the flag `--stateful`: "all",
+// "none", or names of servers with commas between.
 func statefulHere(cfg *config.Config, flag string) (map[string]bool, error) {
 	here := map[string]bool{}
 	var known []string

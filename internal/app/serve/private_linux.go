@@ -2,7 +2,6 @@ package serve
 
 import "syscall"
 
-// prSetDumpable is PR_SET_DUMPABLE of prctl(2).
 const prSetDumpable = 4
 
 // makePrivate hides the worker's environment and memory under /proc from other processes of the same user, such as the MCP

@@ -33,7 +33,6 @@ const connectTimeout = 10 * time.Second
 // cloudHeartbeatTimeout is the default of [Options.HeartbeatTimeout] on Temporal Cloud, which bills each heartbeat.
 const cloudHeartbeatTimeout = 30 * time.Second
 
-// agentWorker holds the parts of a worker process.
 type agentWorker struct {
 	cfg              *config.Config
 	temporal         client.Client
@@ -51,7 +50,7 @@ type agentWorker struct {
 	failed chan error
 }
 
-// newWorker returns a worker that is connected to Temporal and not started yet. The caller must call [agentWorker.close].
+// The caller must call [agentWorker.close].
 func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Logger) (*agentWorker, error) {
 	w := &agentWorker{cfg: cfg, failed: make(chan error, 1)}
 	if err := w.build(ctx, o, log); err != nil {
@@ -108,8 +107,6 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	return nil
 }
 
-// connect connects to Temporal and reads the namespace's retention for the greeting. It returns an error if the namespace
-// does not exist.
 func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) error {
 	opts, err := dial.WorkerOptions(o.Address, o.Namespace)
 	if err != nil {
@@ -144,7 +141,6 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	return nil
 }
 
-// fail records the first error after which the worker cannot go on, and drops all later errors.
 func (w *agentWorker) fail(err error) {
 	select {
 	case w.failed <- err:
@@ -152,7 +148,6 @@ func (w *agentWorker) fail(err error) {
 	}
 }
 
-// start starts the worker, and then accepts the results of external calls.
 func (w *agentWorker) start() error {
 	if err := w.worker.Start(); err != nil {
 		return fmt.Errorf("start the Temporal worker: %w", err)
@@ -180,8 +175,6 @@ func (w *agentWorker) close() {
 	}
 }
 
-// greeting returns a text about everything that the worker serves. With this text, people notice at once if something is
-// missing.
 func (w *agentWorker) greeting() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Temporal    %s, namespace %s%s\n", w.address, w.namespace, retention(w.retention))
@@ -203,7 +196,6 @@ func (w *agentWorker) greeting() string {
 	return b.String()
 }
 
-// heartbeats returns a text, in parentheses, that says that all calls share one heartbeat. It is empty without a lease.
 func heartbeats(lease bool) string {
 	if !lease {
 		return ""
@@ -211,7 +203,6 @@ func heartbeats(lease bool) string {
 	return " (one heartbeat for all calls)"
 }
 
-// modelsText returns the lines of the greeting about the models. If a model is left out, its line says why.
 func modelsText(cfg *config.Config) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
@@ -225,8 +216,6 @@ func modelsText(cfg *config.Config) string {
 	return b.String()
 }
 
-// toolsText returns the text of the greeting about one source of tools, such as an MCP server. The text has the name of the
-// source and the names of its tools. For a stateful source, the text also says where the source runs.
 func toolsText(s reagent.ToolSource) string {
 	from := s.Server
 	if from == "" {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// wanted maps the type of a flag to a description of the values that the flag accepts.
 var wanted = map[string]string{
 	"int": "a whole number", "duration": "a duration such as 90s, 10m or 1h", "bool": "true or false", "float64": "a number",
 }

@@ -19,7 +19,6 @@ import (
 // the whole source tree.
 type reads []string
 
-// everywhere are files on which each part depends.
 var everywhere = []string{"go.mod", "go.sum"}
 
 // rule returns the lines of the Makefile that may change what a target does: its rule, and all lines that set variables.
@@ -114,7 +113,6 @@ func (w *workspace) hash(ctx context.Context, files []file, r reads, text string
 // file names a file of the source tree, and has git's hash of its content.
 type file struct{ path, hash string }
 
-// files returns the files of the source tree, sorted by path.
 func (w *workspace) files(ctx context.Context) ([]file, error) {
 	tree, err := w.writeTree(ctx)
 	if err != nil {

@@ -23,7 +23,6 @@ type gate struct {
 	together bool
 }
 
-// variable is a variable of make.
 type variable struct{ name, value string }
 
 func (v variable) String() string { return v.name + "=" + v.value }
@@ -45,7 +44,6 @@ func (p part) String() string {
 // split returns the parts of a gate for the source tree of w. The parameter set has the variables of the gate with the values that apply.
 type split func(ctx context.Context, w *workspace, set []variable) ([]part, error)
 
-// whole is the split of a gate with one part.
 func whole(_ context.Context, _ *workspace, set []variable) ([]part, error) {
 	return []part{{set: set}}, nil
 }

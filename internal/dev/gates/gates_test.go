@@ -59,7 +59,6 @@ empty:
 	@true
 `
 
-// lab is a source tree with small gates.
 type lab struct {
 	testing.TB
 	dir string
@@ -100,7 +99,6 @@ func (l *lab) git(args ...string) {
 	require.NoError(l, err, string(out))
 }
 
-// program returns the command that runs the gates with the given arguments.
 func (l *lab) program(args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(l, err)
@@ -120,7 +118,6 @@ func (l *lab) ran(beginning string) int {
 	return strings.Count("\n"+l.read("bin/ran"), "\n"+beginning)
 }
 
-// row returns the cells of the row of a gate in the table.
 func (l *lab) row(gate string) []string {
 	_, rest, found := strings.Cut(l.read(table), "\n| "+gate+" | ")
 	require.True(l, found, "%s has no row", gate)

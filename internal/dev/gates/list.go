@@ -27,7 +27,7 @@ func faultCases(more ...string) split {
 	return over("FAULTS", more...)
 }
 
-// gates are all gates, in the order in which they run: those that find most in the least time come first.
+// The gates stand in the order in which they run: those that find most in the least time come first.
 var gates = []gate{
 	{
 		name: "properties", about: "random lives of agents against the laws of the core",

@@ -141,7 +141,6 @@ func choose(w *workspace, all []gate, words []string) ([]gate, error) {
 	return chosen, nil
 }
 
-// list prints what is known of the gates.
 func (r *runner) list(ctx context.Context, all []gate) error {
 	for _, g := range all {
 		parts, contents, err := r.partsOf(ctx, g)

@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// summary is the result of a gate: the results of all its parts together.
 type summary struct {
 	Gate    string         `json:"gate"`
 	Commit  string         `json:"commit"`
@@ -28,7 +27,7 @@ type summary struct {
 	gate gate
 }
 
-// conclude sums up the results of the given parts of a gate, which depend on the given contents. The value of begun is false if none of the parts has a result.
+// begun is false if none of the parts has a result.
 func conclude(w *workspace, s *state, g gate, parts []part, contents []string) (total summary, begun bool) {
 	total = summary{Gate: g.name, Commit: w.described(), Figures: map[string]int{}, gate: g}
 	var newest time.Time
@@ -67,7 +66,6 @@ func conclude(w *workspace, s *state, g gate, parts []part, contents []string) (
 	return total, open < len(parts)
 }
 
-// figures returns the figures of a gate as a text, in the order in which the gate names them.
 func (s summary) figures() string {
 	var all []string
 	for _, f := range s.gate.figures {
@@ -89,7 +87,6 @@ func (s summary) row() string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// heading is the beginning of the table in the file [table].
 const heading = "| gate | commit | date | duration | outcome | figures |\n|---|---|---|---|---|---|\n"
 
 // record writes the row of a gate to the [table]. The rows of other gates, and the text around the table, stay as they are.

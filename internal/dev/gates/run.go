@@ -21,10 +21,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-// errFailed says that a gate has failed. The lines above it say which.
 var errFailed = errors.New("not all gates have passed")
 
-// runner runs gates and reports about them.
 type runner struct {
 	*workspace
 	*state
@@ -69,7 +67,6 @@ func (r *runner) run(ctx context.Context, all []gate) error {
 	return nil
 }
 
-// partsOf returns the parts of a gate, with the content on which each depends.
 func (w *workspace) partsOf(ctx context.Context, g gate) (parts []part, contents []string, err error) {
 	parts, err = g.parts(ctx, w, slices.Clone(g.set))
 	if err == nil && len(parts) == 0 {
@@ -87,7 +84,6 @@ func (w *workspace) partsOf(ctx context.Context, g gate) (parts []part, contents
 	return parts, contents, err
 }
 
-// runParts runs those parts of a gate that have not passed yet.
 func (r *runner) runParts(ctx context.Context, g gate, parts []part, contents []string) error {
 	var open []int
 	for i, p := range parts {
@@ -115,13 +111,11 @@ func (r *runner) runParts(ctx context.Context, g gate, parts []part, contents []
 	return running.Wait()
 }
 
-// progress is how far the parts of a gate are.
 type progress struct {
 	began             time.Time
 	parts, open, done int // all parts, those that had not passed before, and those of them that have ended
 }
 
-// left describes the parts that have not ended, and how long they may take.
 func (p *progress) left() string {
 	left := p.open - p.done
 	if left == 0 {
@@ -130,7 +124,6 @@ func (p *progress) left() string {
 	return fmt.Sprintf("; %d left, about %v", left, (time.Since(p.began) / time.Duration(p.done) * time.Duration(left)).Round(time.Minute))
 }
 
-// runPart runs one part and stores its result. The parameter number is its place among the parts of the gate.
 func (r *runner) runPart(ctx context.Context, all *progress, g gate, p part, content string, number int) error {
 	name := fmt.Sprintf("%s %d/%d %s", g.name, number, all.parts, p)
 	r.sayf("%s  %s\n", time.Now().Format(time.TimeOnly), name)
@@ -197,21 +190,18 @@ func (r *runner) try(ctx context.Context, g gate, p part, content string) (resul
 	return res, err
 }
 
-// logFile returns the path of the file for the output of a part, relative to the root of the source tree.
 func logFile(g gate, p part, content string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(p.String()))
 	return filepath.Join(logFolder, fmt.Sprintf("%s-%08x-%.10s.log", g.name, h.Sum32(), content))
 }
 
-// sayf prints progress for people.
 func (r *runner) sayf(format string, args ...any) {
 	if !r.json {
 		fmt.Fprintf(r.stdout, format, args...)
 	}
 }
 
-// report prints a result: as a line of JSON, or as the given text.
 func (r *runner) report(result any, text string) {
 	if !r.json {
 		fmt.Fprint(r.stdout, text)

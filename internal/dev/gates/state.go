@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// result is the outcome of one part.
 type result struct {
 	Gate    string         `json:"gate"`
 	Part    string         `json:"part"`
@@ -34,13 +33,10 @@ type state struct {
 	results []result
 }
 
-// resultsFile is the file with the results of all parts.
 const resultsFile = "docs/gates.jsonl"
 
-// logFolder is the folder with the output of the parts. Git ignores it.
 const logFolder = "bin/gates"
 
-// openState reads the results of w.
 func openState(w *workspace) (*state, error) {
 	s := &state{path: filepath.Join(w.dir, resultsFile)}
 	file, err := os.Open(s.path)

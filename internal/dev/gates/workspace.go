@@ -15,7 +15,6 @@ import (
 // table is the file with the results of all gates. It is no part of the source tree whose results it has.
 const table = "docs/gates.md"
 
-// workspace is a checkout of the project.
 type workspace struct {
 	dir    string
 	root   string // the absolute path of dir, without symbolic links
@@ -80,7 +79,6 @@ func (w *workspace) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// seed returns the first seed of a gate with random choices that depends on r.
 func (w *workspace) seed(ctx context.Context, r reads) (uint64, error) {
 	if w.first > 0 {
 		return w.first, nil
@@ -102,7 +100,6 @@ func (w *workspace) environ() []string {
 	})
 }
 
-// described returns the commit, and says if files differ from it.
 func (w *workspace) described() string {
 	if w.clean {
 		return w.commit

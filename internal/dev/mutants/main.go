@@ -116,7 +116,7 @@ func requireRows(page string, all []mutant) error {
 	return errors.Join(wrong...)
 }
 
-// needed returns the packages and files on which the tests of a package depend. Those below e2e build the programs.
+// Those below e2e build the programs.
 func needed(testPackage string) string {
 	needed := testPackage + " internal/dev/mutants/mutants.go"
 	if strings.HasPrefix(testPackage, "./e2e/") {

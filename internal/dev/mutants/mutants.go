@@ -32,15 +32,12 @@ type mutant struct {
 	changes     []change
 }
 
-// change is one replacement of a text in a declaration.
 type change struct {
 	folder       string // of the package, below the root of the tree
 	symbol       string // the declaration: "Name", or "Type.Name" for a method
 	old, changed string
 }
 
-// read reads a mutant from a file; see [mutant] for the form of the file. The name of the mutant is the name of the file
-// without ".txt".
 func read(file string) (mutant, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -125,7 +122,6 @@ func (c change) apply(root string, changed map[string][]byte) error {
 	return fmt.Errorf("the folder %s has no declaration with this name", c.folder)
 }
 
-// names returns the names that a declaration declares. The name of a method is "Type.Name".
 func names(decl ast.Decl) []string {
 	var all []string
 	switch decl := decl.(type) {
@@ -180,7 +176,6 @@ func (c change) replace(body []byte) ([]byte, error) {
 	return slices.Concat(body[:all[at].from], []byte(strings.TrimSpace(c.changed)), body[all[at+len(old)-1].to:]), nil
 }
 
-// lexeme is a token of Go source text, and its position in the text.
 type lexeme struct {
 	text     string
 	from, to int // the offsets of the first byte and of the byte after the last
@@ -208,8 +203,6 @@ func tokens(text []byte) []lexeme {
 	}
 }
 
-// readAll reads the mutants of a folder whose names match at least one of the patterns. Without patterns, it reads all
-// mutants of the folder. It returns an error if it finds no mutant.
 func readAll(folder string, patterns []string) ([]mutant, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil {

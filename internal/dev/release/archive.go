@@ -15,14 +15,12 @@ import (
 	"time"
 )
 
-// entry is a file of an archive.
 type entry struct {
 	// name is its name in the archive, path that of its content.
 	name, path string
 	mode       fs.FileMode
 }
 
-// writeTar writes an archive with the files in one folder. All of them have the given time.
 func writeTar(path, folder string, files []entry, at time.Time) error {
 	return create(path, func(w io.Writer) error {
 		z := gzip.NewWriter(w)
@@ -49,7 +47,6 @@ func writeTar(path, folder string, files []entry, at time.Time) error {
 	})
 }
 
-// writeZip is like [writeTar].
 func writeZip(path, folder string, files []entry, at time.Time) error {
 	return create(path, func(w io.Writer) error {
 		z := zip.NewWriter(w)

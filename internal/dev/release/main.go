@@ -34,7 +34,6 @@ func main() {
 	}
 }
 
-// platforms are the values of GOOS and GOARCH for which there are archives.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 // platformsOf returns the platforms of the flag -platforms.
@@ -51,10 +50,8 @@ func platformsOf(only string) ([]string, error) {
 	return some, nil
 }
 
-// programs are the packages of the programs in an archive.
 var programs = []string{"worker", "starter"}
 
-// documents are the files that each archive has beside the programs.
 var documents = []string{"LICENSE", "README.md", "CHANGELOG.md"}
 
 var semver = regexp.MustCompile(`^v(\d+\.\d+\.\d+)(-[0-9A-Za-z.-]+)?$`)
@@ -112,7 +109,6 @@ func release(ctx context.Context, version, out, only string) error {
 	return checksums(out)
 }
 
-// pack builds the programs for a platform and writes their archive.
 func pack(ctx context.Context, out, version, commit, platform string, at time.Time) error {
 	system, arch, _ := strings.Cut(platform, "/")
 	dir, err := os.MkdirTemp("", "reagent-release-")

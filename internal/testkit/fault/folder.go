@@ -61,7 +61,7 @@ func (f *folder) reach(p Point, subject string) {
 	}
 }
 
-// die kills this process with SIGKILL. Therefore nothing is flushed. It does not return.
+// die kills this process with SIGKILL, so that nothing is flushed.
 func die() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = self.Kill()

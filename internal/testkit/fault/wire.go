@@ -40,7 +40,6 @@ type wire struct {
 	tasks map[string]task
 }
 
-// task is an activity task or a workflow task that the worker has received.
 type task struct {
 	activity string // activity type; empty for a workflow task
 	workflow string // workflow ID
@@ -119,8 +118,6 @@ func (w *wire) points(req any) (task, []around) {
 	return task{}, nil
 }
 
-// ofCommand returns the points before and after a request that sends a workflow command to Temporal. `c` is the type of the
-// command. `t` is the workflow task that produced the command. For commands without points, ofCommand returns the zero value.
 func ofCommand(c enumspb.CommandType, t task) around {
 	switch c {
 	case enumspb.COMMAND_TYPE_START_CHILD_WORKFLOW_EXECUTION:

@@ -20,7 +20,6 @@ type Recording struct {
 	History *historypb.History
 }
 
-// file is the JSON of a recording.
 type file struct {
 	ID      string          `json:"id"`
 	RunID   string          `json:"run_id"`

@@ -24,7 +24,6 @@ type Conversation struct {
 	Media bool
 }
 
-// record is one line of a file: the JSON form of a conversation.
 type record struct {
 	ID     string `json:"id"`
 	System string `json:"system"`

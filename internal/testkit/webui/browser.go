@@ -66,7 +66,6 @@ func Open(ctx context.Context) (*Browser, error) {
 // Close ends the browser and removes its profile.
 func (b *Browser) Close() { b.close() }
 
-// find returns the path of Chromium, or [ErrNoBrowser].
 func find() (string, error) {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
