@@ -54,10 +54,10 @@ func setupError(err error, g *session.Flags) error {
 	if !g.InCloud() || errors.Is(err, client.ErrNoServer) || errors.Is(err, client.ErrNoNamespace) {
 		return session.WithExitCode(err, "")
 	}
-	command := "tcld namespace search-attributes add --namespace " + shellword.Quote(g.Namespace)
+	command := []string{"tcld namespace search-attributes add --namespace", shellword.Quote(g.Namespace)}
 	types := protocol.AttributeTypes()
 	for _, name := range slices.Sorted(maps.Keys(types)) {
-		command += " --search-attribute " + name + "=" + types[name]
+		command = append(command, "--search-attribute", name+"="+types[name])
 	}
-	return fmt.Errorf("%w; in Temporal Cloud, register the attributes with `%s`, or in the Cloud UI", err, command)
+	return fmt.Errorf("%w; in Temporal Cloud, register the attributes with `%s`, or in the Cloud UI", err, strings.Join(command, " "))
 }
