@@ -77,7 +77,7 @@ type demo struct {
 // summary shows whether finished work was repeated. After an error, the summary has the values known so far.
 //
 // If [Options].KeepRunning is set, Run then waits until the context ends, and returns nil. When Run returns, it has stopped its
-// processes and removed its files. If Run had to build a Temporal CLI, this program stays in the cache; see
+// processes and removed its files. If Run had to fetch or build a Temporal CLI, this program stays in the cache; see
 // [devserver.CacheDir].
 func Run(ctx context.Context, o Options) (Summary, error) {
 	ctx, cancel := context.WithCancel(ctx)

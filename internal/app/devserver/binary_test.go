@@ -30,14 +30,15 @@ while [ $# -gt 0 ]; do if [ "$1" = -o ]; then out="$2"; fi; shift; done
 : > "$out"
 `
 
-// withFakeGo sets PATH to a folder with only the fake go command, and REAGENT_CACHE to an empty folder. The returned function
-// returns the arguments of all calls of the fake.
+// withFakeGo sets PATH to a folder with only the fake go command, REAGENT_CACHE to an empty folder, and REAGENT_CLI_URL to "off".
+// The returned function returns the arguments of all calls of the fake.
 func withFakeGo(t *testing.T) (calls func() []string) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte(fakeGo), 0o755))
 	log := filepath.Join(dir, "calls")
 	t.Setenv("PATH", dir)
 	t.Setenv("REAGENT_CACHE", filepath.Join(t.TempDir(), "deep", "cache"))
+	t.Setenv("REAGENT_CLI_URL", "off")
 	t.Setenv("FAKE_LOG", log)
 	return func() []string {
 		data, err := os.ReadFile(log)

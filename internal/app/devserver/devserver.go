@@ -1,8 +1,8 @@
 // Package devserver runs a Temporal development server, with its Web UI, as a child process. It is for `starter dev`, for demos
 // and for end-to-end tests.
 //
-// The server is part of the Temporal CLI. The CLI is found on the PATH, or built once in the version that internal/pins/cli pins; see
-// [Binary]. The server is a child process and not a library, so that this module does not depend on the server's dependencies.
+// The server is part of the Temporal CLI. The CLI is found on the PATH, or fetched or built once in the version that internal/pins/cli
+// pins; see [Binary]. The server is a child process and not a library, so that this module does not depend on the server's dependencies.
 package devserver
 
 import (
@@ -40,12 +40,12 @@ type Options struct {
 	// LogTo receives the server's warnings and errors until [Server.Stop] is called. Nil discards them. If the start fails,
 	// the error contains the last lines even if LogTo is nil.
 	LogTo io.Writer
-	// Progress receives messages for people while the Temporal CLI is built. Such a message is the elapsed time after 10, 30
-	// and 60 seconds and then every minute. Nil discards the messages.
+	// Progress receives messages for people while the Temporal CLI is fetched or built. Such a message is the elapsed time after
+	// 10, 30 and 60 seconds and then every minute. Nil discards the messages.
 	Progress io.Writer
 
-	// StartTimeout limits the time from the start of the server process until the server is ready. The time to build the
-	// Temporal CLI does not count. Defaults to 60 seconds.
+	// StartTimeout limits the time from the start of the server process until the server is ready. The time to fetch or
+	// build the Temporal CLI does not count. Defaults to 60 seconds.
 	StartTimeout time.Duration
 }
 

@@ -179,7 +179,7 @@ func TestTailKeepsWholeLinesOfTheEnd(t *testing.T) {
 func TestNewcomerIsToldOfALongBuildNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		over := elapsed(&out, "Building", nextTick)
+		over := elapsed(&out, func() string { return "Building" }, nextTick)
 		time.Sleep(13*time.Minute + time.Second) // on the fake clock of synctest
 		over()
 		require.True(t, strings.HasPrefix(out.String(), "Building: 10s\nBuilding: 30s\nBuilding: 1m0s\nBuilding: 2m0s\n"), out.String())

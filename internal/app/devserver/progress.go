@@ -19,11 +19,11 @@ func nextTick(previous time.Duration) time.Duration {
 }
 
 // elapsed tells people how long something takes. In the background, it writes lines such as "Building: 10s" to `w`. Each line
-// has the given label and the time since the call of elapsed. The caller stops the lines with the function `end`.
+// has the label at this time and the time since the call of elapsed. The caller stops the lines with the function `end`.
 //
 // The function `nextTime` decides when lines are written. It gets the time of the previous line, or 0 before the first line.
 // It returns the time of the next line, which must be later. Both times are durations since the call of elapsed.
-func elapsed(w io.Writer, label string, nextTime func(time.Duration) time.Duration) (end func()) {
+func elapsed(w io.Writer, label func() string, nextTime func(time.Duration) time.Duration) (end func()) {
 	began := time.Now()
 	stop := make(chan struct{})
 	var running sync.WaitGroup
@@ -31,7 +31,7 @@ func elapsed(w io.Writer, label string, nextTime func(time.Duration) time.Durati
 		for at := nextTime(0); ; at = nextTime(at) {
 			select {
 			case <-time.After(time.Until(began.Add(at))):
-				fmt.Fprintf(w, "%s: %s\n", label, at.Round(time.Second))
+				fmt.Fprintf(w, "%s: %s\n", label(), at.Round(time.Second))
 			case <-stop:
 				return
 			}
