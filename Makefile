@@ -122,6 +122,14 @@ gates: ## run all large gates and write docs/gates.md, or go on where the last c
 release: ## make the archives, checksums, SBOM and notes of a release in dist: VERSION=v0.1.0; PLATFORMS=linux/amd64 makes only some
 	@$(GO) run ./internal/dev/release -version "$(VERSION)" $(if $(PLATFORMS),-platforms $(PLATFORMS))
 
+# The version is the one of internal/pins/cli. A test requires that the checksums are for it.
+CLI_URL ?= https://github.com/temporalio/cli/releases/download
+
+.PHONY: cli-checksums
+cli-checksums: ## fetch the official checksums of the pinned Temporal CLI into internal/app/devserver/checksums.txt
+	curl -fsSL "$(CLI_URL)/$$($(GO) list -C internal/pins/cli -m -f '{{.Version}}' github.com/temporalio/cli)/checksums.txt" \
+		-o internal/app/devserver/checksums.txt
+
 .PHONY: lint
 lint: ## run the linters pinned in internal/pins/lint
 	$(GO) build -C internal/pins/lint -mod=readonly -o ../../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint

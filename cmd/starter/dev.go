@@ -32,9 +32,10 @@ func newDev(g *session.Flags) *cobra.Command {
 		Long: `dev runs a Temporal development server with its Web UI until Ctrl-C.
 
 The server is part of the Temporal CLI. dev uses ` + "`temporal`" + ` 1.5 or newer from the
-PATH. If there is none, dev builds the CLI once, which takes 2 to 13 minutes, and
-keeps it in the user's cache folder (or in REAGENT_CACHE). The server's settings make
-single steps fast; they are not for production.`,
+PATH. If there is none, dev downloads the CLI once and keeps it in the user's cache
+folder (or in REAGENT_CACHE). If the download fails, dev builds the CLI, which takes
+2 to 13 minutes. REAGENT_CLI_URL is the URL of a mirror, or "off" for no download. The
+server's settings make single steps fast; they are not for production.`,
 		Example: `  starter dev
   starter dev --port 7300                 # the Web UI is then at 8300
   starter dev --port 0 --ui-port 0        # any free ports
