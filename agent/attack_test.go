@@ -128,8 +128,8 @@ func TestAttackDecisionsAreReplayed(t *testing.T) {
 	} {
 		require.ErrorIs(t, s.AcceptsDecision(d.decision), d.want, name)
 	}
-	require.Error(t, s.AcceptsDecision(agent.Decision{Key: agent.Key(first.Handle()), Approve: true}), "a handle is no key")
-	require.Error(t, s.AcceptsDecision(agent.Decision{Key: first, Approve: true, Arguments: `{"n":1,"n":2}`}))
+	require.Error(t, agent.Decision{Key: agent.Key(first.Handle()), Approve: true}.Check(), "a handle is no key")
+	require.Error(t, agent.Decision{Key: first, Approve: true, Arguments: `{"n":1,"n":2}`}.Check())
 
 	for name, other := range map[string]*agent.State{"another agent": guarded("b", "l"), "a later agent with the same ID": guarded("a", "k")} {
 		calls(t, other, "pay", `{"n":1}`)

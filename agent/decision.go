@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm"
@@ -127,7 +128,8 @@ const (
 	MaxGivenBytes = 300_000
 )
 
-// Check returns an error if a field of the decision is too large, or if the arguments are not a JSON object.
+// Check returns an error if no agent would accept the decision: a field is too large, the arguments are not a JSON object, or the result
+// is not UTF-8. The history has JSON, which cannot keep other bytes.
 func (d Decision) Check() error {
 	switch {
 	case CheckCall(d.Key) != nil:
@@ -148,6 +150,8 @@ func (d Decision) Check() error {
 		return errors.New("decision: the result has a hash; leave it out: only an agent sets it")
 	case d.Result != nil && len(d.Result.Content) > MaxGivenBytes:
 		return fmt.Errorf("decision: the result has %d bytes; the limit is %d", len(d.Result.Content), MaxGivenBytes)
+	case d.Result != nil && !utf8.ValidString(d.Result.Content):
+		return errors.New("decision: the result is not UTF-8")
 	case d.Remember != "" && (!d.Approve || d.Arguments != ""):
 		return errors.New("decision: only an approval without new arguments can be remembered")
 	case d.Remember != "" && d.Remember != RememberTool && d.Remember != RememberCall:
@@ -159,11 +163,8 @@ func (d Decision) Check() error {
 }
 
 // AcceptsDecision returns an error if the agent does not accept the decision now. The error is one of [ErrEnded], [ErrNoCall],
-// [ErrNotAsked], [ErrNotExternal] and [ErrDecided], or that of [Decision.Check].
+// [ErrNotAsked], [ErrNotExternal] and [ErrDecided]. The decision must be valid: see [Decision.Check].
 func (s *State) AcceptsDecision(d Decision) error {
-	if err := d.Check(); err != nil {
-		return err
-	}
 	if s.Outcome != nil {
 		return ErrEnded
 	}

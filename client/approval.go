@@ -241,7 +241,12 @@ func (c *Client) Complete(ctx context.Context, id, call, result string, o Comple
 	if o.For != "" {
 		kinds = []WaitsFor{o.For}
 	}
-	return c.decide(ctx, id, call, agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By, From: o.From}, kinds...)
+	return c.decide(ctx, id, call, o.decision(result), kinds...)
+}
+
+// decision returns the decision that gives a call its result.
+func (o CompleteOptions) decision(result string) agent.Decision {
+	return agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By, From: o.From}
 }
 
 // decide sends a decision on the call with the given name. It looks only at the calls of the given kinds.
@@ -285,12 +290,22 @@ func (o outside) choose(id, call string, kinds []WaitsFor) (Waits, error) {
 // Decide sends a decision on a call that [Client.Pending] or [Client.Inbox] has returned. It sets the field Key of the decision, and
 // the fields By and From if they are empty. The error wraps [ErrRefused] if the agent refuses the decision.
 func (c *Client) Decide(ctx context.Context, w Waits, d agent.Decision) error {
+	d, err := signed(w, d)
+	if err != nil {
+		return err
+	}
+	return c.update(ctx, w.AgentID, nil, protocol.DecideUpdate, d)
+}
+
+// signed returns the decision on the call with the names of the person and the machine. The error wraps [ErrRefused] if no agent would
+// accept it.
+func signed(w Waits, d agent.Decision) (agent.Decision, error) {
 	d.Key = w.Call.Key
 	d.By, d.From = cmp.Or(d.By, person()), cmp.Or(d.From, machine())
 	if err := d.Check(); err != nil {
-		return &agentError{fmt.Sprintf("agent %q: %v", w.AgentID, err), []error{ErrRefused}}
+		return d, &agentError{fmt.Sprintf("agent %q: %v", w.AgentID, err), []error{ErrRefused}}
 	}
-	return c.update(ctx, w.AgentID, nil, protocol.DecideUpdate, d)
+	return d, nil
 }
 
 // person returns the name of the user of this process. A process of cron or in a container may have no such environment variable, and

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // The errors of [Client.GiveResult]. Compare with [errors.Is], because other errors wrap these errors.
@@ -29,16 +29,12 @@ var (
 // [ErrRefused] if the result is not valid: see [agent.MaxGivenBytes]. After any other error, the agent may or may not have the result;
 // call GiveResult again.
 func (c *Client) GiveResult(ctx context.Context, id string, call agent.Key, result string, o CompleteOptions) error {
-	d := agent.Decision{Key: call, Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By, From: o.From}
-	err := d.Check()
-	if err == nil && !utf8.ValidString(result) {
-		err = errors.New("the result is not UTF-8")
-	}
+	d, err := signed(Waits{AgentID: id, Call: agent.Call{Key: call}}, o.decision(result))
 	if err != nil {
-		return &agentError{fmt.Sprintf("agent %q: %v", id, err), []error{ErrRefused}}
+		return err
 	}
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
-		err := c.Decide(ctx, Waits{AgentID: id, Call: agent.Call{Key: call}}, d)
+		err := c.update(ctx, id, nil, protocol.DecideUpdate, d)
 		if !errors.Is(err, ErrRefused) && !errors.Is(err, ErrClosed) {
 			return err
 		}

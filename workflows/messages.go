@@ -111,8 +111,8 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 	return d.apply(e), nil
 }
 
-// decided carries out a [protocol.DecideUpdate]. The validator checks the decision, too. But it cannot do so while the driver has no
-// state, and the state may have changed since. If the decision comes too late, its sender gets an error.
+// decided carries out a [protocol.DecideUpdate], whose validator has checked it. But the validator cannot compare it with the state while
+// the driver has none, and the state may have changed since. If the decision comes too late, its sender gets an error.
 func (d *driver) decided(ctx workflow.Context, decision agent.Decision) error {
 	if err := d.await(ctx); err != nil {
 		return err
@@ -138,18 +138,20 @@ func (d *driver) decided(ctx workflow.Context, decision agent.Decision) error {
 	return nil
 }
 
-// acceptsArrival is [driver.acceptsDecision] for the validator.
+// acceptsArrival is the validator of a [protocol.DecideUpdate].
 func (d *driver) acceptsArrival(decision agent.Decision) error {
+	if err := decision.Check(); err != nil {
+		return err
+	}
 	return d.acceptsDecision(decision, d.state != nil && d.unsearched())
 }
 
-// acceptsDecision checks whether the agent accepts a person's decision. If not, the returned error says why. After a reset
+// acceptsDecision checks whether the agent accepts a valid decision in its state. If not, the returned error says why. After a reset
 // Temporal delivers earlier decisions again, before their calls exist. So while the agent has not searched the other runs (`unsearched`), it
-// accepts every valid decision on a call that has no result, unless it has ended. While the driver has no state, it accepts every valid
-// decision.
+// accepts every decision on a call that has no result, unless it has ended. While the driver has no state, it accepts every decision.
 func (d *driver) acceptsDecision(decision agent.Decision, unsearched bool) error {
 	if d.state == nil || unsearched && d.state.Outcome == nil && !d.state.HasResult(decision.Key) {
-		return decision.Check()
+		return nil
 	}
 	return d.state.AcceptsDecision(decision)
 }
