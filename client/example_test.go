@@ -34,27 +34,23 @@ func Example() { //nolint:testableexamples // it takes a server and a worker
 	if err != nil {
 		panic(err)
 	}
-	answer, status, err := agents.Reply(ctx, started.ID, started.MessageID, 0, nil)
+	end, err := agents.Reply(ctx, started.ID, started.MessageID, 0, nil)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(status, answer)
+	fmt.Println(end.Status, end.Answer)
 
 	// A message with an ID can safely be sent again, because the agent takes each ID once.
-	before, err := agents.Describe(ctx, started.ID)
-	if err != nil {
-		panic(err)
-	}
 	message := client.Message{ID: "mail-815", Text: "It was the blue one."}
 	if _, err := agents.Send(ctx, started.ID, message); err != nil {
 		panic(err)
 	}
-	answer, _, err = agents.Reply(ctx, started.ID, message.ID, before.Count, nil)
+	end, err = agents.Reply(ctx, started.ID, message.ID, end.Count, nil)
 	if waits, ok := errors.AsType[*client.WaitingError](err); ok {
 		fmt.Println("a person decides on", waits.Waiting[0].Call.Name) // the answer may come in days; do not wait for it here
 		return
 	}
-	fmt.Println(answer, err)
+	fmt.Println(end.Answer, err)
 }
 
 // Watch yields the messages of an agent as they come, even if workers restart.

@@ -31,9 +31,10 @@ func (e *WaitingError) Error() string {
 	return fmt.Sprintf("agent %q has not answered yet: call %s; decide with Client.Decide or `starter inbox`", e.ID, strings.Join(calls, ", call "))
 }
 
-// Reply waits until an agent has answered a message, and returns the answer and the agent's status. `messageID` is the ID of
-// the message, or [Sent].Answered if the message has answered a question. Reply also returns in these cases:
-//   - The agent ends or gets the status [Held]. The answer may then be empty.
+// Reply waits until an agent has answered a message, and returns the agent as it is then. The snapshot has no messages, calls, queue,
+// sub-agents or retry. Its field Answer is the answer to this message; empty if there is none. `messageID` is the ID of the message, or
+// [Sent].Answered if the message has answered a question. Reply also returns in these cases:
+//   - The agent ends or gets the status [Held].
 //   - All open calls of the agent wait for somebody outside: for a decision, the answer to a question or a result. The error is then a
 //     [*WaitingError] with these calls.
 //   - The agent waits for sub-agents, and a call below it waits for somebody outside. The error is a [*WaitingError], too. Reply looks
@@ -42,12 +43,12 @@ func (e *WaitingError) Error() string {
 //
 // Reply watches the agent as [Client.Watch] does, beginning with the message at index `from`. The answered message must have
 // this index or a higher one. Reply calls `see` with each [Progress]; `see` may be nil.
-func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (answer string, status Status, err error) {
+func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (Snapshot, error) {
 	return c.reply(ctx, id, messageID, from, see, true)
 }
 
 // AwaitReply is [Client.Reply] for a program that waits as long as it takes: it goes on waiting while calls wait for somebody outside.
-func (c *Client) AwaitReply(ctx context.Context, id, messageID string, from int, see func(Progress)) (answer string, status Status, err error) {
+func (c *Client) AwaitReply(ctx context.Context, id, messageID string, from int, see func(Progress)) (Snapshot, error) {
 	return c.reply(ctx, id, messageID, from, see, false)
 }
 
@@ -56,7 +57,7 @@ func (c *Client) AwaitReply(ctx context.Context, id, messageID string, from int,
 const minCallsPause, maxCallsPause = 2 * time.Second, 30 * time.Second
 
 // reply does the work of [Client.Reply]. It returns because of calls that wait only if `outside` is set.
-func (c *Client) reply(ctx context.Context, id, messageID string, from int, see func(Progress), outside bool) (answer string, status Status, err error) {
+func (c *Client) reply(ctx context.Context, id, messageID string, from int, see func(Progress), outside bool) (snap Snapshot, err error) {
 	watching, stop := context.WithCancel(ctx)
 	reports := c.reports(watching, id, from)
 	defer func() {
@@ -65,7 +66,7 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 			_, open = <-reports
 		}
 	}()
-	taken, waits := false, noCall
+	taken, answer, waits := false, "", noCall
 	var pause time.Duration
 	var look <-chan time.Time
 	for {
@@ -73,9 +74,9 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 		case r, open := <-reports:
 			switch {
 			case !open:
-				return answer, "", context.Cause(ctx)
+				return snap, context.Cause(ctx)
 			case r.err != nil:
-				return answer, "", r.err
+				return snap, r.err
 			case see != nil:
 				see(r.Progress)
 			}
@@ -85,12 +86,16 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 					answer = m.Content
 				}
 			}
+			if r.Snapshot != nil {
+				snap = *r.Snapshot
+				snap.Answer = answer
+			}
 			if r.Rests() && (r.Status.Ended() || r.Status == Held || taken) {
-				return answer, r.Status, nil
+				return snap, nil
 			}
 			if outside && r.Status != "" && waits != r.waits {
 				// An agent that waits for somebody outside reports nothing more, so a timer looks after it.
-				if status, waits, pause, look = r.Status, r.waits, minCallsPause, nil; waits == ownCalls {
+				if waits, pause, look = r.waits, minCallsPause, nil; waits == ownCalls {
 					pause = 0
 				}
 				if waits != noCall {
@@ -101,9 +106,9 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 			waiting, err := c.Pending(ctx, id)
 			switch {
 			case err == nil && len(waiting) > 0:
-				return answer, status, &WaitingError{ID: id, Waiting: waiting}
+				return snap, &WaitingError{ID: id, Waiting: waiting}
 			case err != nil && ctx.Err() == nil && !unanswered(err):
-				return answer, "", err
+				return snap, err
 			}
 			pause = min(max(minCallsPause, 2*pause), maxCallsPause)
 			look = time.After(pause)

@@ -51,17 +51,17 @@ func TestReplyReturnsTheCallsThatWait(t *testing.T) {
 		for _, failures := range []int{0, 3} {
 			temporal.failures = failures
 			ctx, cancel := context.WithTimeout(t.Context(), 72*time.Hour)
-			_, status, err := client.New(temporal, "").Reply(ctx, id, "m", 0, nil)
+			snap, err := client.New(temporal, "").Reply(ctx, id, "m", 0, nil)
 			cancel()
 			waits := new(client.WaitingError)
 			require.ErrorAs(t, err, &waits)
-			require.Equal(t, client.Waiting, status)
+			require.Equal(t, client.Waiting, snap.Status)
 			require.Len(t, waits.Waiting, 2)
 			require.ErrorContains(t, err, "has not answered yet: call "+waits.Waiting[0].Handle()+" ("+waits.Waiting[0].Call.Name+") waits for a decision, call ")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 72*time.Hour)
 		defer cancel()
-		_, _, err := client.New(temporal, "").AwaitReply(ctx, id, "m", 0, nil)
+		_, err := client.New(temporal, "").AwaitReply(ctx, id, "m", 0, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }

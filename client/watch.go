@@ -27,6 +27,8 @@ type Progress struct {
 	Status Status
 	// WaitsFor says what the agent waits for. It is set only with a status.
 	WaitsFor WaitsFor
+	// Snapshot describes the agent. It is set only with a status, and has no messages, calls, queue, sub-agents or retry.
+	Snapshot *Snapshot
 	// NoWorker says that work of the agent has waited for several seconds, and no worker has taken it.
 	NoWorker bool
 	// NoServer says that Temporal does not answer at this time.

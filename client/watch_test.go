@@ -111,9 +111,13 @@ func ofTask(e *historypb.HistoryEvent) bool {
 func recorded(t *testing.T, file string) (*growing, string) {
 	r, err := recording.Read(file)
 	require.NoError(t, err)
-	return &growing{
+	g := &growing{
 		runID: r.RunID, events: r.History.GetEvents(), random: rand.New(rand.NewPCG(1, 0)), ended: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED,
-	}, r.ID
+	}
+	if g.events[len(g.events)-1].GetWorkflowExecutionCanceledEventAttributes() != nil {
+		g.ended = enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED
+	}
+	return g, r.ID
 }
 
 // A program that watches an agent gets each message once and in order, whatever events Temporal sends at a time. It sends no query.
@@ -155,7 +159,11 @@ func watchWhole(t *testing.T, temporal *growing, id string) {
 				}
 			}
 			require.Equal(t, whole.State.Messages[from:], append([]agent.Message{}, got...))
-			require.Equal(t, client.Completed, last.Status)
+			require.Equal(t, map[enumspb.WorkflowExecutionStatus]client.Status{
+				enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED: client.Completed, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED: client.Cancelled,
+			}[temporal.ended], last.Status)
+			require.Equal(t, whole.State.Answer(), last.Snapshot.Answer)
+			require.Equal(t, last.Status, last.Snapshot.Status)
 		}
 	})
 }

@@ -57,16 +57,18 @@ type watcher struct {
 	from  int
 	yield func(Progress, error) bool
 
-	// runID is the ID of the run that the watcher follows, and queue is the name of the run's task queue.
-	runID, queue string
-	events       []*historypb.HistoryEvent
+	// runID is the ID of the run that the watcher follows, and queue is the name of the run's task queue. task is the beginning of the
+	// agent's first message.
+	runID, queue, task string
+	events             []*historypb.HistoryEvent
 	// losses is the number of failed requests for events since the event with the ID `seen`, which is the newest event of the run.
 	losses int
 	seen   int64
 	// status is the status after the events; empty while the agent has no state.
 	status   Status
-	waitsFor WaitsFor // with the status
-	loads    bool     // with the status: the next step is to read the definition
+	waitsFor WaitsFor  // with the status
+	snap     *Snapshot // with the status
+	loads    bool      // with the status: the next step is to read the definition
 	// text says that the agent's model calls and tool calls report their partial text, and calls are the open calls after the events.
 	text  bool
 	calls []agent.Call
@@ -105,10 +107,10 @@ func (w *watcher) watch(ctx context.Context) {
 			w.yield(Progress{}, err)
 			return
 		case found.status.Ended():
-			if w.end(ctx) {
-				return
-			}
-			continue
+			run, err := w.client.read(ctx, agent.RunRef{ID: w.id, RunID: found.runID})
+			w.task = found.task
+			w.end(found.status, run, err)
+			return
 		}
 		if !w.follow(ctx, found) {
 			return
@@ -127,23 +129,41 @@ func (w *watcher) describe(ctx context.Context) (description, error) {
 	return found, err
 }
 
-// end yields the messages and the status of an agent that has ended. It returns false if the agent was resumed meanwhile.
-func (w *watcher) end(ctx context.Context) bool {
-	snap, err := w.client.ShowRecorded(ctx, w.id)
-	switch {
-	case err != nil:
+// end yields the messages and the status of an agent that has ended with the given run, or the error of reading this run.
+func (w *watcher) end(status Status, run *history.Run, err error) {
+	if err != nil {
 		w.yield(Progress{}, err)
+		return
+	}
+	if run.State != nil && !w.messages(run.State) {
+		return
+	}
+	snap := snapshot(w.id, status, w.task, run)
+	w.yield(Progress{Index: w.from, Status: status, Snapshot: &snap}, nil)
+}
+
+// closed yields the end of the agent whose run the events have closed, and returns false: the iteration is over. It returns true if the
+// events do not tell the end of the agent: the agent goes on in another run, or its state is that of an earlier run.
+func (w *watcher) closed() bool {
+	status, ended := ends[w.events[len(w.events)-1].GetEventType()]
+	if !ended {
 		return true
-	case !snap.Status.Ended():
-		return false
 	}
-	for w.from = max(w.from, snap.First); w.from < snap.First+len(snap.Messages); w.from++ {
-		if !w.yield(Progress{Message: &snap.Messages[w.from-snap.First], Index: w.from}, nil) {
-			return true
-		}
+	run, err := history.Of(w.id, w.runID, w.events, w.client.converter)
+	if err != nil || run.State == nil {
+		return true
 	}
-	w.yield(Progress{Index: w.from, Status: snap.Status}, nil)
-	return true
+	w.end(status, run, nil)
+	return false
+}
+
+// ends has the statuses of agents whose runs have ended with these events. A termination is not here, because it may belong to a reset,
+// after which the agent goes on.
+var ends = map[enumspb.EventType]Status{
+	enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: Completed,
+	enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:    Failed,
+	enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:  Cancelled,
+	enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: TimedOut,
 }
 
 // follow yields the progress of the agent's newest run, which `found` describes. It returns true when the run has ended, or when
@@ -154,7 +174,7 @@ func (w *watcher) follow(ctx context.Context, found description) bool {
 	if found.runID != w.runID {
 		w.losses, w.seen = 0, 0
 	}
-	w.runID, w.queue, w.events, w.status, w.found = found.runID, found.queue, nil, "", description{}
+	w.runID, w.queue, w.task, w.events, w.status, w.found = found.runID, found.queue, found.task, nil, "", description{}
 	w.unserved, w.text, w.calls, w.outputs = false, false, nil, nil
 	w.look(time.Now())
 	feed := follow(ctx, w.client.temporal, w.id, found)
@@ -176,7 +196,7 @@ func (w *watcher) follow(ctx context.Context, found description) bool {
 			}
 			changed = changed || changes(w.events[before:])
 			if history.Closes(w.events[len(w.events)-1].GetEventType()) {
-				return true
+				return w.closed()
 			}
 			if changed && due == nil && int64(len(w.events)) >= found.events {
 				due = time.After(time.Until(rested))
@@ -334,11 +354,8 @@ func (w *watcher) show(run *history.Run, err error) bool {
 			return false
 		}
 	}
-	for w.from = max(w.from, s.Dropped); w.from < s.Count(); w.from++ {
-		w.found, w.outputs = description{}, nil
-		if !w.yield(Progress{Message: &s.Messages[w.from-s.Dropped], Index: w.from}, nil) {
-			return false
-		}
+	if !w.messages(s) {
+		return false
 	}
 	_, w.loads = s.Next().(agent.Load)
 	w.status, w.waitsFor, w.text, w.calls = s.Status(), s.WaitsFor(), s.ReportsText(time.Now().UnixMilli()), s.Calls
@@ -346,7 +363,21 @@ func (w *watcher) show(run *history.Run, err error) bool {
 	if w.status.Ended() || w.status == Waiting && w.waitsFor == WaitsForMessage && len(s.Queue) > 0 {
 		w.status, w.waitsFor = Running, "" // the workflow has not ended yet, or takes a message next
 	}
+	snap := snapshot(w.id, Running, w.task, run)
+	snap.Status, snap.WaitsFor = w.status, w.waitsFor
+	w.snap = &snap
 	return w.report()
+}
+
+// messages yields the new messages of a state. It returns false if the caller stops the iteration.
+func (w *watcher) messages(s *agent.State) bool {
+	for w.from = max(w.from, s.Dropped); w.from < s.Count(); w.from++ {
+		w.found, w.outputs = description{}, nil
+		if !w.yield(Progress{Message: &s.Messages[w.from-s.Dropped], Index: w.from}, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // report yields the agent's status, or why the agent does not go on. It returns false if the caller stops the iteration.
@@ -358,7 +389,9 @@ func (w *watcher) report() bool {
 	case !w.idle() && w.unserved && time.Since(w.since) >= unservedTime:
 		p.NoWorker = true
 	default:
-		p.Status, p.WaitsFor = w.status, w.waitsFor
+		if p.Status, p.WaitsFor = w.status, w.waitsFor; p.Status != "" {
+			p.Snapshot = w.snap
+		}
 		if w.status == Running {
 			p.LoadsDefinition, p.Retry, p.PartialText, p.ToolOutputs = w.loads, w.found.retry, w.found.words, w.outputs
 		}

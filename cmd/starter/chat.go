@@ -128,12 +128,12 @@ func chatAgents(cmd *cobra.Command, g *session.Flags, id string, start *client.S
 }
 
 func plainEnd(cmd *cobra.Command, c *client.Client, queue string, end chat.Result) error {
-	last, err := turn.EndOf(cmd.Context(), c, end.ID, end.Status)
+	snap, err := c.ShowRecorded(cmd.Context(), end.ID)
 	if err != nil {
 		return session.WithExitCode(err, queue)
 	}
-	if end.Status.Ended() {
+	if snap.Status = end.Status; end.Status.Ended() {
 		return exit.Errorf(exit.WrongState, "agent %s has ended (%s): %s", end.ID, end.Status, session.GoOnFrom(end.ID, end.Status))
 	}
-	return last.Verdict()
+	return turn.EndOf(snap).Verdict()
 }

@@ -88,23 +88,19 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 			if sent.Answered != "" {
 				fmt.Fprintf(follow.Stderr, "The message answers the agent's question.\n")
 			}
-			reply, status, err := c.AwaitReply(ctx, id, cmp.Or(string(sent.Answered), sent.MessageID), before.Count, follow.See)
+			snap, err := c.AwaitReply(ctx, id, cmp.Or(string(sent.Answered), sent.MessageID), before.Count, follow.See)
 			follow.End()
 			if err != nil {
 				return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
 			}
-			end, err := turn.EndOf(ctx, c, id, status)
-			if err != nil {
-				return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
-			}
 			if asJSON {
-				if err := view.JSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: status, FinishReason: end.FinishReason, Stopped: end.Stopped, Reply: reply}); err != nil {
+				if err := view.JSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: snap.Status, FinishReason: snap.FinishReason, Stopped: snap.Stopped, Reply: snap.Answer}); err != nil {
 					return err
 				}
-			} else if reply != "" {
-				fmt.Fprintln(stdout, printable.Text(reply))
+			} else if snap.Answer != "" {
+				fmt.Fprintln(stdout, printable.Text(snap.Answer))
 			}
-			return end.Verdict()
+			return turn.EndOf(snap).Verdict()
 		},
 	}
 	session.AddWait(cmd, &limit, session.DefaultWait)

@@ -75,26 +75,26 @@ func interruptAndSend(ctx context.Context, c *client.Client, id string, order in
 	if err != nil {
 		return err
 	}
-	answer, status, err := c.Reply(ctx, id, "m", 0, nil)
+	end, err := c.Reply(ctx, id, "m", 0, nil)
 	switch {
 	case err != nil:
 		snap, read := c.ShowRecorded(context.WithoutCancel(ctx), id)
 		return fmt.Errorf("order %d: %w: the agent is %s, waits for %q, inbox %d (%w)", order, err, snap.Status, snap.WaitsFor, len(snap.Queue), read)
-	case status == client.Held && order != 1:
-		if answer, status, err = lift(ctx, c, id); err != nil {
+	case end.Status == client.Held && order != 1:
+		if end, err = lift(ctx, c, id); err != nil {
 			return err
 		}
 	}
-	if status != client.Waiting || answer != "done" {
-		return fmt.Errorf("order %d: %s with the answer %q", order, status, answer)
+	if end.Status != client.Waiting || end.Answer != "done" {
+		return fmt.Errorf("order %d: %s with the answer %q", order, end.Status, end.Answer)
 	}
 	return nil
 }
 
 // lift lets an interrupted turn go on, and waits for the answer to the message that waited.
-func lift(ctx context.Context, c *client.Client, id string) (string, client.Status, error) {
+func lift(ctx context.Context, c *client.Client, id string) (client.Snapshot, error) {
 	if _, err := c.Send(ctx, id, client.Message{ID: "lift", Text: "please"}); err != nil {
-		return "", "", err
+		return client.Snapshot{}, err
 	}
 	return c.Reply(ctx, id, "m", 0, nil)
 }

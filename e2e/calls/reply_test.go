@@ -55,7 +55,7 @@ func TestReplyReturnsWhenSomebodyHasToAct(t *testing.T) {
 			require.NoError(t, err)
 			var waits *client.WaitingError
 			w.Eventually("all calls wait", func() bool {
-				_, _, err = w.Client.Reply(ctx, id, started.MessageID, 0, nil)
+				_, err = w.Client.Reply(ctx, id, started.MessageID, 0, nil)
 				require.ErrorAs(t, err, &waits)
 				return len(waits.Waiting) == len(want.waitsFor)
 			})
@@ -65,7 +65,7 @@ func TestReplyReturnsWhenSomebodyHasToAct(t *testing.T) {
 			if !slices.Contains(want.waitsFor, client.WaitsForAnswer) { // a message would be the answer
 				sent, err := w.Client.Send(ctx, id, client.Message{Text: "next"})
 				require.NoError(t, err)
-				_, _, err = w.Client.Reply(ctx, id, sent.MessageID, 0, nil)
+				_, err = w.Client.Reply(ctx, id, sent.MessageID, 0, nil)
 				require.ErrorAs(t, err, &waits, "the message waits behind the call")
 			}
 			for _, call := range waits.Waiting {
@@ -75,10 +75,10 @@ func TestReplyReturnsWhenSomebodyHasToAct(t *testing.T) {
 				}
 				require.NoError(t, w.Client.Decide(ctx, call, d))
 			}
-			answer, status, err := w.Client.Reply(ctx, id, started.MessageID, 0, nil)
+			end, err := w.Client.Reply(ctx, id, started.MessageID, 0, nil)
 			require.NoError(t, err)
-			require.Equal(t, client.Waiting, status)
-			require.Contains(t, []string{"done", "next"}, answer)
+			require.Equal(t, client.Waiting, end.Status)
+			require.Contains(t, []string{"done", "next"}, end.Answer)
 		})
 	}
 	w.NothingTwice()

@@ -56,7 +56,7 @@ func sendAndWait(ctx context.Context, c *reagent.Client, id, text string) error 
 	if err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
-	_, _, err = c.Reply(ctx, id, sent.MessageID, before.Count, nil)
+	_, err = c.Reply(ctx, id, sent.MessageID, before.Count, nil)
 	return err
 }
 

@@ -79,10 +79,10 @@ func (f *Follower) See(p client.Progress) {
 }
 
 // Watch shows the agent to the user until the agent waits, has ended, or is held (stopped by a failure; see [client.Held]).
-// It returns the agent's status. If no worker answers for the time `f.Wait.Limit`, or none that has the agent, the model or
+// It returns the agent as it is then: see [client.Progress].Snapshot. If no worker answers for the time `f.Wait.Limit`, or none that has the agent, the model or
 // the tool, the error is [client.ErrNoWorker]. This time starts again when a worker answers. It also starts again while Temporal does not answer, because nobody can then see
 // whether a worker is missing.
-func (f *Follower) Watch(ctx context.Context, c *client.Client) (client.Status, error) {
+func (f *Follower) Watch(ctx context.Context, c *client.Client) (client.Snapshot, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	answered := func() {}
@@ -93,7 +93,7 @@ func (f *Follower) Watch(ctx context.Context, c *client.Client) (client.Status, 
 	}
 	for p, err := range c.Watch(ctx, f.id, 0) {
 		if err != nil {
-			return "", err
+			return client.Snapshot{}, err
 		}
 		if !p.NoWorker && !silent(p) && (p.Retry == nil || !p.Retry.Unserved()) {
 			answered()
@@ -101,8 +101,8 @@ func (f *Follower) Watch(ctx context.Context, c *client.Client) (client.Status, 
 		f.See(p)
 		f.AskText(ctx, c, p)
 		if p.Rests() {
-			return p.Status, nil
+			return *p.Snapshot, nil
 		}
 	}
-	return "", context.Cause(ctx)
+	return client.Snapshot{}, context.Cause(ctx)
 }

@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -27,11 +26,9 @@ type Ending struct {
 	Usage        agent.Usage
 }
 
-// EndOf reads from an agent's history how the agent's last turn ended. It needs no worker. It copies the given status of the
-// agent into its result.
-func EndOf(ctx context.Context, c *client.Client, id string, status client.Status) (Ending, error) {
-	snap, err := c.ShowRecorded(ctx, id)
-	return Ending{ID: id, Status: status, Answer: snap.Answer, FinishReason: snap.FinishReason, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}, err
+// EndOf returns how the agent's last turn ended.
+func EndOf(snap client.Snapshot) Ending {
+	return Ending{ID: snap.ID, Status: snap.Status, Answer: snap.Answer, FinishReason: snap.FinishReason, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}
 }
 
 // answered reports whether the agent has completed or waits for the user. The agent's last turn has then ended with an answer.

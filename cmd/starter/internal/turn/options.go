@@ -59,15 +59,12 @@ func (f Options) Show(cmd *cobra.Command, c *client.Client, queue string, starte
 	if !plain {
 		follow.Messages = nil
 	}
-	status, err := follow.Watch(ctx, c)
+	snap, err := follow.Watch(ctx, c)
 	follow.End()
 	if err != nil {
 		return session.GoesOn(ctx, session.Unanswered(err, follow.Wait, "agent "+started.ID+" goes on when a worker answers"), started.ID)
 	}
-	end, err := EndOf(ctx, c, started.ID, status)
-	if err != nil {
-		return session.GoesOn(ctx, session.WithExitCode(err, queue), started.ID)
-	}
+	end := EndOf(snap)
 	switch {
 	case f.JSON:
 		full, err := c.Show(ctx, started.ID)
