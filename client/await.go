@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// awaitPause is the pause before [Client.Await] repeats its request.
+// awaitPause is the pause before [Agent.Await] repeats its request.
 const awaitPause = 250 * time.Millisecond
 
-// Await returns the same snapshot of an agent as [Client.Describe]. If no worker answers, or Temporal does not answer, Look
+// Await returns the same snapshot of an agent as [Client.Describe]. If no worker answers, or Temporal does not answer, Describe
 // returns an error, but Await tries again until ctx ends. If the agent has ended, Await needs no worker.
 //
 // After each failed attempt, Await calls `see` with a [Progress] in which only `NoWorker` or `NoServer` is set. With `see`, a
@@ -18,24 +18,7 @@ const awaitPause = 250 * time.Millisecond
 // When the deadline of ctx passes, Await checks whether Temporal answers. If it does not, the error wraps [ErrNoServer].
 // Otherwise, the error wraps [ErrNoWorker].
 func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Snapshot, error) {
-	for {
-		snap, err := c.Describe(ctx, id)
-		switch {
-		case err == nil:
-			return snap, nil
-		case ctx.Err() != nil:
-			return Snapshot{}, c.wrapUnanswered(ctx, "ask", id, context.Cause(ctx))
-		case !unanswered(err):
-			return Snapshot{}, err
-		}
-		if see != nil {
-			down := c.temporalIsDown(ctx)
-			see(Progress{NoServer: down, NoWorker: !down})
-		}
-		if !sleep(ctx, awaitPause) {
-			return Snapshot{}, c.wrapUnanswered(ctx, "ask", id, context.Cause(ctx))
-		}
-	}
+	return c.Agent(id).Await(ctx, see)
 }
 
 // unanswered reports whether err says that a worker or Temporal did not answer.
@@ -45,6 +28,5 @@ func unanswered(err error) bool {
 
 // TaskQueue returns the name of an agent's task queue. The workers of this task queue run the agent.
 func (c *Client) TaskQueue(ctx context.Context, id string) (string, error) {
-	found, err := c.describe(ctx, id)
-	return found.queue, err
+	return c.Agent(id).TaskQueue(ctx)
 }

@@ -275,37 +275,7 @@ type Sent struct {
 // agent refuses the message. After any other error, the agent may or may not have received the message. In this case, send the
 // message again with the ID in [Sent].
 func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
-	own := m.ID == ""
-	if own {
-		m.ID = uuid.NewString()
-	}
-	sent := Sent{MessageID: m.ID}
-	in := agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer, PartialText: m.PartialText}
-	if err := agent.CheckMessage(in); err != nil {
-		return sent, fmt.Errorf("send to agent %q: %w", id, err)
-	}
-	var accepted protocol.Accepted
-	var err error
-	for range maxMoves {
-		var asked agent.Key
-		err = c.deliver(ctx, id, &accepted, in)
-		if asked = asks(err); asked == "" {
-			break
-		}
-		if m.Automatic {
-			return sent, &agentError{fmt.Sprintf("agent %q waits for the answer of a person", id), []error{ErrRefused}}
-		}
-		err = c.Decide(ctx, Waits{AgentID: id, Call: agent.Call{Key: asked}}, agent.Decision{Result: &agent.GivenResult{Content: m.Text}, Message: m.ID})
-		if err == nil {
-			sent.Answered = asked
-		}
-		if !errors.Is(err, ErrRefused) { // another person may have answered
-			return sent, err
-		}
-	}
-	// If Send made the ID, only an earlier attempt of this call can have used it.
-	sent.Duplicate = accepted.Duplicate && !own
-	return sent, err
+	return c.Agent(id).Send(ctx, m)
 }
 
 // Close asks an agent to end when it has answered all messages that it has received. Close needs a running worker, and

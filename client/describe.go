@@ -101,43 +101,13 @@ func (c *Client) ask(ctx context.Context, id string, out any, name string, args 
 // queue or sub-agents. If the agent has not ended, Describe needs a worker. If the agent has ended, the snapshot has only the ID,
 // the agent's name, the task and the status; [Client.ShowRecorded] returns the rest.
 func (c *Client) Describe(ctx context.Context, id string) (Snapshot, error) {
-	_, snap, err := c.look(ctx, id)
-	return snap, err
-}
-
-// look returns the sub-agents of an agent, and the same snapshot as [Client.Describe]. If the agent has ended, there are no
-// sub-agents in the result.
-func (c *Client) look(ctx context.Context, id string) ([]agent.Child, Snapshot, error) {
-	found, err := c.describe(ctx, id)
-	if err != nil {
-		return nil, Snapshot{}, err
-	}
-	snap := Snapshot{ID: id, Agent: found.agent, Task: found.task, Status: found.status}
-	if found.status.Ended() {
-		return nil, snap, nil
-	}
-	view, err := c.state(ctx, id)
-	if err != nil {
-		return nil, Snapshot{}, err
-	}
-	snap.Agent, snap.Status, snap.WaitsFor, snap.Count = view.Agent, view.Status, view.WaitsFor, view.Messages
-	snap.Retry, snap.ChildCount, snap.Usage = found.retry, view.ChildCount, view.Usage
-	snap.Answer, snap.FinishReason, snap.Stopped = view.Answer, view.FinishReason, view.Turn.Stopped
-	spent := view.Usage.Spent()
-	snap.Spent = &spent
-	switch {
-	case view.Hold != nil:
-		snap.Failure, snap.Class = view.Hold.Message, view.Hold.Class
-	case view.Outcome != nil:
-		snap.Failure, snap.Class = view.Outcome.Message, view.Outcome.Class
-	}
-	return view.Children, snap, nil
+	return c.Agent(id).Describe(ctx)
 }
 
 // Show returns a full snapshot of an agent. If the agent has ended, Show reads the agent's history and needs no worker.
 // Otherwise, Show asks a worker.
 func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
-	subAgents, snap, err := c.look(ctx, id)
+	subAgents, snap, err := c.Agent(id).look(ctx)
 	if err != nil {
 		return Snapshot{}, err
 	}

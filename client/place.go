@@ -10,10 +10,10 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// maxMoves is the largest number of times that [Client.deliver] sends a steering message with the field `After`.
+// maxMoves is the largest number of times that [Agent.deliver] sends a steering message with the field `After`.
 const maxMoves = 20
 
-// deliver sends a message to an agent and decodes the agent's reply into `out`. It sets the fields `Run` and `After` of the
+// deliver sends a message to the agent and decodes the agent's reply into `out`. It sets the fields `Run` and `After` of the
 // message: see [agent.QueuedMessage]. After a reset of the agent, Temporal delivers the message again. From these two fields,
 // the agent then knows at which position in the transcript it took the message before. The agent takes the message at the same
 // position again.
@@ -21,32 +21,38 @@ const maxMoves = 20
 // Only a steering message has `After`. The agent refuses a steering message if the value of `After` is out of date. deliver
 // then asks for the new value and sends the message again. After [maxMoves] attempts, deliver sends the message without
 // `After`, so that no value can be out of date.
-func (c *Client) deliver(ctx context.Context, id string, out *protocol.Accepted, in agent.QueuedMessage) error {
+func (a *Agent) deliver(ctx context.Context, out *protocol.Accepted, in agent.QueuedMessage) error {
+	defer a.forget() // the agent has the message
 	for range maxMoves {
-		in.Run, in.After = c.place(ctx, id, in.Steer)
-		err := c.update(ctx, id, out, protocol.MessageUpdate, in)
+		in.Run, in.After = a.place(ctx, in.Steer)
+		err := a.client.update(ctx, a.id, out, protocol.MessageUpdate, in)
 		if moved, ok := errors.AsType[*temporal.ApplicationError](err); !ok || moved.Type() != protocol.Moved {
 			return err
 		}
+		a.forget()
 	}
 	in.After = 0
-	return c.update(ctx, id, out, protocol.MessageUpdate, in)
+	return a.client.update(ctx, a.id, out, protocol.MessageUpdate, in)
 }
 
-// place returns the values for the fields `Run` and `After` of a message that the caller is going to send: see [Client.deliver].
-// place asks Temporal and the agent for these values. If they do not answer, place returns zero values and no error. The caller
-// then sends the message without these fields, and gets an error if there is still no answer.
-func (c *Client) place(ctx context.Context, id string, steer bool) (run string, after int) {
-	if !steer {
-		found, err := c.describe(ctx, id)
+// place returns the values for the fields `Run` and `After` of a message that the caller is going to send: see [Agent.deliver].
+// If Temporal or the agent do not answer, place returns zero values and no error. The caller then sends the message without these
+// fields, and gets an error if there is still no answer.
+func (a *Agent) place(ctx context.Context, steer bool) (run string, after int) {
+	ended := a.found != nil && a.found.status.Ended() // no worker may answer for it
+	if a.view == nil && (!steer || ended) {
+		found, err := a.describe(ctx)
 		if err != nil {
 			return "", 0
 		}
 		return protocol.RunSuffix(found.runID), 0
 	}
-	view, err := c.state(ctx, id)
-	if err != nil {
+	view, err := a.state(ctx)
+	switch {
+	case err != nil:
 		return "", 0
+	case !steer:
+		return view.Run, 0
 	}
 	return view.Run, view.Entry
 }
