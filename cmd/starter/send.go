@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,11 +19,16 @@ import (
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
+// sending are the flags of `starter send`.
+type sending struct {
+	detach, json, next bool
+	images             []string
+	messageID          string
+	wait               time.Duration
+}
+
 func newSend(g *session.Flags) *cobra.Command {
-	var detach, asJSON, next bool
-	var pictures []string
-	var messageID string
-	var limit time.Duration
+	var o sending
 	cmd := &cobra.Command{
 		Use:   "send [flags] ID [--] [TEXT|-]",
 		Short: "Send an agent the next message and print its answer",
@@ -42,75 +49,103 @@ it a --message-id: the agent then drops the second one, and send says so.`,
   starter send --detach --message-id mail-815 talk - < mail.txt`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: g.CompleteIDs(1, client.Running),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stdout := cmd.Context(), cmd.OutOrStdout()
-			id := args[0]
-			message, err := input.Text(cmd, args[1:])
-			if err != nil {
-				return err
-			}
-			images, err := input.Images(pictures)
-			if err != nil {
-				return err
-			}
-			c, queue, done, err := g.AgentsOf(ctx, id)
-			if err != nil {
-				return err
-			}
-			defer done()
-			follow := progress.NewFollower(stdout, cmd.ErrOrStderr(), queue, id, limit, !asJSON)
-			defer follow.End()
-			follow.Messages = nil // send prints only the answer
-			before, err := session.Reach(ctx, c, id, follow.Wait)
-			if err != nil {
-				return session.Unanswered(err, follow.Wait, "the message was not sent")
-			}
-			steer := !next && before.Status != client.Waiting
-			bounded, _, cancel := session.Within(ctx, limit)
-			sent, err := c.Send(bounded, id, client.Message{ID: messageID, Text: message, Images: images, Steer: steer, PartialText: follow.ShowsText()})
-			cancel()
-			if err != nil {
-				return session.Unanswered(err, follow.Wait, fmt.Sprintf(
-					"it is not known whether the agent has the message; send it again with --message-id %s: the agent takes it only once", shellword.Quote(sent.MessageID)))
-			}
-			follow.Wait.Limit = 0 // from here on the command waits without a limit, because the agent has the message
-			follow.Wait.Over()
-			if sent.Duplicate && !asJSON {
-				fmt.Fprintf(follow.Stderr, "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
-			}
-			// Do not wait for the answer to a duplicate: it may have come long ago.
-			if detach || sent.Duplicate {
-				if asJSON {
-					return view.JSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Duplicate: sent.Duplicate})
-				}
-				return nil
-			}
-			if sent.Answered != "" {
-				fmt.Fprintf(follow.Stderr, "The message answers the agent's question.\n")
-			}
-			snap, err := c.AwaitReply(ctx, id, cmp.Or(string(sent.Answered), sent.MessageID), before.Count, follow.See)
-			follow.End()
-			if err != nil {
-				return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
-			}
-			if asJSON {
-				if err := view.JSON(stdout, sentView{ID: id, MessageID: sent.MessageID, Status: snap.Status, FinishReason: snap.FinishReason, Stopped: snap.Stopped, Reply: snap.Answer}); err != nil {
-					return err
-				}
-			} else if snap.Answer != "" {
-				fmt.Fprintln(stdout, printable.Text(snap.Answer))
-			}
-			return turn.EndOf(snap).Verdict()
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return send(cmd, g, args[0], args[1:], o) },
 	}
-	session.AddWait(cmd, &limit, session.DefaultWait)
+	session.AddWait(cmd, &o.wait, session.DefaultWait)
 	f := cmd.Flags()
-	f.BoolVar(&detach, "detach", false, "return when the agent has the message")
-	f.StringArrayVar(&pictures, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
-	f.StringVar(&messageID, "message-id", "", "`ID` of the message: the agent takes each ID once (default: a new one)")
-	f.BoolVar(&next, "next", false, "let a busy agent read the message after its answer")
-	f.BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	f.BoolVar(&o.detach, "detach", false, "return when the agent has the message")
+	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
+	f.StringVar(&o.messageID, "message-id", "", "`ID` of the message: the agent takes each ID once (default: a new one)")
+	f.BoolVar(&o.next, "next", false, "let a busy agent read the message after its answer")
+	f.BoolVar(&o.json, "json", false, "print the answer as JSON")
 	return cmd
+}
+
+// send carries out `starter send`. The message is in `words` or on standard input: see [input.Text].
+func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sending) error {
+	ctx := cmd.Context()
+	m, err := o.message(cmd, words)
+	if err != nil {
+		return err
+	}
+	a, queue, done, err := g.AgentOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer done()
+	follow := progress.NewFollower(cmd.OutOrStdout(), cmd.ErrOrStderr(), queue, id, o.wait, !o.json)
+	defer follow.End()
+	follow.Messages = nil // send prints only the answer
+	m.PartialText = follow.ShowsText()
+	before, sent, err := o.deliver(ctx, a, m, follow.Wait)
+	if err != nil {
+		return err
+	}
+	if err := o.say(id, follow, sent); err != nil || o.detach || sent.Duplicate {
+		return err // the answer to a duplicate may have come long ago
+	}
+	end, err := a.AwaitReply(ctx, cmp.Or(string(sent.Answered), sent.MessageID), before.Count, follow.See)
+	follow.End()
+	if err != nil {
+		return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
+	}
+	if err := o.print(cmd.OutOrStdout(), sent, end); err != nil {
+		return err
+	}
+	return turn.EndOf(end).Verdict()
+}
+
+// message returns the message of the command line.
+func (o sending) message(cmd *cobra.Command, words []string) (client.Message, error) {
+	message, err := input.Text(cmd, words)
+	if err != nil {
+		return client.Message{}, err
+	}
+	images, err := input.Images(o.images)
+	return client.Message{ID: o.messageID, Text: message, Images: images}, err
+}
+
+// deliver waits for a worker and sends the message. It also returns the agent as it was before.
+func (o sending) deliver(ctx context.Context, a *client.Agent, m client.Message, wait *progress.Notice) (before client.Snapshot, sent client.Sent, err error) {
+	if before, err = session.Reach(ctx, a, wait); err != nil {
+		return before, sent, session.Unanswered(err, wait, "the message was not sent")
+	}
+	m.Steer = !o.next && before.Status != client.Waiting
+	bounded, _, cancel := session.Within(ctx, o.wait)
+	defer cancel()
+	if sent, err = a.Send(bounded, m); err != nil {
+		return before, sent, session.Unanswered(err, wait, fmt.Sprintf(
+			"it is not known whether the agent has the message; send it again with --message-id %s: the agent takes it only once", shellword.Quote(sent.MessageID)))
+	}
+	wait.Limit = 0 // from here on the command waits without a limit, because the agent has the message
+	wait.Over()
+	return before, sent, nil
+}
+
+// say tells what has become of the message. With --json, it does so only if the command ends now.
+func (o sending) say(id string, follow *progress.Follower, sent client.Sent) error {
+	switch {
+	case o.json && (o.detach || sent.Duplicate):
+		return view.JSON(follow.Stdout, sentView{ID: id, MessageID: sent.MessageID, Duplicate: sent.Duplicate})
+	case sent.Duplicate:
+		fmt.Fprintf(follow.Stderr, "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
+	case sent.Answered != "" && !o.detach:
+		fmt.Fprintln(follow.Stderr, "The message answers the agent's question.")
+	}
+	return nil
+}
+
+// print prints the answer.
+func (o sending) print(stdout io.Writer, sent client.Sent, end client.Snapshot) error {
+	switch {
+	case o.json:
+		return view.JSON(stdout, sentView{
+			ID: end.ID, MessageID: sent.MessageID, Status: end.Status, FinishReason: end.FinishReason, Stopped: end.Stopped, Reply: end.Answer,
+		})
+	case end.Answer != "":
+		fmt.Fprintln(stdout, printable.Text(end.Answer))
+	}
+	return nil
 }
 
 // sentView is the JSON form of the result of `starter send`. Scripts read this form. Fields may be added, but must not be

@@ -43,6 +43,23 @@ func (g *Flags) AgentsOf(ctx context.Context, id string) (c *client.Client, queu
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
+// AgentOf is [Flags.AgentsOf] for a command that needs only one agent. The agent keeps the description with its task queue, so that the
+// command does not ask for it again.
+func (g *Flags) AgentOf(ctx context.Context, id string) (a *client.Agent, queue string, done func(), err error) {
+	temporal, err := g.Dial(ctx)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	a, queue = client.New(temporal, g.Queue).WithConverter(g.converter).Agent(id), g.Queue
+	if queue == "" {
+		if queue, err = a.TaskQueue(ctx); err != nil {
+			temporal.Close()
+			return nil, "", nil, WithExitCode(err, "")
+		}
+	}
+	return a, queue, temporal.Close, nil
+}
+
 // AgentName returns the name of the agent that a command has to start. Its argument is the value of the flag `--agent`. If
 // this value is not empty, AgentName returns the value. The configuration, if there is one, must then have an agent with this
 // name. If the value is empty, the configuration must have exactly one agent, and AgentName returns the name of this agent.

@@ -56,13 +56,13 @@ func Within(ctx context.Context, limit time.Duration) (_ context.Context, lift, 
 	return ctx, func() { timer.Stop() }, func() { timer.Stop(); end(nil) }
 }
 
-// Reach waits until a worker answers for an agent. It returns a snapshot of the agent, as [client.Client.Describe] does. If the
+// Reach waits until a worker answers for an agent. It returns a snapshot of the agent, as [client.Agent.Describe] does. If the
 // time `wait.Limit` passes first, the error is [client.ErrNoWorker], or [client.ErrNoServer] if Temporal does not answer.
 // During a long wait, `wait` informs the user.
-func Reach(ctx context.Context, c *client.Client, id string, wait *progress.Notice) (client.Snapshot, error) {
+func Reach(ctx context.Context, a *client.Agent, wait *progress.Notice) (client.Snapshot, error) {
 	ctx, _, cancel := Within(ctx, wait.Limit)
 	defer cancel()
-	snap, err := c.Await(ctx, id, wait.Update)
+	snap, err := a.Await(ctx, wait.Update)
 	if err == nil {
 		wait.Over()
 	}
@@ -97,7 +97,7 @@ func Change(cmd *cobra.Command, g *Flags, id string, limit time.Duration, do fun
 	defer done()
 	wait := progress.NewNotice(cmd.ErrOrStderr(), queue, limit)
 	defer wait.Stop()
-	if _, err := Reach(ctx, c, id, wait); err != nil {
+	if _, err := Reach(ctx, c.Agent(id), wait); err != nil {
 		return Unanswered(err, wait, "nothing was changed")
 	}
 	bounded, lift, cancel := Within(ctx, limit)
