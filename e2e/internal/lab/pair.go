@@ -196,9 +196,9 @@ func Pairs(all bool) (list []Pair) {
 }
 
 // String says which arrivals come, and when.
-func (p Pair) String() string {
-	name := fmt.Sprintf("%s, then %s, %s", p.a.name, p.b.name, p.situation.name)
-	if p.blocked {
+func (c Pair) String() string {
+	name := fmt.Sprintf("%s, then %s, %s", c.a.name, c.b.name, c.situation.name)
+	if c.blocked {
 		name += ", behind a task"
 	}
 	return name
