@@ -20,9 +20,13 @@ install: ## install worker and starter into the folder of Go programs (go env GO
 dev: ## run a Temporal development server with Web UI
 	$(GO) run ./cmd/starter dev
 
+# The packages whose code runs in several goroutines, and whose tests need no server, have the race detector. Each package runs once.
+CONCURRENT = ./activities/... ./client ./llm/... ./tool/... ./internal/standin/...
+
 .PHONY: test
 test: ## run all tests, with a real Temporal server where they need one
-	$(GO) test ./...
+	$(GO) test -race $(CONCURRENT)
+	$(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT))")
 
 .PHONY: race
 race: ## run all tests with the race detector

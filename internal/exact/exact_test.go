@@ -93,7 +93,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 // decodes has the functions that decode JSON without this package, in the packages that JSON of models, tools and senders reaches, and why
 // they may.
 var decodes = map[string]string{
-	"activities.kept.get":       "the store of this project",
+	"attempt.kept.get":          "the store of this project",
 	"agent.Start.UnmarshalJSON": "a history",
 	"callback.decode":           "a text and a boolean, of members with exact names",
 	"mcp.remote.responses":      "the state that this package wrote into a question",
