@@ -30,22 +30,19 @@ import (
 // runs. Activities is safe for concurrent use. Create it with [New].
 type Activities struct {
 	temporal client.Client
-	// attempts holds what the attempts on this worker share.
 	attempts *attempt.Worker
-	// runs reads the other runs of agents.
-	runs *runs.Reader
+	runs     *runs.Reader
 	// cache holds parts of requests.
-	cache       *cache
-	agents      map[string]Agent
-	hooks       map[string]hook
-	callbacks   *callbacks // nil if there are none
-	commands    protocol.Commands
-	models      map[string]Model
-	tools       *tool.Registry
-	toolTimeout time.Duration
-	streamer    Streamer
-	redact      func(string) string
-	// rolloutTimeout is `Options.RolloutTimeout`.
+	cache          *cache
+	agents         map[string]Agent
+	hooks          map[string]hook
+	callbacks      *callbacks // nil if there are none
+	commands       protocol.Commands
+	models         map[string]Model
+	tools          *tool.Registry
+	toolTimeout    time.Duration
+	streamer       Streamer
+	redact         func(string) string
 	rolloutTimeout time.Duration
 
 	// paces holds the rate limiters of the models, by the name of the model.

@@ -40,7 +40,6 @@ const (
 // defaultKey is the key in an [ApprovalPolicy] for tools and sub-agents that match no other key.
 const defaultKey = "default"
 
-// check returns an error for each unknown rule.
 func (p ApprovalPolicy) check() error {
 	var problems []error
 	for _, key := range slices.Sorted(maps.Keys(p)) {

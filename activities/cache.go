@@ -12,8 +12,7 @@ import (
 type transcript struct {
 	// origin is the part of a request's key that does not depend on the messages.
 	origin agent.ModelIdentity
-	// chain is the hash of the messages.
-	chain string
+	chain  string
 	// messages are extended in place by [transcript.extended]. Therefore only one activity may use the slice at a time.
 	messages []llm.Message
 	// bytes is the approximate size of the messages in memory.
@@ -33,11 +32,9 @@ func (t transcript) extended(more []llm.Message) transcript {
 // cache holds parts of requests. With a cache, activities need fewer queries of their workflows. If an entry is lost, an
 // activity only needs one more query. A cache is safe for concurrent use.
 type cache struct {
-	// transcripts holds transcripts by agent ID.
 	transcripts *otter.Cache[string, transcript]
 	// heads holds request prefixes by the hash of the prefix.
-	heads *otter.Cache[string, llm.Request]
-	// answers holds results of tool calls.
+	heads   *otter.Cache[string, llm.Request]
 	answers *otter.Cache[call, llm.Message]
 }
 
@@ -45,7 +42,6 @@ type cache struct {
 // the same ID for another call.
 type call struct{ agentID, id string }
 
-// newCache returns a cache of parts of requests. The parameter limits the size of the cache, in bytes.
 func newCache(bytes int) (*cache, error) {
 	transcripts, err := otter.New(&otter.Options[string, transcript]{
 		MaximumWeight: uint64(bytes) / 2,

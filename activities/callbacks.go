@@ -25,7 +25,6 @@ type Callbacks struct {
 	OldSecrets []string
 }
 
-// callbacks makes the URLs of [Callbacks].
 type callbacks struct {
 	base   string
 	signer *token.Signer
@@ -46,7 +45,6 @@ func newCallbacks(c *Callbacks) (*callbacks, error) {
 	return &callbacks{c.URL, signer}, nil
 }
 
-// url returns the URL for the result of a call. It returns "" if there are no callbacks.
 func (c *callbacks) url(agentID string, call agent.Key) string {
 	if c == nil {
 		return ""

@@ -7,7 +7,6 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// checkPrice returns an error if a price of the model is below zero.
 func (m Model) checkPrice() error {
 	if p := m.Price; min(p.Input, p.Cached, p.CacheWrite, p.Output) < 0 {
 		return fmt.Errorf("the field Price has a price below zero: %+v; set 0 if the tokens cost nothing", p)

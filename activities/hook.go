@@ -172,7 +172,6 @@ func (w *head) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// notDelivered returns the error of the activity for a failed attempt to deliver the message.
 func (a *Activities) notDelivered(h hook, m hookMessage, err error) error {
 	options := temporal.ApplicationErrorOptions{}
 	if refused, ok := errors.AsType[*webhook.Error](err); ok {

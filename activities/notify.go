@@ -77,7 +77,6 @@ type hookCall struct {
 	Commands []string `json:"commands,omitempty"`
 }
 
-// newHookMessage returns the message about a notification of the agent with the given ID.
 func (a *Activities) newHookMessage(id string, in protocol.NotifyInput) hookMessage {
 	data := hookData{
 		AgentID: id, Agent: in.Agent, Parent: in.Parent, Status: in.Status, WaitsFor: in.WaitsFor, CallsOmitted: in.CallsOmitted,

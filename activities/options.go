@@ -129,7 +129,6 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// withDefaults returns the options with the defaults for those that are not set.
 func (o Options) withDefaults() Options {
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 10*time.Minute)
 	o.RolloutTimeout = cmp.Or(o.RolloutTimeout, 5*time.Minute)

@@ -25,7 +25,6 @@ func (a *Activities) pace(models map[string]Model) {
 	}
 }
 
-// wait blocks until the token limit of the model allows the request. It returns an error if the context ends first.
 func (a *Activities) wait(ctx context.Context, model string, req llm.Request) error {
 	limiter := a.paces[model]
 	if limiter == nil {

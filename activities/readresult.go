@@ -17,7 +17,6 @@ const readBytes = 16 << 10
 // which bytes follow.
 const headBytes = 100
 
-// readArguments are the arguments of the tool `read_result`: see [Activities.resultReader].
 type readArguments struct {
 	Handle string `json:"handle" jsonschema:"the handle in the note of what was left out"`
 	Offset int    `json:"offset,omitempty" jsonschema:"the byte from which on to read; 0 is the first"`

@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	// queryTimeout limits one query of the workflow.
 	queryTimeout = 3 * time.Second
 	// queryPatience limits how long an activity repeats a query that fails. A worker that is restarted answers queries again in
 	// less time.
@@ -151,7 +150,6 @@ func (a *Activities) read(ctx context.Context, in protocol.RequestInput) (protoc
 	}
 }
 
-// query queries the workflow once for a part of the request.
 func (a *Activities) query(ctx context.Context, workflowID, runID string, in protocol.RequestInput) (protocol.RequestPage, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()

@@ -25,7 +25,6 @@ type Agent struct {
 // Agent returns the agent with the given ID. It sends no request.
 func (c *Client) Agent(id string) *Agent { return &Agent{client: c, id: id} }
 
-// describe returns what Temporal itself knows about the agent: see [Client.describe].
 func (a *Agent) describe(ctx context.Context) (description, error) {
 	if a.found == nil {
 		found, err := a.client.describe(ctx, a.id)
@@ -37,7 +36,6 @@ func (a *Agent) describe(ctx context.Context) (description, error) {
 	return *a.found, nil
 }
 
-// state returns what a worker knows about the agent: see [Client.state].
 func (a *Agent) state(ctx context.Context) (protocol.StateView, error) {
 	if a.view == nil {
 		view, err := a.client.state(ctx, a.id)

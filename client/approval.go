@@ -95,14 +95,12 @@ func (c *Client) Pending(ctx context.Context, id string) ([]Waits, error) {
 
 // outside is what [Client.outside] and [Client.outsideOf] read about the calls of agents that wait for somebody outside.
 type outside struct {
-	// status is that of the first agent.
 	status Status
 	// waiting are the calls that wait. decided are the keys of the calls that somebody has decided.
 	waiting []Waits
 	decided []agent.Key
 }
 
-// outside reads the calls of an agent and of all running sub-agents below it.
 func (c *Client) outside(ctx context.Context, id string) (outside, error) {
 	tree, err := c.Tree(ctx, id)
 	if err != nil {
@@ -125,7 +123,6 @@ func (c *Client) outside(ctx context.Context, id string) (outside, error) {
 	return all, nil
 }
 
-// outsideOf reads the calls of one agent.
 func (c *Client) outsideOf(ctx context.Context, e Entry) (outside, error) {
 	run, err := c.read(ctx, agent.RunRef{ID: e.ID, RunID: e.RunID})
 	if err != nil || run.State == nil {
@@ -244,7 +241,6 @@ func (c *Client) Complete(ctx context.Context, id, call, result string, o Comple
 	return c.decide(ctx, id, call, o.decision(result), kinds...)
 }
 
-// decision returns the decision that gives a call its result.
 func (o CompleteOptions) decision(result string) agent.Decision {
 	return agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By, From: o.From}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// awaitPause is the pause before [Agent.Await] repeats its request.
 const awaitPause = 250 * time.Millisecond
 
 // Await returns the same snapshot of an agent as [Client.Describe]. If no worker answers, or Temporal does not answer, Describe
@@ -21,7 +20,6 @@ func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Snap
 	return c.Agent(id).Await(ctx, see)
 }
 
-// unanswered reports whether err says that a worker or Temporal did not answer.
 func unanswered(err error) bool {
 	return errors.Is(err, ErrNoWorker) || errors.Is(err, ErrNoServer) || unavailable(err)
 }

@@ -192,26 +192,21 @@ func (c *Client) children(ctx context.Context, subAgents []agent.Child) ([]Child
 type description struct {
 	// status is [Running] for an agent that has not ended.
 	status Status
-	// agent is the name of the agent's definition.
-	agent string
+	agent  string
 	// task is the beginning of the first message.
-	task string
-	// queue is the name of the task queue.
+	task  string
 	queue string
 	// retry is a failed call that is tried again; nil if there is none.
 	retry *Retry
 	// words is the partial text of the running model call; nil if there is none.
-	words *PartialText
-	// runID is the ID of the run.
-	runID string
-	// events is the number of events in the history of the run.
+	words  *PartialText
+	runID  string
 	events int64
 	// workflowTask is the workflow task that has not ended; nil if there is none. activities are those that have not ended.
 	workflowTask *workflowpb.PendingWorkflowTaskInfo
 	activities   []*workflowpb.PendingActivityInfo
 	// version is the worker deployment version of the run. It is nil if the workers have no version.
-	version *workflowpb.WorkflowExecutionVersioningInfo
-	// priority has the priority and the tenant of the run.
+	version  *workflowpb.WorkflowExecutionVersioningInfo
 	priority temporal.Priority
 }
 

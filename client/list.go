@@ -171,7 +171,6 @@ func (o ListOptions) query() string {
 	return strings.Join(terms, " AND ")
 }
 
-// quote returns the text as a string literal for a filter of Temporal's list.
 func quote(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }

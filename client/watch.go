@@ -63,9 +63,7 @@ func CallWaits(w WaitsFor) bool {
 }
 
 const (
-	// minPause is the shortest pause before a request is sent again. The pause grows with each try.
 	minPause = 20 * time.Millisecond
-	// maxPause is the longest pause before a request is sent again.
 	maxPause = 500 * time.Millisecond
 )
 
@@ -88,7 +86,6 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 	}
 }
 
-// unavailable reports whether err says that Temporal could not be reached.
 func unavailable(err error) bool { return errors.As(err, new(*serviceerror.Unavailable)) }
 
 // temporalIsDown reports whether Temporal fails a health check. Call it after a failed query, because the error of the query

@@ -25,8 +25,7 @@ const (
 	minLook, maxLook, textLook = time.Second, 5 * time.Second, 500 * time.Millisecond
 	// maxHealthPause is the longest time between two checks that Temporal answers, while the agent waits for a message.
 	maxHealthPause = time.Minute
-	// lookTimeout is the time limit of a description.
-	lookTimeout = 5 * time.Second
+	lookTimeout    = 5 * time.Second
 	// batchPause is the time without an event after which a group of events that were written together is complete.
 	batchPause = 2 * time.Millisecond
 	// restFactor is the ratio of the pause after a replay to the time of the replay. The pause limits the number of replays if

@@ -23,7 +23,6 @@ import (
 )
 
 const (
-	// textInterval is the minimum time between two heartbeats that report new text of a model call or a tool call.
 	textInterval = time.Second
 	// minHeartbeatWait is the minimum timeout of a heartbeat request. It equals the minimum in the SDK's own heartbeats.
 	minHeartbeatWait = time.Second
@@ -41,13 +40,10 @@ const (
 // The SDK's own heartbeats ([activity.RecordHeartbeat]) are not used for this, for two reasons. They cancel the activity's
 // context when the network fails for a second. They do not report whether Temporal has accepted the heartbeat.
 type Attempt struct {
-	// ctx is the context of the attempt.
 	ctx    context.Context
 	client client.Client
-	// redact removes secrets from a text.
 	redact func(string) string
-	// info is what the SDK knows about the attempt.
-	info activity.Info
+	info   activity.Info
 	// lease is the lease of the worker; nil if there is none.
 	lease *lease
 	// calls counts the attempts on this worker that send heartbeats.
@@ -59,10 +55,8 @@ type Attempt struct {
 	// beating is the context in which heartbeats are sent. It ends when [Attempt.Stop] is called, or when the context of
 	// the attempt ends.
 	beating context.Context
-	// stopped ends the context `beating`.
 	stopped context.CancelFunc
-	// wait is used to wait for the end of the goroutine that sends heartbeats.
-	wait sync.WaitGroup
+	wait    sync.WaitGroup
 	// over is closed when Temporal, or the stop of the worker, ends the attempt. The field `end` then holds the reason. If
 	// the activity returns first, the channel is not closed.
 	over chan struct{}
@@ -70,8 +64,7 @@ type Attempt struct {
 	mu sync.Mutex
 	// tried says what this attempt and earlier attempts have done.
 	tried protocol.Progress
-	// end says whether and why the attempt ended.
-	end ending
+	end   ending
 	// follows is the attempt that makes the model call or tool call, if this attempt only waits for the result. It is nil if
 	// this attempt makes the call itself.
 	follows *Attempt

@@ -78,7 +78,6 @@ func (a *Attempt) FallBack(turn, n int, failed error) error {
 	return a.withFirstError(turn%n, app)
 }
 
-// maxFirstError limits [protocol.Progress].FirstError, in bytes.
 const maxFirstError = 500
 
 // withFirstError returns the final error of a model call. If the error is not that of the first candidate, the message of the first

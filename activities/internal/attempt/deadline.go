@@ -17,7 +17,6 @@ func (a *Attempt) timeIsUp() bool {
 	return errors.Is(a.ctx.Err(), context.DeadlineExceeded) && a.endsWithTurn()
 }
 
-// endsWithTurn reports whether the deadline of the attempt is that of the schedule-to-close timeout.
 func (a *Attempt) endsWithTurn() bool {
 	limit := a.info.ScheduleToCloseTimeout
 	return limit > 0 && !a.info.ScheduledTime.Add(limit).After(a.info.Deadline)

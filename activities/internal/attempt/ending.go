@@ -10,7 +10,6 @@ import (
 )
 
 const (
-	// minLookInterval is the minimum time between two looks at the activity: see [Attempt.look].
 	minLookInterval = 1500 * time.Millisecond
 	// looksPerSecond limits the looks of all calls of a worker.
 	looksPerSecond = 100
@@ -23,7 +22,6 @@ const (
 type ending int
 
 const (
-	// open means that the attempt has not ended.
 	open ending = iota
 	// lost means that Temporal has ended the attempt, but may still need the result. A heartbeat came too late, or the
 	// run was reset or terminated.
@@ -35,7 +33,6 @@ const (
 	stopped
 )
 
-// finish marks the attempt as ended for the given reason. Only the first call changes anything.
 func (a *Attempt) finish(end ending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,7 +42,6 @@ func (a *Attempt) finish(end ending) {
 	}
 }
 
-// ended returns the reason why the attempt ended. It returns [open] if the attempt has not ended.
 func (a *Attempt) ended() ending {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +71,6 @@ func (a *Attempt) look(ctx context.Context) {
 	}
 }
 
-// pending returns the pending activity with the given ID. It returns nil if the run has none.
 func pending(run *workflowservice.DescribeWorkflowExecutionResponse, id string) *workflowpb.PendingActivityInfo {
 	for _, p := range run.GetPendingActivities() {
 		if p.GetActivityId() == id {

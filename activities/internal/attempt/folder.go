@@ -31,12 +31,10 @@ const (
 // Each file is written under a temporary name and renamed when it is complete. Therefore a crash of the process leaves no
 // incomplete result. A crash of the machine may leave a file empty or missing, because files are not synced.
 type folder struct {
-	// dir is the path of the directory.
 	dir string
 	// bytes is the maximum size of all files together, in bytes.
 	bytes int64
-	// age is the maximum age of a file that is used.
-	age time.Duration
+	age   time.Duration
 
 	mu sync.Mutex
 	// written is the number of bytes that this process has written since the last call of [folder.prune].
@@ -64,7 +62,6 @@ func openFolder(dir string) (*folder, error) {
 // key that does not match might name a file outside of the directory.
 var fileKey = regexp.MustCompile(`^[a-z]+-[0-9a-z]{1,64}$`)
 
-// path returns the path of the file for the result with the given key.
 func (f *folder) path(key string) string { return filepath.Join(f.dir, key+fileSuffix) }
 
 // write stores a result under the given key, in place of an earlier result. It returns an error if the key does not match

@@ -13,7 +13,6 @@ import (
 // If the report does not reach Temporal in time, a later attempt reports the stored result, and the call is not repeated.
 // Results are in memory and, if there is a folder, also in files. A kept is safe for concurrent use.
 type kept struct {
-	// memory holds the results as JSON.
 	memory *otter.Cache[agent.Key, []byte]
 	// folder is nil if results are in memory only.
 	folder *folder
@@ -58,7 +57,6 @@ func (k *kept) put(key agent.Key, result any) {
 	}
 }
 
-// has reports whether a result is stored under the key.
 func (k *kept) has(key agent.Key) bool {
 	var result json.RawMessage
 	return k.get(key, &result)

@@ -30,8 +30,7 @@ type lease struct {
 	began chan struct{}
 	// ended gets a value each time the activity that holds the lease has ended.
 	ended chan struct{}
-	// quit is closed when the worker stops.
-	quit chan struct{}
+	quit  chan struct{}
 
 	// sending is locked while a heartbeat is sent, so that heartbeats are accepted in the order of their contents.
 	sending sync.Mutex
@@ -59,7 +58,6 @@ func newLease(temporal client.Client, taskQueue string, heartbeatTimeout time.Du
 // less than half of Temporal's limit for a payload, 2 MB.
 const maxHeld = 5000
 
-// add puts a call under the lease.
 func (l *lease) add(a *Attempt) {
 	if l == nil {
 		return
@@ -70,7 +68,6 @@ func (l *lease) add(a *Attempt) {
 	signal(l.began)
 }
 
-// remove takes a call from the lease, because its attempt has ended.
 func (l *lease) remove(a *Attempt) {
 	if l == nil {
 		return
@@ -80,7 +77,6 @@ func (l *lease) remove(a *Attempt) {
 	delete(l.calls, a)
 }
 
-// signal puts a value into a channel that has room for one, unless the channel has a value.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -88,7 +84,6 @@ func signal(c chan struct{}) {
 	}
 }
 
-// idle reports whether no call is in flight.
 func (l *lease) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +111,6 @@ func (w *Worker) RunLease(ctx context.Context) {
 	}
 }
 
-// take takes a lease, and returns when it has ended.
 func (l *lease) take(ctx context.Context) error {
 	select {
 	case <-l.ended: // of an earlier lease
@@ -153,14 +147,12 @@ func (l *lease) expect(id string) {
 	l.id = id
 }
 
-// held reports whether the worker holds a lease.
 func (l *lease) held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.token != nil
 }
 
-// pause waits until the time is over or the context ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -25,8 +25,7 @@ type running struct {
 type Operation struct {
 	// ctx is the context of the operation. It does not end with the attempt that started the operation. It ends only when `cancel`
 	// is called. The timeouts of tools and models limit the duration of the operation.
-	ctx context.Context
-	// cancel ends the context of the operation.
+	ctx    context.Context
 	cancel context.CancelCauseFunc
 	// first is the attempt that started the operation and runs it.
 	first *Attempt
@@ -34,8 +33,7 @@ type Operation struct {
 	done chan struct{}
 	// result is valid when `done` is closed.
 	result any
-	// err is the error of the operation. It is valid when `done` is closed.
-	err error
+	err    error
 
 	mu sync.Mutex
 	// waiting holds the attempts that wait for the operation and that Temporal has not ended. They are in the order in which

@@ -29,7 +29,6 @@ type index struct {
 	// links holds the runs that may have done what this run or its copies ask for: the run that continued it as new, those that
 	// it was reset from, the last one first, and the run that it resumes.
 	links []string
-	// pages holds Temporal's page tokens of the history. The token of the first page is empty.
 	pages [][]byte
 	// size is the approximate size of the index in memory, in bytes.
 	size int
@@ -37,10 +36,8 @@ type index struct {
 
 // place says where the result of an activity is in a history, and whether the agent still wanted it. If event is 0, there is no result.
 type place struct {
-	// event is the ID of the ActivityTaskCompleted event.
 	event int64
-	// page is the position of the page's token in `index.pages`.
-	page int
+	page  int
 	// cancelled says that the agent has cancelled the activity. It has then told the model that the activity has no result.
 	cancelled bool
 }
@@ -115,7 +112,6 @@ func (x *index) add(event *historypb.HistoryEvent, page int, names map[int64]str
 	}
 }
 
-// link adds the run to which the next event of the history refers.
 func (x *index) link(event *historypb.HistoryEvent, dc converter.DataConverter) {
 	var start agent.Start
 	began := event.GetWorkflowExecutionStartedEventAttributes()

@@ -23,8 +23,7 @@ const (
 	// listsPerSecond limits the list requests of one worker, so that 15 workers stay below the 30 requests a second that Temporal
 	// Cloud allows a namespace. More workers may be refused, and repeat their requests.
 	listsPerSecond = 2
-	// maxListedIDs is the maximum number of workflow IDs in one list request.
-	maxListedIDs = 100
+	maxListedIDs   = 100
 )
 
 // limitedLists is a Temporal client whose list requests wait for a rate limiter. It is safe for concurrent use.
@@ -60,11 +59,9 @@ type lister struct {
 	next *listRequest
 }
 
-// listRequest is a request of a [lister] for the runs of several workflow IDs.
 type listRequest struct {
 	// ids must not change after the request was sent.
-	ids []string
-	// done is closed when runs and err are set.
+	ids  []string
 	done chan struct{}
 	runs map[string][]string
 	err  error

@@ -173,7 +173,6 @@ func inOrder(messages []agent.QueuedMessage) (ids []string, times []int64) {
 func page(all received, skip int) protocol.FoundMessages {
 	var found protocol.FoundMessages
 	taken, size := map[string]bool{}, 0
-	// fits reports whether the message or the decision with the given ID belongs to the page.
 	fits := func(id string, value any) bool {
 		if found.More || taken[id] {
 			return false
@@ -203,11 +202,9 @@ func page(all received, skip int) protocol.FoundMessages {
 type received struct {
 	messages  []agent.QueuedMessage
 	decisions []agent.Decision
-	// revoked holds the keys of revoked permissions.
-	revoked []agent.Key
+	revoked   []agent.Key
 }
 
-// add adds what another run received.
 func (r *received) add(other received) {
 	r.messages = append(r.messages, other.messages...)
 	r.decisions = append(r.decisions, other.decisions...)

@@ -24,16 +24,13 @@ type Reader struct {
 	// flights merges identical reads of histories that happen at the same time.
 	flights singleflight.Group
 
-	// indexes caches indexes of histories, by run ID.
 	indexes *otter.Cache[string, *index]
-	// results caches results of activities.
 	results *otter.Cache[location, *commonpb.Payloads]
 	// lists caches, for a run ID, all runs with the same workflow ID, newest first.
 	lists *otter.Cache[string, []string]
 	// lineages caches, for a run ID, the runs from which the run was reset.
 	lineages *otter.Cache[string, []string]
-	// states caches compressed states of agents.
-	states *otter.Cache[string, packedState]
+	states   *otter.Cache[string, packedState]
 }
 
 // Options configure a [Reader]. All are required.

@@ -63,7 +63,6 @@ func (r *Reader) Recall(ctx context.Context, e protocol.Recall) (Memory, error) 
 	return m, nil
 }
 
-// search is one execution of [Reader.Recall].
 type search struct {
 	reader       *Reader
 	agentID, key string // key is the ID of the activity
@@ -163,7 +162,6 @@ func (r *Reader) Decode(m Memory, out any) (bool, error) {
 	return true, nil
 }
 
-// maxLineages is the maximum number of runs whose base runs are cached: see [Reader.bases].
 const maxLineages = 10_000
 
 // bases returns the IDs of a run's base runs, that is, the runs that the given run was reset from. It reads them from the
@@ -181,7 +179,6 @@ func (r *Reader) bases(ctx context.Context, workflowID, runID string) ([]string,
 	})
 }
 
-// readBases returns the same runs as [Reader.bases], but does not use a cache.
 func (r *Reader) readBases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	var bases []string
 	events := r.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -16,12 +16,10 @@ import (
 // [Reader.Messages].
 type relations struct {
 	reader *Reader
-	// id is the ID of the agent.
-	id string
+	id     string
 	// read holds what was read, by run ID. The value is nil for a run that is deleted or cannot be read.
 	read map[string]*runMessages
 
-	// own holds the messages of the searching run.
 	own *runMessages
 	// bases holds the base runs. [Reader.Messages] adds the runs that continued a base run as new.
 	bases []string

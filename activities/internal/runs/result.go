@@ -50,7 +50,6 @@ func (r *Reader) Result(ctx context.Context, handle string) (string, error) {
 	return shown.Content, nil // the history with the whole result is deleted
 }
 
-// content returns the content of a tool result. It returns "" if the pointer is nil.
 func content(r *protocol.ToolResult) string {
 	if r == nil {
 		return ""
