@@ -46,7 +46,7 @@ var otherwise = map[string]struct{ outcome, reason string }{
 	"say-dsml-after-prose-sse": {"tool_error", besideText},
 
 	"history-400-bad-arguments":             {"fail", "the core never sends such a request: it replaces arguments that are not a JSON object by {}; if the error comes anyway, it is a clear failure"},
-	"history-400-content-absent":            {"fail", "such a request is never sent: outgoing.go adds the content, and the core replaces an empty result by a text"},
+	"history-400-content-absent":            {"fail", "such a request is never sent: request.go adds the content, and the core replaces an empty result by a text"},
 	"history-400-lone-surrogate":            {"fail", "such a request is never sent: the decoder and package repair replace unpaired surrogates"},
 	"history-400-orphan-result":             {"fail", "such a request is never sent: a compaction never separates a call from its result"},
 	"history-400-reasoning-missing":         {"fail", "the request of this test has no calls; for one with calls, the client sends the reasoning after this error (TestFormIsLearned)"},
