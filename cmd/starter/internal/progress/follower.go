@@ -78,25 +78,33 @@ func (f *Follower) See(p client.Progress) {
 	}
 }
 
-// Watch shows the agent to the user until the agent waits, has ended, or is held (stopped by a failure; see [client.Held]).
-// It returns the agent as it is then: see [client.Progress].Snapshot. If no worker answers for the time `f.Wait.Limit`, or none that has the agent, the model or
-// the tool, the error is [client.ErrNoWorker]. This time starts again when a worker answers. It also starts again while Temporal does not answer, because nobody can then see
-// whether a worker is missing.
+// Watch shows the agent to the user until the agent waits for a message, has ended, or is held (see [client.Held]). It returns the agent
+// as it is then: see [client.Progress].Snapshot.
+//
+// The error is [client.ErrNoWorker] if for the time `f.Wait.Limit` no worker answers, or none that has the agent, the model or the tool. This
+// time starts again when a worker answers, and while Temporal does not answer, because nobody can then see whether a worker is missing. It
+// does not run while the agent waits for somebody, because the agent then needs no worker.
 func (f *Follower) Watch(ctx context.Context, c *client.Client) (client.Snapshot, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	answered := func() {}
+	answered := func(client.Status) {}
 	if limit := f.Wait.Limit; limit > 0 {
 		timer := time.AfterFunc(limit, func() { end(client.ErrNoWorker) })
 		defer timer.Stop()
-		answered = func() { timer.Reset(limit) }
+		answered = func(now client.Status) {
+			if now == client.Waiting {
+				timer.Stop()
+			} else {
+				timer.Reset(limit)
+			}
+		}
 	}
 	for p, err := range c.Watch(ctx, f.id, 0) {
 		if err != nil {
 			return client.Snapshot{}, err
 		}
 		if !p.NoWorker && !silent(p) && (p.Retry == nil || !p.Retry.Unserved()) {
-			answered()
+			answered(p.Status)
 		}
 		f.See(p)
 		f.AskText(ctx, c, p)
