@@ -2,6 +2,7 @@ package agent
 
 import "github.com/reagent-dev/reagent/internal/exact"
 
-// readArguments decodes the arguments of a call that the core answers. Only the members of the type of `into` may be in them, with exactly
-// these names. Package encoding/json also takes "TASK" for "task", and the last of both, and a person may have read the other one.
+// readArguments decodes the arguments of a call that the core itself reads. It refuses a member for which `into` has no field with
+// exactly its name. Package encoding/json also takes "TASK" for "task", and the last of both. So the core could act on another value than
+// a person has read.
 func readArguments(arguments string, into any) error { return exact.Decode([]byte(arguments), into, 0) }

@@ -8,28 +8,29 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Aside is a question about the work of an agent, which the model answers by a model call of its own. The question and the answer do
-// not enter the transcript. Only the tokens and the cost are counted.
+// Aside is a person's question about the agent's work, which a separate model call answers. Neither the question nor the answer enters
+// the transcript. The state counts only the tokens and the cost.
 type Aside struct {
-	// Run contains the last characters of the ID of the run that is asked. Another run refuses the question: after a reset,
-	// Temporal delivers it again, and nobody waits for the answer.
+	// Run contains the last characters of the ID of the run that the person asks. Every other run refuses the question. After a reset,
+	// Temporal delivers the question again, to the new run, but nobody waits for its answer any more.
 	Run string `json:"run"`
 	// Question is the text of the question, of at most 20,000 bytes.
 	Question string `json:"question"`
 }
 
-// maxAsideBytes is the largest size of [Aside].Question, in bytes.
 const maxAsideBytes = 20_000
 
-// ErrNothingSaid means that there is no conversation yet about which one could ask.
+// ErrNothingSaid means that the agent has no definition or no messages yet, so there is nothing to ask about.
 var ErrNothingSaid = errors.New("the agent has no messages yet")
 
-// errAsideInFlight means that an agent with a budget answers one question aside at a time.
+// errAsideInFlight means that an agent with a limit of tokens or cost answers one aside at a time: see [State.AcceptsAside].
 var errAsideInFlight = errors.New("the agent is answering another question aside; it has a limit of tokens or cost, so ask again when that question has its answer")
 
-// AcceptsAside returns an error if the agent does not answer the question now. The parameter `inFlight` is the number of other questions
-// that wait for their answers. What an answer costs is known only afterwards. So an agent with a limit of tokens or cost answers one
-// question at a time: questions at the same time pass the limit by one answer, and not by one each.
+// AcceptsAside returns an error if the agent does not answer the question now. The parameter `inFlight` is the number of other asides
+// that wait for their answers.
+//
+// An agent with a limit of tokens or cost answers one aside at a time. The cost of an answer is known only afterwards, so each aside in
+// flight may pass the limit by one answer.
 func (s *State) AcceptsAside(a Aside, inFlight int) error {
 	switch {
 	case strings.TrimSpace(a.Question) == "":
@@ -58,12 +59,13 @@ type AsideRequest struct {
 	Origin ModelIdentity
 	// Count is the number of messages in the request, without the system message.
 	Count int
-	// Question is the last message of the request. The others are the first messages that the next model call would send, except a
-	// reply whose calls have no results yet.
+	// Question is the last message of the request. Before it, the request has the messages of the next model call, except a last reply
+	// whose calls have no results yet.
 	Question llm.Message
 }
 
-// AsideRequest returns the model call that answers the question.
+// AsideRequest returns the model call that answers the question. Call it only if [State.AcceptsAside] returns nil. Without a definition,
+// it panics.
 func (s *State) AsideRequest(a Aside) AsideRequest {
 	r := AsideRequest{Origin: s.SummaryIdentity(), Question: llm.Message{Role: llm.User, Content: textAside(a.Question, s.openCalls())}}
 	chain, sent := s.TranscriptHash, s.SentCount()

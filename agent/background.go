@@ -24,9 +24,9 @@ const BackgroundSchema = `{"type":"object","properties":{` +
 	`"continue":{"type":"string","description":"The handle of an agent that works in the background, to wait for its result now. The task is then ignored."}},` +
 	`"required":["task"],"additionalProperties":false}`
 
-// background gives the call c, for a sub-agent that works in the background, its result at once: the handle of the sub-agent. The
-// answer of the sub-agent comes as a late result: see [LateResult]. If an earlier run may have told the model something else, it is asked
-// first: see [Call].Stopped.
+// background gives the call c its result at once: the handle of its sub-agent, which works in the background. The sub-agent's answer
+// comes later: see [LateResult]. If an earlier run may have told the model something else, the driver asks that run first: see
+// [Call].Stopped.
 func (s *State) background(c *Call, now int64) {
 	child := s.child(c.Child)
 	c.Background = true
@@ -44,9 +44,11 @@ type agentsArguments struct {
 	Message string `json:"message"`
 }
 
-// manageAgents answers a call of the tool [Agents]. A call with a message gets no result here. Instead, manageAgents stores which
-// sub-agent gets the message: see [Call].To. A worker then sends it. What an agent knows of its sub-agents changes with time. So if an
-// earlier run may have told the model something else, that run is asked first: see [Call].Stopped.
+// manageAgents answers a call of the tool [Agents]. A call with a message gets no result here: manageAgents only stores which sub-agent
+// gets the message (see [Call].To), and a worker sends it.
+//
+// The answers change with time, so an earlier run may have told the model something else. The driver then asks that run first: see
+// [Call].Stopped.
 func (s *State) manageAgents(c *Call, now int64) {
 	answer := func(text string, kind ResultKind) { s.stop(c, Result{Content: text, Kind: kind, Time: now}) }
 	var in agentsArguments
@@ -64,8 +66,8 @@ func (s *State) manageAgents(c *Call, now int64) {
 	i := slices.IndexFunc(s.Children, func(child Child) bool {
 		return s.attachment(child) == ChildInBackground && child.handle() == handle
 	})
-	// A sub-agent that has ended is stopped, too. A run that a reset began may know of the end before a run that does not, and in both, a
-	// later call with the same task must get the same sub-agent.
+	// A sub-agent that has ended is stopped, too. After a reset, this run may know of an end of which the earlier run did not know yet.
+	// In both runs, a later call with the same task must get the same sub-agent.
 	ended := i < 0 || s.Children[i].Phase.Ended()
 	if i >= 0 && in.Stop != "" {
 		s.Children[i].Attachment = ChildCancelling
@@ -91,7 +93,8 @@ func (s *State) listAgents() string {
 	return strings.Join(lines, "\n")
 }
 
-// ForChild returns the message that the call of the tool [Agents] sends to the sub-agent in the field To of the call.
+// ForChild returns the message that a call of the tool [Agents] sends to the sub-agent in the field To of the call. Call it only if To is
+// set.
 func (c *Call) ForChild() string {
 	var in agentsArguments
 	_ = readArguments(c.Arguments, &in) // [State.manageAgents] has read the arguments before

@@ -8,10 +8,10 @@ import (
 	"github.com/reagent-dev/reagent/internal/clip"
 )
 
-// This file has the bounds of what comes with updates, for all types that have no Check of their own. Whoever can reach the namespace may
-// send an update with any argument, and an agent keeps much of it in its state.
+// This file checks the arguments of updates whose types have no Check method. Whoever can reach the namespace may send an update with any
+// argument, and an agent keeps much of it in its state.
 
-// CheckCall returns an error if the text is not the key of a call: [KindTool], a hyphen and 32 hexadecimal digits.
+// CheckCall returns an error if the text is not the key of a call: [KindTool], a hyphen and 32 hexadecimal digits in lower case.
 func CheckCall(key Key) error {
 	digits, ok := strings.CutPrefix(string(key), KindTool+"-")
 	if !ok || len(digits) != 32 || strings.Trim(digits, "0123456789abcdef") != "" {
@@ -29,7 +29,7 @@ func CheckUpdateID(id string) error {
 	return nil
 }
 
-// CheckPartialText returns an error if nobody may ask for partial text for so many milliseconds: see [PartialTextAsked].
+// CheckPartialText returns an error if `ms`, in milliseconds, is less than 0 or more than one hour: see [PartialTextAsked].
 func CheckPartialText(ms int64) error {
 	if ms < 0 || ms > maxPartialText {
 		return fmt.Errorf("partial text is asked for %d ms; ask for 0 to %d", ms, maxPartialText)

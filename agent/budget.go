@@ -65,7 +65,7 @@ type Grant struct {
 	Cost Money `json:"cost,omitempty"`
 }
 
-// spending returns what is spent if the whole grant is. Its tokens count as input tokens.
+// spending returns the spending of a grant that is used up. The tokens count as input tokens.
 func (g Grant) spending() Spending {
 	return Spending{Usage: llm.Usage{InputTokens: g.Tokens}, Cost: g.Cost}
 }
@@ -87,8 +87,8 @@ func (s *State) bounds() Grant {
 	}
 }
 
-// lowerLimit returns the lower of two limits. Zero means no limit, and a number below zero, which only a hand-made start input has,
-// means no limit, too. So it does not lift the other limit.
+// lowerLimit returns the lower of two limits. Zero means no limit. A negative number means no limit, too, so that it does not lift the
+// other limit. Only a start input that somebody wrote by hand has one.
 func lowerLimit[T int | Money](a, b T) T {
 	if a <= 0 || b > 0 && b < a {
 		return max(b, 0)
@@ -113,10 +113,12 @@ type share struct {
 	refusal string
 }
 
-// slice returns the share of each of n new sub-agents. It divides what is left of this agent's budget into n+1 equal parts. One part stays
-// with this agent. Of each other part, the cost of one reply is the margin of the sub-agent, and the rest is its grant. The largest reply
-// of this agent stands for the replies of the sub-agent, which nobody knows yet. If nothing would be left for the grant, there is no
-// sub-agent: its first reply would pass the part, and many sub-agents together could pass the limit by many replies.
+// slice returns the share of each of n new sub-agents. It divides what is left of this agent's budget into n+1 equal parts: one for each
+// sub-agent, and one that stays with this agent. A sub-agent's part consists of its margin, which is the cost of one reply, and of its
+// grant, which is the rest. Nobody knows yet what a reply of the sub-agent costs, so the largest reply of this agent stands for it.
+//
+// If nothing would be left for the grant, slice refuses the sub-agents. The first reply of each would pass its part, and many sub-agents
+// together could pass the limit by many replies.
 func (s *State) slice(n int) share {
 	bounds, spent := s.bounds(), s.reserved()
 	g := share{margin: s.LargestReply}
@@ -141,10 +143,11 @@ func (s *State) slice(n int) share {
 	return g
 }
 
-// settleChild records what the sub-agent c has spent. It adds `spent` to the usage of this agent, and frees the part
-// of the budget that was reserved for c. A resumed sub-agent reports all its spending since its first start. Therefore
-// only what a new report has more than the earlier one is added. A report that has less takes nothing away: what was spent
-// is spent. If `spent` is nil, the spending is unknown, and the budget stays reserved.
+// settleChild records what the sub-agent c has spent. It adds `spent` to the usage of this agent, and frees the part of the budget that
+// was reserved for c. If `spent` is nil, the spending is unknown, and the budget stays reserved.
+//
+// A resumed sub-agent reports all its spending since its first start. So settleChild adds only what the new report has more than the
+// earlier one. A report that has less takes nothing away.
 func (s *State) settleChild(c *Child, spent *Spending) {
 	if spent == nil {
 		return // without a report, the sub-agent may have spent its whole grant

@@ -6,7 +6,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Call is a call of a tool or of a sub-agent. A reply of the model asks for the call.
+// Call is a call of a tool or of a sub-agent, for which a model reply has asked.
 type Call struct {
 	// Key identifies the call: see [Key]. It is a hash of the fields Model, Position, Name and Arguments. A call
 	// that runs again with the answer to an [Elicitation] has another key.
@@ -21,7 +21,8 @@ type Call struct {
 	Name string `json:"name"`
 	// Arguments are the arguments as JSON text.
 	Arguments string `json:"arguments"`
-	// Child is the key of the sub-agent that the call waits for. It is empty if the call waits for no sub-agent.
+	// Child is the key of the sub-agent that works for the call. It is empty for a call of a tool, and for a call that was refused before
+	// it had a sub-agent.
 	Child Key `json:"child,omitempty"`
 	// Began is the time at which the call began to wait for its sub-agent, in Unix milliseconds. 0 means that the
 	// wait has not begun.
@@ -32,31 +33,32 @@ type Call struct {
 	To Key `json:"to,omitempty"`
 	// Failed reports whether the call was answered with the failure of its sub-agent.
 	Failed bool `json:"failed,omitempty"`
-	// Wait says for whom outside the agent the call waits.
+	// Wait says what the call waits for outside the agent, such as an approval.
 	Wait CallWait `json:"wait,omitzero"`
 	// Elicitation is the last question that the tool of the call has asked a person; nil if there was none.
 	Elicitation *Elicitation `json:"elicitation,omitempty"`
-	// Decider says who has decided on the call; nil if nobody has. If the call needs an approval and was not denied, the call was approved.
+	// Decider says who has decided on the call; nil if nobody has. If the call needs an approval and [Decider].Denied is false, a person
+	// has approved the call.
 	Decider *Decider `json:"decider,omitempty"`
 	// Edited reports whether a person has changed the arguments. The result then tells the model so.
 	Edited bool `json:"edited,omitempty"`
-	// Search reports whether other runs have to be asked about the call before anything else becomes of it: see [CallFound].
-	// After a reset, another run may have told the model the result of the call, or have begun the call.
+	// Search reports whether the driver has to ask other runs about the call before anything else happens to it: see [CallFound]. After a
+	// reset, another run may have told the model the result of the call, or have begun the call.
 	Search bool `json:"search,omitempty"`
-	// Stopped is a result that the call does not have yet, because other runs are asked about the call first. The call gets it if no
-	// other run has told the model a result. The agent has stopped waiting for the call, or the result came during the search. It is nil
-	// outside a search. If it is set, Look is true.
+	// Stopped is a result that the call gets after the driver has asked other runs about it, if none of them has told the model a result.
+	// The agent has stopped waiting for the call, or the result came during the search. Stopped is nil outside a search. If it is set,
+	// Search is true.
 	Stopped *Result `json:"stopped,omitempty"`
-	// Told reports whether another run has told the model this result. The agent never replaces such a result. If the real result comes,
-	// it becomes a late result: see [LateResult].
+	// Told reports whether Result is a result that another run has told the model. The agent never replaces such a result. If the real
+	// result comes, it becomes a late result: see [LateResult].
 	Told bool `json:"told,omitempty"`
 	// Result is the result of the call; nil if there is none yet. It is also nil for the calls in
 	// [State].Unanswered.
 	Result *Result `json:"result,omitempty"`
 }
 
-// maxUnanswered is the largest number of calls in [State].Unanswered. These calls may still get a late result: see
-// [LateResult]. If there are more, the oldest calls are removed. A removed call can no longer get a late result.
+// maxUnanswered is the largest number of calls in [State].Unanswered. A further call removes the oldest one, which can then no longer get
+// a late result: see [LateResult]. Calls whose sub-agents work in the background are removed last.
 const maxUnanswered = 100
 
 // openCalls returns the calls in `s.Calls` that have no result yet, in a new slice.
@@ -135,8 +137,11 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 	}
 }
 
-// begin asks for what a call needs that may run: a sub-agent with its part of the budget, or a result from outside. A worker runs any
-// other call, and needs nothing.
+// begin prepares a call that may run:
+//
+//   - A call of a sub-agent gets its sub-agent, with the given part of the budget.
+//   - An external call begins to wait for its result.
+//   - Any other call needs nothing, because a worker runs it.
 func (s *State) begin(c *Call, tool Tool, part share, now int64) {
 	switch {
 	case tool.Agent != "":
@@ -191,18 +196,18 @@ func (s *State) toolFinished(e ToolFinished) bool {
 // awaitsLate reports whether a late result may come for the call while the call is still in `s.Calls`: see [Call].Told.
 func (c *Call) awaitsLate() bool { return c.Told && c.Result != nil && c.Result.Kind.unanswered() }
 
-// answer makes r the result of the call c, and reports whether it did so. If the call already has a result, r
-// replaces the old result in two cases only:
+// answer makes r the result of the call c, and reports whether it did so. If the call already has a result, r replaces the old result in
+// two cases only:
 //
 //   - The old result stands in for the real one (see [ResultKind.StandsIn]), and r does not.
 //   - The old result is the failure of a sub-agent, and r is the sub-agent's answer.
 //
-// If [Call].Told is set, r never replaces the old result. While the driver asks other runs about the call, the call gets no result, and
-// answer stores r in [Call].Stopped.
+// There are two exceptions. If [Call].Told is set, r never replaces the old result. If [Call].Stopped is set, the call has no result yet,
+// and r replaces Stopped by the same two rules.
 func (s *State) answer(c *Call, r Result) bool {
 	has := c.Result
 	if has == nil {
-		has = c.Stopped // other runs are asked first
+		has = c.Stopped // the driver asks other runs first
 	}
 	if has != nil && (c.Told || !has.Kind.unanswered() || r.Kind.StandsIn() || r.Kind.unanswered() && !has.Kind.StandsIn()) {
 		return false
@@ -218,12 +223,15 @@ func (s *State) answer(c *Call, r Result) bool {
 	return true
 }
 
-// repairLater handles r, the real result of a call that already has another result: see [LateResult]. It puts a
-// message with r into the queue. The message belongs to the newest call for which `fits` returns true, among those in
-// `s.Unanswered` and those in `s.Calls` with [Call].Told. A call that has got the failure of its sub-agent may get
-// only the sub-agent's answer. repairLater returns false if no call may get r, if r itself stands in for the real result, or
-// if a message in the queue brings the answer already. The parameter `child` is the sub-agent that has ended. It is nil
-// if r is the result of a tool.
+// repairLater puts a message with the late result r into the queue: see [LateResult]. The message is for the newest call that `fits`
+// accepts, among the calls in s.Unanswered and those calls in s.Calls for which [Call.awaitsLate] is true. The parameter `child` is the
+// sub-agent that has ended. It is nil if r is the result of a tool.
+//
+// repairLater returns false in three cases:
+//
+//   - r itself stands in for the real result.
+//   - r is a sub-agent's answer, and a message in the queue brings the answer already.
+//   - No call may get r. A call that has got the failure of its sub-agent may get only the sub-agent's answer.
 func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	if r.Kind.StandsIn() {
 		return false
@@ -258,8 +266,12 @@ func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
 	return false
 }
 
-// settleStopped is called when the other runs were asked about the call c. If none of them has told the model a result, the call gets
-// [Call].Stopped. If one of them has told that the outcome is unknown, and [Call].Stopped is the real result, it becomes a late result.
+// settleStopped decides what becomes of [Call].Stopped when the driver has asked the other runs about the call c:
+//
+//   - If no other run has told the model a result, Stopped becomes the result of the call.
+//   - If another run has told a result that a better one may replace (see [ResultKind.unanswered]), and Stopped is better, Stopped
+//     becomes a late result: see [LateResult].
+//   - In all other cases, Stopped is dropped.
 func (s *State) settleStopped(c *Call) {
 	waits := c.Stopped
 	c.Search, c.Stopped = false, nil
@@ -281,8 +293,8 @@ func (s *State) settleStopped(c *Call) {
 // user, but no user has written it.
 func (m Message) BringsLateResult() bool { return m.Role == llm.User && m.Key.Kind() == KindLate }
 
-// late returns the message with r, a late result of the call c: see [LateResult]. The message may enter the running
-// turn only when the transcript has at least `after` messages. 0 means that there is no such condition.
+// late returns the message with r, a late result of the call c: see [LateResult]. The message may enter the running turn only when the
+// transcript has at least `after` messages. 0 means that there is no such condition.
 func late(c Call, r Result, after int) QueuedMessage {
 	lead := textLate
 	if c.Background {
@@ -305,10 +317,11 @@ func (s *State) repaired(call Key) bool {
 	})
 }
 
-// interruptAll gives every open call an error result, because the agent stops waiting for the calls. The parameter
-// `why` is the reason, as a text for the model. A call that waits for somebody outside was not run, and its result says this.
-// Any other call may have done its work, and so may a call that was handed to the outside. Its result says that the
-// outcome is unknown, and the real result may still come.
+// interruptAll ends the wait for every open call. The parameter `why` is the reason, as a text for the model.
+//
+//   - A call that waits for an approval or for an answer was not run, and its result says this.
+//   - Any other call may have done its work, also one that waits for its result from outside. Its result says that the outcome is
+//     unknown, and the real result may still come.
 func (s *State) interruptAll(why string, now int64) {
 	for i := range s.Calls {
 		s.interrupt(&s.Calls[i], why, now)
@@ -325,8 +338,8 @@ func (s *State) interrupt(c *Call, why string, now int64) {
 	}
 }
 
-// stop ends the wait for a call with the result r. If an earlier run may have another result of the call, the call gets r only
-// when no run has one: see [Call].Stopped.
+// stop ends the wait for a call, and makes r its result. If an earlier run may have told the model another result, the driver asks the
+// other runs first: see [Call].Stopped.
 func (s *State) stop(c *Call, r Result) {
 	if s.MayRecall(c.Key) {
 		c.Stopped, c.Search = &r, true

@@ -61,7 +61,6 @@ const (
 // Ended reports whether the parent knows the end of the sub-agent.
 func (p ChildPhase) Ended() bool { return p == ChildHasFailed || p == ChildHasAnswered }
 
-// ended returns the phase of a sub-agent that has ended.
 func ended(failed bool) ChildPhase {
 	if failed {
 		return ChildHasFailed
@@ -80,8 +79,8 @@ const (
 	ChildDetached ChildAttachment = "detached"
 	// ChildInBackground means that the sub-agent works in the background: see [Tool].Background.
 	ChildInBackground ChildAttachment = "background"
-	// ChildCancelling means that the driver cancels the sub-agent, because a person has interrupted the turn, or because the model has stopped the
-	// sub-agent. A later call for the same work gets a new sub-agent.
+	// ChildCancelling means that the driver cancels the sub-agent, because a person has interrupted the turn, or because the model has
+	// stopped the sub-agent. A later call for the same work gets a new sub-agent.
 	ChildCancelling ChildAttachment = "cancelling"
 )
 
@@ -91,7 +90,7 @@ const (
 const ChildIdleMS = 15 * 60_000
 
 type childArguments struct {
-	// Task says what the sub-agent is to do.
+	// Task says what the sub-agent is to do. It is ignored if Continue is set.
 	Task string `json:"task"`
 	// Instance is a name that the model chooses. If the model calls with another name, a second sub-agent gets the same
 	// task.
@@ -175,12 +174,12 @@ func (s *State) cannotStart(tool Tool, part share) string {
 // openChild decides which sub-agent the call c waits for. The first rule that fits decides:
 //
 //   - If the arguments contain the handle (see [Key.Handle]) of a known sub-agent, the call waits for this sub-agent.
-//   - If an earlier call asked for the same work (see [childInput]) and was left unanswered (see [ChildDetached]), the
-//     call waits for the same sub-agent.
-//   - Otherwise, the call waits for a new sub-agent, which gets the given share of the budget.
+//   - If an earlier call asked for the same work (see [childInput]) and was left unanswered (see [ChildDetached]), the call waits for the
+//     same sub-agent.
+//   - In all other cases, the call waits for a new sub-agent, which gets the given share of the budget.
 //
-// If a late result of a known sub-agent waits in the queue, the call gets this result at once. A call that cannot have
-// a sub-agent gets an error result.
+// If a late result of a known sub-agent waits in the queue, the call gets this result at once. A call of a tool with [Tool].Background
+// does not wait: see [State.background]. A call that cannot have a sub-agent gets an error result.
 func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, Kind: Errored, Time: now} }
 	if s.Depth >= s.depthLimit() {
@@ -208,7 +207,7 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	}
 	if known == nil {
 		if why := s.cannotStart(tool, part); why != "" {
-			// In another run, there may have been room. That run is asked first: see [State.assign].
+			// Another run may have had room. The driver asks that run first: see [State.assign].
 			s.stop(c, Result{Content: why, Kind: Errored, Time: now})
 			return
 		}
@@ -267,9 +266,11 @@ func (s *State) addChild(input childInput, part share) Key {
 	return key
 }
 
-// assign makes the call c wait for the sub-agent that it had in another run. An empty key means that it had none there. Which sub-agent a
-// call gets depends on what the run knows of its other sub-agents and of its budget when the reply comes, and a run that a reset began may
-// know more. The parameter `grant` is what the other run has reserved for the sub-agent.
+// assign makes the call c wait for the sub-agent that it had in another run. An empty key means that it had none there. The parameter
+// `grant` is what the other run has reserved for the sub-agent.
+//
+// This is necessary because the choice of a sub-agent depends on what a run knows of its other sub-agents and of its budget when the
+// reply comes. A run that a reset began may know more.
 func (s *State) assign(c *Call, child Key, grant Grant, now int64) {
 	if c.Child == child {
 		return
@@ -326,9 +327,9 @@ func (s *State) dropChildCounts() {
 // refers to these sub-agents.
 const maxDoneChildren = 20
 
-// dropChildren keeps `s.Children` small. It removes ended sub-agents to which no call and no message refers. The
-// newest [maxDoneChildren] of these sub-agents stay. If a removed sub-agent never reported its spending, its whole
-// grant (see [Grant]) and its margin count as spent.
+// dropChildren keeps `s.Children` small. It removes ended sub-agents to which no call and no message refers, except the newest
+// [maxDoneChildren]. It also keeps a sub-agent that a later call for the same work may get: see [Child.detached]. If a removed sub-agent
+// never reported its spending, its whole grant (see [Grant]) and its margin count as spent.
 func (s *State) dropChildren() {
 	kept := map[Key]bool{}
 	for _, c := range slices.Concat(s.Calls, s.Unanswered) {
@@ -359,8 +360,8 @@ func (s *State) dropChildren() {
 // state count, too.
 func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 
-// unansweredChild returns a sub-agent with the given input for which no call waits: see [State.attachment]. If there are several such sub-agents, unansweredChild returns the oldest one. If there is
-// none, it returns nil.
+// unansweredChild returns the oldest sub-agent with the given input that a further call can get: no call waits for it (see
+// [State.attachment]), and nobody has stopped it. It returns nil if there is none.
 func (s *State) unansweredChild(input childInput) *Child {
 	for i := range s.Children {
 		c := &s.Children[i]
@@ -371,8 +372,9 @@ func (s *State) unansweredChild(input childInput) *Child {
 	return nil
 }
 
-// attachment returns the attachment of the sub-agent. An unanswered call no longer waits, also while other runs are asked about it. So the
-// next calls of its reply become the same as in a run that asks nobody.
+// attachment returns the attachment of the sub-agent. A call that is to be left unanswered no longer waits for the sub-agent, even while
+// the driver still asks other runs about the call: see [Call].Stopped. So the later calls of the same reply become the same as in a run
+// that asks nobody.
 func (s *State) attachment(child Child) ChildAttachment {
 	for i := range s.Calls {
 		if c := &s.Calls[i]; child.Attachment == ChildAttached && c.Child == child.Key && c.Stopped != nil && c.Stopped.Kind.StandsIn() {
@@ -393,7 +395,7 @@ func (s *State) detach(child *Child, c *Call) {
 	}
 }
 
-// attach records that a call waits for the sub-agent, or has its result, unless the sub-agent is cancelled.
+// attach records that a call waits for the sub-agent or has its result. It has no effect on a sub-agent that is being cancelled.
 func (c *Child) attach() {
 	if c.detached() {
 		c.Attachment = ChildAttached
@@ -405,7 +407,8 @@ func (c *Child) detached() bool {
 	return c.Attachment == ChildDetached || c.Attachment == ChildInBackground
 }
 
-// Unwatched reports whether a sub-agent that has not ended has no call that waits for it. The driver then waits for its end all the same.
+// Unwatched reports whether the sub-agent has not ended and no call waits for it. The driver still waits for its end, because its result
+// can become a late result: see [LateResult].
 func (c *Child) Unwatched() bool { return c.Attachment != ChildAttached && !c.Phase.Ended() }
 
 // handle returns the short name by which the model can ask for the sub-agent again. The name is the first 8 digits of
@@ -421,8 +424,8 @@ func (s *State) childByHandle(agent, handle string) *Child {
 	return nil
 }
 
-// lateOf returns the message in the queue with a late result (see [LateResult]) of the given sub-agent. A new call for the sub-agent may get
-// this result. lateOf ignores a late result that is reserved for another call: see [LateResult].For. It returns nil if it finds none.
+// lateOf returns the message in the queue with a late result (see [LateResult]) of the given sub-agent. A new call for the sub-agent may
+// get this result. lateOf ignores a late result that is reserved for another call: see [LateResult].For. It returns nil if it finds none.
 func (s *State) lateOf(child Key) *QueuedMessage {
 	i := slices.IndexFunc(s.Queue, func(m QueuedMessage) bool {
 		return child != "" && m.Late != nil && m.Late.Child == child && m.Late.For == ""
@@ -433,7 +436,7 @@ func (s *State) lateOf(child Key) *QueuedMessage {
 	return &s.Queue[i]
 }
 
-// took records that the call c has got the answer of its sub-agent. The message in the queue that brings the same answer is removed.
+// took records that the call c has got the answer of its sub-agent. It removes the message in the queue that brings the same answer.
 func (s *State) took(c *Call) {
 	s.child(c.Child).Answered = c.Key
 	if m := s.lateOf(c.Child); m != nil {
@@ -460,14 +463,14 @@ func (s *State) childStarted(e ChildStarted) bool {
 	return true
 }
 
-// ended reports whether the parent already knows the end of the sub-agent. The result r then brings nothing new. After
-// a failure, an answer is new, because a failed sub-agent may be resumed and then answer.
+// ended reports whether the result r brings nothing new, because the parent already knows the end of the sub-agent. After a failure, an
+// answer is new, because a failed sub-agent may be resumed and then answer.
 func (c *Child) ended(r Result) bool {
 	return c.Phase == ChildHasAnswered || c.Phase == ChildHasFailed && r.Kind.IsError()
 }
 
-// Knows reports whether the event e brings nothing new. The driver need not apply such an event. Knows returns true if
-// the state has already recorded this end of the sub-agent, and no open call waits for the sub-agent.
+// Knows reports whether the driver need not apply the event e, because it brings nothing new: the state has already recorded this end of
+// the sub-agent, and no open call waits for the sub-agent.
 func (s *State) Knows(e ChildFinished) bool {
 	child := s.child(e.Key)
 	return child != nil && child.ended(e.Result) &&

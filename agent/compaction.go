@@ -192,7 +192,8 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 	s.advanceTranscript(e.Time)
 }
 
-// hashTranscript computes the hash of the messages that the next model call sends.
+// hashTranscript computes the hash of the messages that the next model call sends. [State.append] only extends this hash. So
+// hashTranscript is necessary when earlier messages are sent in another form, or no longer.
 func (s *State) hashTranscript() {
 	s.TranscriptHash = ""
 	for i := range s.SentCount() {

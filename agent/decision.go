@@ -13,8 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Decision is what somebody outside the agent decides on one call. There are three kinds: an approval, a denial, and the result of
-// an external call (see [EffectExternal]). A decision applies only to the arguments that the person saw.
+// Decision is what somebody outside the agent decides on one call. There are three kinds: an approval, a denial, and a result, which is
+// that of an external call (see [EffectExternal]) or the answer to a question. A decision applies only to the arguments that the person
+// saw.
 type Decision struct {
 	// Key is the key of the call. The key depends on the arguments of the call.
 	Key Key `json:"key"`
@@ -38,13 +39,13 @@ type Decision struct {
 	Time int64 `json:"time,omitempty"`
 	// Used reports whether the decision has been applied to its call.
 	Used bool `json:"used,omitempty"`
-	// Early reports whether the decision came before the search of other runs, and the search has not found it in another run. So
-	// somebody has made it after the reset, and other runs are asked about the call first: see [Call].Search. A decision that a
-	// search has found is early if the other run got it before its own search had ended.
+	// Early reports whether the run got the decision before it had searched other runs, and has not found it in another run. So somebody
+	// has made it after the reset, and another run may have settled the call before. The driver asks other runs about the call first: see
+	// [Call].Search. A decision that a search has found is early if the other run got it before its own search had ended.
 	Early bool `json:"early,omitempty"`
 }
 
-// GivenResult is the result of an external call, as somebody outside the agent has given it.
+// GivenResult is the result of an external call, or the answer to a question, as somebody outside the agent has given it.
 type GivenResult struct {
 	// Content is the text of the result.
 	Content string `json:"content"`
@@ -54,7 +55,7 @@ type GivenResult struct {
 	Hash string `json:"hash,omitempty"`
 }
 
-// hash returns the value for the field Hash, or the value that it has.
+// hash returns the field Hash. If it is empty, hash computes its value.
 func (r GivenResult) hash() string {
 	if r.Hash != "" {
 		return r.Hash
@@ -79,7 +80,8 @@ func (d Decision) decides(e Decision) bool {
 	return d.Key == e.Key && (d.Result == nil) == (e.Result == nil)
 }
 
-// again returns nil if the decision e on the same call says the same as d, and [ErrDecided] otherwise. The decisions are of the same kind.
+// again compares two decisions on the same call and of the same kind. It returns nil if e says the same as d, and [ErrDecided] if it says
+// something else.
 func (d Decision) again(e Decision) error {
 	same := d.Approve == e.Approve && d.Reason == e.Reason && d.By == e.By && d.From == e.From
 	if d.Result != nil {
@@ -108,11 +110,11 @@ var (
 	// ErrNoCall means that the agent has no open call with the key of the decision. The call has never existed, has its result, or
 	// has other arguments than those that the person saw.
 	ErrNoCall = errors.New("no open call has this key: the call has its result already, or other arguments than those that were shown; list the calls again")
-	// ErrNotAsked means that the call needs no approval.
+	// ErrNotAsked means that the decision is an approval or a denial, and the call waits for neither.
 	ErrNotAsked = errors.New("the call needs no approval")
 	// ErrNotExternal means that the call gets its result from its tool, and not from outside.
 	ErrNotExternal = errors.New("the call does not wait for a result from outside")
-	// ErrDecided means that a person has decided before.
+	// ErrDecided means that a decision or a result has settled the call before.
 	ErrDecided = errors.New("the call was decided before")
 	// ErrWaits means that the call still waits for its result from outside: see [State.ResultGiven].
 	ErrWaits = errors.New("the call waits for its result from outside")
@@ -128,8 +130,8 @@ const (
 	MaxGivenBytes = 300_000
 )
 
-// Check returns an error if no agent would accept the decision: a field is too large, the arguments are not a JSON object, or the result
-// is not UTF-8. The history has JSON, which cannot keep other bytes.
+// Check returns an error if no agent would accept the decision, because a field is invalid or two fields contradict each other. For
+// example, a result must be UTF-8: the history has JSON, which cannot keep other bytes.
 func (d Decision) Check() error {
 	switch {
 	case CheckCall(d.Key) != nil:
@@ -139,19 +141,19 @@ func (d Decision) Check() error {
 	case len(d.Arguments) > maxArgumentsBytes:
 		return fmt.Errorf("decision: the arguments have %d bytes; the limit is %d", len(d.Arguments), maxArgumentsBytes)
 	case len(d.Message) > MaxIDBytes || strings.ContainsFunc(d.Message, unicode.IsSpace):
-		return fmt.Errorf("decision: the field \"message\" is not the ID of a message: it may have %d bytes without white space", MaxIDBytes)
+		return fmt.Errorf("decision: the field \"message\" must be the ID of a message, which has at most %d bytes and no white space", MaxIDBytes)
 	case len(d.By) > maxDeciderBytes || len(d.From) > maxDeciderBytes:
-		return fmt.Errorf("decision: the fields \"by\" and \"from\" may have %d bytes each", maxDeciderBytes)
+		return fmt.Errorf("decision: the fields \"by\" and \"from\" may have at most %d bytes each", maxDeciderBytes)
 	case d.Arguments != "" && !d.Approve:
-		return errors.New("decision: a denial has no arguments")
+		return errors.New("decision: a denial cannot have arguments; leave them out")
 	case d.Result != nil && (d.Approve || d.Reason != ""):
-		return errors.New("decision: a result has no approval and no reason")
+		return errors.New("decision: a result cannot have an approval or a reason; leave them out")
 	case d.Result != nil && d.Result.Hash != "":
 		return errors.New("decision: the result has a hash; leave it out: only an agent sets it")
 	case d.Result != nil && len(d.Result.Content) > MaxGivenBytes:
 		return fmt.Errorf("decision: the result has %d bytes; the limit is %d", len(d.Result.Content), MaxGivenBytes)
 	case d.Result != nil && !utf8.ValidString(d.Result.Content):
-		return errors.New("decision: the result is not UTF-8")
+		return errors.New("decision: the result is not UTF-8; encode it as UTF-8")
 	case d.Remember != "" && (!d.Approve || d.Arguments != ""):
 		return errors.New("decision: only an approval without new arguments can be remembered")
 	case d.Remember != "" && d.Remember != RememberTool && d.Remember != RememberCall:
@@ -185,8 +187,8 @@ func (s *State) AcceptsDecision(d Decision) error {
 	return ErrNotAsked
 }
 
-// HasResult reports whether the call with the given key has its result, or gets one without a decision: see [Call].Stopped. If the result is in a message that was summarised, HasResult
-// returns false.
+// HasResult reports whether the call with the given key has its result, or gets one without a decision: see [Call].Stopped. It returns
+// false if the message with the result was dropped: see [State.Drop].
 func (s *State) HasResult(key Key) bool {
 	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == key }); i >= 0 {
 		return s.Calls[i].Result != nil || s.Calls[i].Stopped != nil
@@ -194,12 +196,13 @@ func (s *State) HasResult(key Key) bool {
 	return slices.ContainsFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == key })
 }
 
-// maxDecisions is the largest number of decisions in a state. A further decision removes the oldest one. A decision
-// stays in the state after it was applied, because Temporal may deliver the decision again. A decision may also come
-// before its call: after a reset, Temporal delivers all earlier decisions at once, and a search finds those of other runs.
 const (
+	// maxDecisions is the number of decisions at which a further decision removes the oldest one that was applied. Until then, such a
+	// decision stays in the state, because Temporal may deliver it again.
 	maxDecisions = 1000
-	// maxUnused is the largest number of decisions in a state none of which was applied. A further decision removes the oldest one.
+	// maxUnused is the number of decisions at which a further decision removes the oldest one, if none was applied. A decision that was
+	// not applied may have come before its call. After a reset, Temporal delivers all earlier decisions at once, and a search finds those
+	// of other runs.
 	maxUnused = 10_000
 )
 
@@ -211,12 +214,14 @@ func (s *State) applyEarlier(c *Call, now int64) {
 	}
 }
 
-// ResultGiven reports whether the agent has received the result in the decision d. It returns nil if the agent has received exactly this
-// result for the call, even if the agent has not applied it yet. Otherwise, it returns an error:
+// ResultGiven returns nil if the agent has received exactly the result in the decision d for the call, even if the agent has not applied
+// it yet. The other results are:
+//
 //   - [ErrDecided] if the call has another result. The other result may be from outside, or say that a time limit or a person has ended
 //     the wait.
 //   - [ErrWaits] if the call waits for its result, or was left unanswered while it waited.
-//   - [ErrNotExternal] if the call is open and does not wait for a result from outside, for example because it waits for an approval first.
+//   - [ErrNotExternal] if the call is open and does not wait for a result from outside, for example because it waits for an approval
+//     first.
 //   - [ErrNoCall] if the state has no call with this key.
 func (s *State) ResultGiven(d Decision) error {
 	if earlier := s.earlier(d); earlier != nil {
@@ -289,8 +294,8 @@ func (s *State) restartTurn(now int64) {
 	}
 }
 
-// makeRoom removes the oldest decision if there are too many. The agent may still need decisions that were not applied, because
-// their calls do not exist yet.
+// makeRoom removes a decision if there are too many: see [maxDecisions] and [maxUnused]. One that was applied goes first, because the
+// agent may still need the others: their calls may not exist yet.
 func (s *State) makeRoom() {
 	if len(s.Decisions) < maxDecisions {
 		return
@@ -301,8 +306,8 @@ func (s *State) makeRoom() {
 	}
 }
 
-// Unsettled reports whether it is still unknown if the decision d holds, because other runs are being asked about its call. An earlier
-// decision or a result that another run has replaces d.
+// Unsettled reports whether the driver still has to ask other runs about the call of the decision d. An earlier decision or a result that
+// another run has replaces d.
 func (s *State) Unsettled(d Decision) bool {
 	return s.unsearched() || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Key == d.Key && c.Search && c.Result == nil })
 }
@@ -335,8 +340,12 @@ func (c *Call) waitsFor(d Decision) bool {
 	return c.Waits() && c.Stopped == nil && c.Wait.For.kind().result == (d.Result != nil)
 }
 
-// decide applies the decision d to the call c, which has waited for it. A denial and a result from outside become the result of the call,
-// except the answer to a question of the tool: the call runs again with it.
+// decide applies the decision d to the call c, which has waited for it:
+//
+//   - An approval lets the call run.
+//   - A denial becomes the result of the call.
+//   - The answer to a tool's question lets the call run again, with the answer: see [Elicitation].
+//   - Any other result from outside becomes the result of the call.
 func (s *State) decide(c *Call, d Decision, now int64) {
 	c.Wait = CallWait{}
 	switch {
@@ -352,7 +361,7 @@ func (s *State) decide(c *Call, d Decision, now int64) {
 	}
 }
 
-// given returns the result that the decision brings from outside, as the model gets it.
+// given returns the result that the decision brings from outside, cut to the size that the definition allows for a tool result.
 func (s *State) given(d Decision, now int64) *Result {
 	content := clip.Middle(d.Result.Content, s.Definition.Limits.resultBytes())
 	return &Result{Content: content, Kind: KindOf(d.Result.IsError), Time: now}

@@ -12,7 +12,7 @@ import (
 // state. A later change of the configuration has no effect until the agent reads its definition again. The address,
 // API key and timeouts of a model are not in a definition. They stay with the worker.
 type Definition struct {
-	// Name is the name of the definition.
+	// Name is the name by which [Start].Agent and [Tool].Agent refer to the definition.
 	Name string `json:"name"`
 	// Description says what the agent does.
 	Description string `json:"description,omitempty"`
@@ -36,12 +36,10 @@ type Definition struct {
 	// SendReasoning reports whether requests send the model's earlier reasoning back to the model. Some models
 	// require this.
 	SendReasoning bool `json:"send_reasoning,omitempty"`
-	// KeepAgents reports whether running sub-agents go on when the agent ends with its answer. Otherwise, the
-	// sub-agents are cancelled.
+	// KeepAgents reports whether running sub-agents go on when the agent ends with its answer. If it is false, the driver cancels them.
 	KeepAgents bool `json:"keep_agents,omitempty"`
-	// Priority is the Temporal priority of the agent's model calls and tool calls: 1 (highest) to 5 (lowest). If it is
-	// 0, the calls have the priority of the agent's workflow. The priority of a sub-agent as a whole is [Tool.Priority] in the
-	// definition of the parent.
+	// Priority is the Temporal priority of the agent's model calls and tool calls: 1 (highest) to 5 (lowest). If it is 0, the calls have
+	// the priority of the agent's workflow. For a sub-agent's workflow, [Tool].Priority in the parent's definition counts.
 	Priority int `json:"priority,omitempty"`
 	// Notify lists the hooks that get notifications of the agent, sorted by name: see [Notification].
 	Notify []Hook `json:"notify,omitempty"`
@@ -95,8 +93,7 @@ func (d *Definition) RequestPrefix() llm.Request {
 	for _, t := range d.Tools {
 		head.Tools = append(head.Tools, llm.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Schema})
 	}
-	// The order of the tools must not depend on their order in the configuration:
-	// providers cache prompts by their prefix.
+	// Providers cache prompts by their prefix, so the order of the tools must not depend on their order in the configuration.
 	slices.SortFunc(head.Tools, func(a, b llm.ToolSpec) int { return strings.Compare(a.Name, b.Name) })
 	if d.Instructions != "" {
 		head.Messages = []llm.Message{{Role: llm.System, Content: d.Instructions}}

@@ -3,7 +3,7 @@ package agent
 // Elicitation is a question that a tool asks a person while it works on a call. MCP calls such a question an elicitation. The tool has
 // then returned, and no process waits: the call waits as state. When a person has answered, the tool is called again with the answer.
 type Elicitation struct {
-	// Question is the text of the question.
+	// Question is the question, as a text for the person.
 	Question string `json:"question,omitempty"`
 	// Choices are the answers that the tool proposes. The person may give another answer.
 	Choices []string `json:"choices,omitempty"`

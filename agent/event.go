@@ -78,8 +78,8 @@ type (
 		Recalled bool
 	}
 
-	// CallBegan says that a call now waits for its sub-agent, and is no longer queued. The time limit of the call
-	// begins now: see [Tool].BudgetMS.
+	// CallBegan says that a call now waits for its sub-agent. Before, it may have had to wait until fewer than [CallsAtOnce] calls were
+	// running. The time limit of the call begins now: see [Tool].BudgetMS.
 	CallBegan struct {
 		Key  Key
 		Time int64
@@ -88,7 +88,8 @@ type (
 	// ChildStarted says that a sub-agent's workflow exists.
 	ChildStarted struct{ Key Key }
 
-	// CallFound adds to the state what an earlier run of the agent knew about a call for a sub-agent.
+	// CallFound adds to the state what other runs of the agent knew about a call, such as its sub-agent, its result and who decided on
+	// it: see [CallRecord]. The driver asks them about calls with [Call].Search, and about calls for sub-agents.
 	CallFound struct {
 		// Key is the key of the call.
 		Key    Key
@@ -129,8 +130,9 @@ type (
 	// this effect also after the agent has ended, because an agent that is resumed keeps its permissions.
 	PermissionRevoked struct{ Key Key }
 
-	// Stopped holds the turn: see [Hold]. Either a person has interrupted the turn, or a step cannot be carried out.
-	// The open calls are left unanswered: see [ResultKind.StandsIn]. If the class is [Interrupted], their sub-agents are cancelled.
+	// Stopped holds the turn: see [Hold]. Either a person has interrupted the turn, or a step cannot be carried out. The agent stops
+	// waiting for the open calls, and their results say so: see [NotRun] and [OutcomeUnknown]. If the class is [Interrupted], the driver
+	// cancels their sub-agents.
 	Stopped struct {
 		Key     Key
 		Class   string
@@ -174,15 +176,16 @@ type (
 		// Run contains the last characters of the ID of the run that made the search. It becomes [State].Searched.
 		Run      string
 		Messages []QueuedMessage
-		// Decisions are the decisions that other runs applied, oldest first. If the state has a decision on the same call,
-		// the found one changes nothing.
+		// Decisions are the decisions that other runs received, oldest first. A found decision replaces one of the same kind on the same
+		// call that this run has received and not yet applied. If this run has applied its own, the found one changes nothing.
 		Decisions []Decision
 		// Revoked are the keys of the permissions that people revoked in other runs: see [PermissionRevoked].
 		Revoked []Key
 		// Order lists the IDs of these messages and of the messages in the queue, in the order in which they were
 		// sent. A message that is not in the list was sent after all messages in the list.
 		Order []string
-		// Places has the places of messages that other runs have taken, by message ID. It may have further messages.
+		// Places has the places of messages in the transcripts and queues of other runs, by message ID: see [Place]. It may also have
+		// places of messages that this run does not know.
 		Places map[string]Place
 		Time   int64
 	}
@@ -194,7 +197,7 @@ type (
 	// Closed makes the agent finish after its running turn and after the messages in its queue.
 	Closed struct{}
 
-	// CancelRequested ends the agent at once. Its open calls are left unanswered: see [ResultKind.StandsIn].
+	// CancelRequested ends the agent at once. Its open calls stay open, and an agent that is resumed goes on with them.
 	CancelRequested struct{ Time int64 }
 
 	// PartialTextAsked says that somebody wants to see the partial text of calls until the time Until. If Until is more than one
@@ -207,8 +210,8 @@ type (
 		Candidate string
 	}
 
-	// NotificationsDue adds the notifications that are due to [State].Notifications. The driver applies it when it has started the
-	// work of a step, and at the end of the agent.
+	// NotificationsDue makes the notifications that are due, and adds them to [State].Notifications. The driver applies it when it has
+	// started the work of a step, and at the end of the agent.
 	NotificationsDue struct {
 		// Outcome is how the agent ends; nil before the end. After a reset, the agent may end before the state has the outcome.
 		Outcome *Outcome
@@ -218,8 +221,8 @@ type (
 	// NotificationEnded removes a notification that was delivered, or whose delivery was given up.
 	NotificationEnded struct{ Key Key }
 
-	// Ended stores the outcome when the next step is [Finish]. After this event, only [Resumed] and the events of notifications
-	// change the state.
+	// Ended stores the outcome when the next step is [Finish]. After this event, only these events change the state: [Resumed],
+	// [Rewound], [ReloadAsked], [PermissionRevoked], [NotificationsDue] and [NotificationEnded].
 	Ended struct{}
 )
 

@@ -7,11 +7,12 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// ForkPointError says that an agent cannot be forked after the chosen message. A fork is a new agent that begins with
-// the first messages of another agent. There are three possible reasons:
+// ForkPointError says that an agent cannot be forked after the chosen message. A fork is a new agent that begins with the first messages
+// of another agent. There are three possible reasons:
 //
 //   - The chosen number of messages is less than 1, or greater than the number of the agent's messages.
-//   - One of the chosen messages contains a call, and the result of the call is in a later message.
+//   - One of the chosen messages contains a call whose result is not among the chosen messages. The result is in a later message, or
+//     there is none yet.
 //   - The state no longer has messages that the fork needs, because a summary has replaced them.
 type ForkPointError struct {
 	// At is the number of messages that the fork would have.
@@ -28,7 +29,7 @@ type ForkPointError struct {
 // Error returns a text that says why the agent cannot be forked after the chosen message. The text names the nearest
 // messages after which a fork is possible.
 func (e *ForkPointError) Error() string {
-	text := fmt.Sprintf("the agent cannot be forked after message %d: a tool call up to this message has its result in a later message", e.At)
+	text := fmt.Sprintf("the agent cannot be forked after message %d: a tool call up to this message has its result in a later message, or has none yet", e.At)
 	switch {
 	case e.At > e.Count:
 		text = fmt.Sprintf("the agent cannot be forked after message %d: it has %d messages", e.At, e.Count)
@@ -48,9 +49,9 @@ func (e *ForkPointError) Error() string {
 	return text
 }
 
-// CheckFork returns nil if a fork can begin with the first `at` messages of this agent: see [State.Fork]. Otherwise,
-// the error is a [*ForkPointError]. If `at` is less than [State].Dropped, this state no longer has messages that the
-// fork needs. In that case, call CheckFork on the state of an earlier run.
+// CheckFork returns nil if a fork can begin with the first `at` messages of this agent (see [State.Fork]), and a [*ForkPointError] if
+// not. If `at` is less than [State].Dropped, this state no longer has messages that the fork needs. In that case, call CheckFork on the
+// state of an earlier run.
 func (s *State) CheckFork(at int) error {
 	if s.forkable(at) {
 		return nil
@@ -78,7 +79,7 @@ func (s *State) forkable(n int) bool {
 		return false
 	}
 	if i == 0 {
-		return true // a compaction has cut here, between complete messages
+		return true // Drop has cut here, and it never separates a call from its result
 	}
 	last := s.Messages[i-1]
 	if last.Role == llm.Assistant && len(last.ToolCalls) > 0 {

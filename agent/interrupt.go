@@ -13,15 +13,15 @@ const Interrupted = "Interrupted"
 
 // Interrupt is a person's request to stop the running turn.
 type Interrupt struct {
-	// Run contains the last characters of the ID of the run whose turn the person saw. Another run ignores the request: after a
-	// reset, Temporal delivers it again.
+	// Run contains the last characters of the ID of the run whose turn the person saw. Every other run ignores the request, because
+	// Temporal delivers it again after a reset.
 	Run string `json:"run"`
 	// By names the person, and From names the program and the machine: see [Decision].
 	By   string `json:"by,omitempty"`
 	From string `json:"from,omitempty"`
 }
 
-// ErrIdle means that no turn runs that could be interrupted.
+// ErrIdle means that no turn is running, so there is nothing to interrupt.
 var ErrIdle = errors.New("no turn runs: the agent waits or has ended")
 
 const textInterrupted = "a person interrupted the turn"
@@ -29,17 +29,18 @@ const textInterrupted = "a person interrupted the turn"
 // Check returns an error if a field of the request is too large.
 func (i Interrupt) Check() error {
 	if len(i.Run) > MaxIDBytes || len(i.By) > maxDeciderBytes || len(i.From) > maxDeciderBytes {
-		return fmt.Errorf("interrupt: the fields \"run\", \"by\" and \"from\" may have %d bytes each", maxDeciderBytes)
+		return fmt.Errorf("interrupt: the fields \"run\", \"by\" and \"from\" may have at most %d bytes each", maxDeciderBytes)
 	}
 	return nil
 }
 
-// Stopped returns the event of the request.
+// Stopped returns the event that interrupts the turn. It shortens By and From. The parameter `now` is the current time, in Unix
+// milliseconds.
 func (i Interrupt) Stopped(now int64) Stopped {
 	return Stopped{Class: Interrupted, Message: textInterrupted, By: clip.Text(i.By, maxDeciderBytes), From: clip.Text(i.From, maxDeciderBytes), Time: now}
 }
 
-// AcceptsInterrupt returns [ErrIdle] if no turn runs.
+// AcceptsInterrupt returns [ErrIdle] if no turn is running, or if the agent has no definition yet.
 func (s *State) AcceptsInterrupt() error {
 	if s.Definition == nil || !s.TurnRuns() {
 		return ErrIdle

@@ -23,7 +23,7 @@ const KeyVersion = 1
 // Key identifies an operation by a hash of its content. An operation is work that the agent asks for and whose result it
 // needs: a model call, a tool call or a sub-agent. Every run of the agent computes the same key for the same operation.
 // Therefore a later run finds the result of an earlier run under the key, and does not run the operation again. A key
-// consists of a kind, a hyphen and 32 hexadecimal digits, such as "model-2a5f…". A second late result has "-again" behind.
+// consists of a kind, a hyphen and 32 hexadecimal digits, such as "model-2a5f…". The key of a second late result ends with "-again".
 type Key string
 
 // The kinds of keys. The kind is the first part of a key, and says what the key is for.
@@ -35,7 +35,7 @@ const (
 	KindState      = "state"       // reading the state of an earlier run
 	KindProgress   = "progress"    // reading the progress of a sub-agent
 	KindMessages   = "messages"    // searching other runs for messages
-	KindFind       = "find"        // searching earlier runs for a sub-agent's result
+	KindFind       = "find"        // searching earlier runs for what became of a call
 	KindNotify     = "notify"      // a notification to a hook: see Notification
 	KindLate       = "late_result" // a message with a late result: see LateResult
 )
@@ -152,9 +152,8 @@ func (in Start) StateKey(id Identity, page int) Key {
 // the call that waits for the sub-agent. The activity only reads. Therefore it may run several times under this key.
 func ProgressKey(call Key) Key { return KindProgress + call[strings.IndexByte(string(call), '-'):] }
 
-// FindKey returns the key of an activity that searches earlier runs. The activity looks for the result of a call for
-// a sub-agent. The parameter `call` is the key of this call. The activity only reads. Therefore it may run several
-// times under this key.
+// FindKey returns the key of an activity that searches earlier runs for what became of a call: see [CallRecord]. The parameter `call` is
+// the key of this call. The activity only reads. Therefore it may run several times under this key.
 func FindKey(call Key) Key { return KindFind + call[strings.IndexByte(string(call), '-'):] }
 
 // lateKey returns the key of the message with a late result (see [LateResult]) of the call with the given key. One call may have two such
@@ -172,7 +171,7 @@ func lateKey(call Key, again bool) Key {
 type childInput struct {
 	// Agent is the name of the sub-agent's definition.
 	Agent string `json:"agent"`
-	// Task is the text of the task.
+	// Task is the task, in the model's words. Other words make another sub-agent.
 	Task string `json:"task"`
 	// Instance is a name of the model's choice. Another name makes a second sub-agent for the same task.
 	Instance string `json:"instance,omitempty"`

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits limit what an agent may use. When the agent reaches the limit ModelCalls, Tokens, Cost or Time, it ends its
-// turn with a message that names the limit.
+// Limits limit what an agent may use. When the agent reaches the limit ModelCalls, Tokens, Cost or Time, it ends its turn with a message
+// to the user: see the field Message.
 type Limits struct {
 	// ModelCalls is the largest number of model calls in one turn. A turn goes from a user's message to the answer.
 	ModelCalls int `json:"model_calls,omitempty"`

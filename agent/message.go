@@ -12,11 +12,15 @@ import (
 // Message is one message of the transcript. The transcript only grows. A message in it never changes.
 type Message struct {
 	llm.Message
-	// Key names the origin of the message. For a message of the assistant, it is the key of the model call. For a
-	// tool message, it is the key of the call. For a message of a user, it is the message ID. A message with a late result has a key of the
-	// kind [KindLate]. For a notice, it is empty.
+	// Key names the origin of the message.
+	//
+	//   - For a message of the assistant, it is the key of the model call.
+	//   - For a tool message, it is the key of the call.
+	//   - For a message of a user, it is the message ID.
+	//   - For a message with a late result, it is a key of the kind [KindLate].
+	//   - For a notice, it is empty.
 	Key Key `json:"key,omitempty"`
-	// Result says what the result in a tool message is, or the one in a message with a late result: see [LateResult]. No hash includes it.
+	// Result is the kind of the result in a tool message, or in a message with a late result: see [LateResult]. No hash includes it.
 	Result ResultKind `json:"result,omitempty"`
 	// ResultAt is the index in Content at which this result begins. Before it stands a note for the model. No hash includes it.
 	ResultAt int `json:"result_at,omitempty"`
@@ -24,8 +28,8 @@ type Message struct {
 	// assistant says why a turn ended without an answer of the model. A message of the user asks the model to correct
 	// its answer.
 	Notice bool `json:"notice,omitempty"`
-	// FinishReason is the provider's finish reason of a reply that may not be whole, such as "length" for a reply that reached
-	// the output limit. Otherwise, it is empty. No hash includes it.
+	// FinishReason is the provider's finish reason if the reply may not be whole, such as "length" for a reply that reached the output
+	// limit. It is empty for any other message. No hash includes it.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Decider says who has decided on the call of a tool message; nil if nobody has. No hash includes it.
 	Decider *Decider `json:"decider,omitempty"`
@@ -52,7 +56,7 @@ func cutReason(reason string) string {
 // arguments that are not a JSON object. Therefore sent replaces such arguments with {}. If `reasoning` is false, sent
 // removes the model's reasoning.
 func sent(m llm.Message, reasoning bool) llm.Message {
-	// No other function makes such corrections.
+	// Only this function makes such corrections, so that the hash and the request have the same form.
 	if !reasoning {
 		m.Reasoning = ""
 	}

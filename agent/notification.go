@@ -21,7 +21,6 @@ type Hook struct {
 // Occasion says what a notification is about.
 type Occasion string
 
-// These are the occasions of notifications.
 const (
 	// OnWaits: a call has begun to wait for somebody outside the agent: see [Call.Waits].
 	OnWaits Occasion = "waits"
@@ -38,7 +37,7 @@ func Occasions() []Occasion { return []Occasion{OnWaits, OnHeld, OnEnded} }
 type Notification struct {
 	// Key identifies the notification. A hook that gets a notification with the same key again can ignore it.
 	Key Key `json:"key"`
-	// Hook is the name of the hook.
+	// Hook is the name of the hook that gets the notification: see [Hook].
 	Hook string `json:"hook"`
 	// On says what the notification is about.
 	On Occasion `json:"on"`
@@ -48,17 +47,17 @@ type Notification struct {
 	Status Status `json:"status"`
 	// WaitsFor is what the first of Calls waits for. It is empty for the other occasions.
 	WaitsFor WaitsFor `json:"waits_for,omitempty"`
-	// Calls are the calls that have begun to wait. There are at most [maxNotifiedCalls].
+	// Calls are the calls that have begun to wait. There are at most 20.
 	Calls []NotifiedCall `json:"calls,omitempty"`
-	// CallsOmitted is the number of further calls that have begun to wait.
+	// CallsOmitted is the number of further calls that have begun to wait, and for which Calls has no room.
 	CallsOmitted int `json:"calls_omitted,omitempty"`
 	// Class is the class of the error that holds the turn or has ended the agent. It is empty if there is none.
 	Class string `json:"class,omitempty"`
-	// Message says why the turn is held, or why the agent failed or was cancelled.
+	// Message says why the turn is held, or why the agent failed or was cancelled. It has at most 4000 bytes.
 	Message string `json:"message,omitempty"`
 	// Stopped names the limit that ended the last turn early: see [Outcome].
 	Stopped string `json:"stopped,omitempty"`
-	// Answer is the answer of an agent that has ended.
+	// Answer is the answer of an agent that has ended. It has at most 4000 bytes.
 	Answer string `json:"answer,omitempty"`
 }
 
@@ -68,7 +67,7 @@ type NotifiedCall struct {
 	Key Key `json:"key"`
 	// Tool is the name of the tool or of the sub-agent.
 	Tool string `json:"tool"`
-	// Arguments are the arguments. If they are long, their middle is left out.
+	// Arguments are the arguments of the call, with at most 1000 bytes. If they are longer, their middle is left out.
 	Arguments string `json:"arguments"`
 	// Question is the question of the tool to a person, with at most 4000 bytes: see [Elicitation]. It is empty if there is none.
 	Question string `json:"question,omitempty"`
@@ -113,7 +112,7 @@ type notifiedWait struct {
 	WaitsFor WaitsFor `json:"waits_for"`
 }
 
-// notificationsDue adds the notifications that are due to [State].Notifications. It makes a notification once, whatever follows. It
+// notificationsDue makes the notifications that are due, and adds them to [State].Notifications. It makes each notification only once. It
 // returns false if none is due.
 func (s *State) notificationsDue(e NotificationsDue) bool {
 	if s.Definition == nil || len(s.Definition.Notify) == 0 {

@@ -23,8 +23,8 @@ type Permission struct {
 	Key Key `json:"key"`
 	// Tool is the name of the tool or of the sub-agent.
 	Tool string `json:"tool"`
-	// Reply is the key of the model call whose reply asked for the call on which the person decided. The permission is for calls of
-	// later replies only. The other calls of this reply waited when the person decided, and need decisions of their own.
+	// Reply is the key of the model call whose reply asked for the call on which the person decided. The permission is for calls of later
+	// replies only. The other calls of the same reply were waiting already when the person decided, and need decisions of their own.
 	Reply Key `json:"reply,omitempty"`
 	// Arguments are the permitted arguments, in canonical JSON. Empty means all arguments.
 	Arguments string `json:"arguments,omitempty"`

@@ -6,18 +6,23 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Place says where another run of the agent has put a user's message into its transcript. A run that was reset puts the message at the same
-// place, so that it goes on as the other run did and finds its results again: see [MessagesFound].
+// Place says where another run of the agent has put a user's message into its transcript. A run that a reset began puts the message at
+// the same place. So it makes the same requests as the other run, and finds that run's results: see [MessagesFound].
 type Place struct {
 	// At is the number of messages before the message. It is at least 1.
 	At int `json:"at"`
-	// Behind is the key of the message directly before: see [Message].Key. If the transcript has another message there, the place no longer
-	// exists. It is empty if the other run had not taken the message. Then At is the first place where that run could have taken it.
+	// Behind is the key of the message directly before: see [Message].Key. If this run's transcript has another message there, the place
+	// does not exist in it. Behind is empty if the other run had not taken the message. At is then the first place where that run could
+	// have taken it.
 	Behind Key `json:"behind,omitempty"`
 }
 
-// Places returns the places of the users' messages in the transcript and in the queue, by message ID. These messages have no place: the first
-// one of the transcript, those that were dropped (see [State.Drop]), those behind a notice, and late results, which the agent places itself.
+// Places returns the places of the users' messages in the transcript and in the queue, by message ID. These messages have no place:
+//
+//   - the first message of the transcript
+//   - messages that were dropped: see [State.Drop]
+//   - messages directly behind a notice
+//   - late results, which the agent places itself
 func (s *State) Places() map[string]Place {
 	places := map[string]Place{}
 	for i, m := range s.Messages {
@@ -43,7 +48,7 @@ func AddPlaces(all, newer map[string]Place) {
 	}
 }
 
-// place gives the message the place that it has in another run, unless the transcript is already longer.
+// place gives the message the place that it has in another run. The message gets no place if the transcript is already longer.
 func (s *State) place(m *QueuedMessage, places map[string]Place) {
 	m.Place = nil
 	if p, known := places[m.ID]; known && s.Count() <= p.At {

@@ -67,10 +67,11 @@ type LateResult struct {
 	Result Result `json:"result"`
 	// At is the index at which the result begins in the text of the message.
 	At int `json:"at,omitempty"`
-	// For is the key of a second call for the same sub-agent. In an earlier run, the second call got this result: see
-	// [CallRecord]. If this run makes the second call, too, the message with this late result is dropped, because the
-	// second call gets the result from the earlier run. Otherwise, the message enters the transcript. If For is empty,
-	// the next call for the same sub-agent gets the result in place of a message.
+	// For is the key of a second call for the same sub-agent, which got this result in an earlier run: see [CallRecord]. If this run
+	// makes the second call, too, the second call gets the result, and the message with this late result is dropped. If this run does not
+	// make it, the message enters the transcript.
+	//
+	// If For is empty, the next call for the same sub-agent gets the result in place of a message.
 	For Key `json:"for,omitempty"`
 }
 
@@ -185,9 +186,9 @@ func checkImages(m QueuedMessage) error {
 	return nil
 }
 
-// Accepts returns nil if the agent accepts the message m now. Otherwise, the error says why not. An agent that has
-// not ended accepts a message that it has received before. The second delivery then changes nothing. Accepts does not
-// check [MaxQueue] or [MaxQueueBytes]. The driver (see [Step]) checks them.
+// Accepts returns an error if the agent does not accept the message m now. An agent that has not ended accepts a message that it has
+// received before, because the second delivery changes nothing. Accepts does not check [MaxQueue] and [MaxQueueBytes]. The driver (see
+// [Step]) checks them.
 func (s *State) Accepts(m QueuedMessage) error {
 	if err := CheckMessage(m); err != nil {
 		return err

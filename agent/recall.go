@@ -8,9 +8,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// CallRecord is what an earlier run of the agent knew about one call for a sub-agent when the run ended. If the earlier
-// run was reset to a point before the call, the new run makes the same call again and gets this information. Therefore
-// the new run gets the same transcript, even if the sub-agent's own history no longer exists.
+// CallRecord is what an earlier run of the agent knew about one call when that run ended. If the earlier run was reset to a point before
+// the call, the new run makes the same call again and gets this information. Therefore the new run gets the same transcript, even if the
+// history of the call's sub-agent no longer exists.
 type CallRecord struct {
 	// Result is the result that answered the call; nil if the call had no result.
 	Result *Result `json:"result,omitempty"`
@@ -42,13 +42,12 @@ type RecordedResult struct {
 	For Key `json:"for,omitempty"`
 }
 
-// CallRecord returns what the state knows about a call for a sub-agent. The state is the last one of an earlier run.
-// The result is for a later run that makes the same call: see [CallRecord]. CallRecord reads only the fields Key, Name,
-// CallID and Child of the call.
+// CallRecord returns what the state knows about a call. The state is the last one of an earlier run. The result is for a later run that
+// makes the same call: see [CallRecord]. CallRecord reads only the fields Key, Name, CallID and Child of the call.
 //
-// CallRecord leaves out the result that a call got because its turn was stopped, by the time limit or by a person, unless the
-// model was asked again afterwards. Otherwise, the call in the later run can wait for the real result, because the later run is
-// not stopped at that moment. If the earlier run got the real result after the stop, [CallRecord].Result contains it.
+// CallRecord leaves out the result that a call got because its turn was stopped, by the time limit or by a person, unless the model was
+// asked again afterwards. The later run is not stopped at that moment, so its call can wait for the real result. If the earlier run got
+// the real result after the stop, [CallRecord].Result contains it.
 //
 // For a call without a sub-agent, such as a call that waits for an approval, see [State.recallTold].
 func (s *State) CallRecord(call Call) CallRecord {
@@ -100,8 +99,9 @@ func (r *CallRecord) begun(begun bool) {
 	}
 }
 
-// Join adds what an older run knew about the same call. It reports whether still older runs may know more. The newest result that the
-// model was told holds. A run that only repeated it may not know whether the sub-agent was started, and what came late.
+// Join adds what an older run knew about the same call, and reports whether still older runs may know more. The newest result that the
+// model was told holds. A run that only recalled this result may not know whether the sub-agent was started and what came late. The older
+// run may know.
 func (r CallRecord) Join(older CallRecord) (all CallRecord, more bool) {
 	all = r
 	same := r.Result != nil && older.Result != nil && r.Result.Content == older.Result.Content
@@ -119,8 +119,8 @@ func (r CallRecord) Join(older CallRecord) (all CallRecord, more bool) {
 	return all, all.Result == nil || all.Result.Kind.StandsIn() && !all.Phase.Ended()
 }
 
-// resultOf returns the result of the call with the given key, without its time. The second value is false if the state has no result of this
-// call.
+// resultOf returns the result of the call with the given key, without its time. The second value is false if the state has no result of
+// the call.
 func (s *State) resultOf(call Key) (result Result, found bool) {
 	for _, c := range s.Calls {
 		if c.Key == call && c.Result != nil {
@@ -163,11 +163,12 @@ func (s *State) lateResults(call Call) []RecordedResult {
 	return late
 }
 
-// answerElsewhere handles two calls for the same sub-agent. The first call was left unanswered: see [ResultKind.StandsIn].
-// The second call got the sub-agent's answer, as its result or as a late result. answerElsewhere returns the answer as a late result of the
-// first call. It returns nil if the state does not have the answer. A later run may make the first call, but not the second. In that run, the
-// late result enters the transcript as a message. Its position is directly after the position that the second call's result has in this run,
-// or that of the late result.
+// answerElsewhere returns the sub-agent's answer as a late result of a call that was left unanswered: see [ResultKind.StandsIn]. Another
+// call for the same sub-agent has got the answer, as its result or as a late result. answerElsewhere returns nil if the state does not
+// have the answer.
+//
+// A later run may make the unanswered call, but not the other one. In that run, the late result enters the transcript as a message. Its
+// position is directly after the position that the other call's result has in this run, or is that of the other call's late result.
 func (s *State) answerElsewhere(child *Child) []RecordedResult {
 	result, found := s.resultOf(child.Answered)
 	switch {
@@ -187,8 +188,8 @@ func (s *State) answerElsewhere(child *Child) []RecordedResult {
 	return []RecordedResult{{Result: result, After: after, For: child.Answered}}
 }
 
-// askedFor returns the call with the given key. If the call is no longer in `s.Calls`, only the fields Key, Name and CallID are set. Name and
-// CallID are empty if the messages of the call were dropped: see [State.Drop].
+// askedFor returns the call with the given key. If the call is no longer in `s.Calls`, only the fields Key, Name and CallID are set. Name
+// and CallID are empty if the messages of the call were dropped: see [State.Drop].
 func (s *State) askedFor(call Key) Call {
 	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call }); i >= 0 {
 		return s.Calls[i]
@@ -238,8 +239,9 @@ func (s *State) insertLateResult(m QueuedMessage) {
 	s.Queue = slices.Insert(s.Queue, i, m)
 }
 
-// recallTold returns who decided on the call with the given key, and the result that the model was told. The result of a call that was
-// stopped counts only if the model was asked again afterwards. Otherwise, a later run may still wait for the call.
+// recallTold returns what the state knows about a call without a sub-agent: who decided on it, whether it may have been run, and the
+// result that the model was told. A result that says that the agent has stopped waiting counts only if the model was asked again
+// afterwards. If not, a later run can still wait for the call.
 func (s *State) recallTold(call Key) CallRecord {
 	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call }); i >= 0 {
 		c := s.Calls[i]
@@ -274,8 +276,7 @@ func (s *State) heard(i int) bool {
 	return slices.ContainsFunc(s.Messages[i:], func(m Message) bool { return m.Role == llm.Assistant && !m.Notice })
 }
 
-// foundWait applies what another run knows about a call to which the agent gives nothing else before: see [Call].Search. It
-// returns false if the call needs no such knowledge.
+// foundWait applies what another run knows about an open call with [Call].Search. It returns false if there is no such call.
 func (s *State) foundWait(e CallFound) bool {
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Search && c.Result == nil })
 	if i < 0 {
@@ -295,7 +296,8 @@ func (s *State) foundWait(e CallFound) bool {
 	return true
 }
 
-// takeTold gives the call the result that another run has told the model, if the call has waited for it.
+// takeTold gives the call c the result that another run has told the model. It changes only a call without a sub-agent that waits for
+// somebody outside or has a result in [Call].Stopped.
 func (s *State) takeTold(c *Call, e CallFound) {
 	r := e.Record
 	if r.Result == nil || c.Result != nil || c.Child != "" || !c.Waits() && c.Stopped == nil {
@@ -312,8 +314,8 @@ func (c *Call) told(r Result, now int64) {
 	c.Result, c.Told = &r, true
 }
 
-// applyMeanwhile applies what came for the call during the search. A person may have approved it, and its result from outside may have come,
-// too. The approval is applied first. The other runs need not be asked again: they have ended, so they cannot have learnt anything since.
+// applyMeanwhile applies what came for the call during the search: first a person's approval, then a result from outside. Both may have
+// come. The driver need not ask the other runs again: they have ended, so they cannot have learnt anything since.
 func (s *State) applyMeanwhile(c *Call, e CallFound) {
 	for range 2 {
 		if c.Key == e.Key { // new arguments and the answer to a question give the call another key
@@ -333,8 +335,8 @@ func (c *Call) isNotRun() (why string, notRun bool) {
 	return strings.TrimPrefix(c.Stopped.Content, textNotRun("")), true
 }
 
-// supersede replaces the decisions on the call with the given key that were not applied, if another run has settled the call. They came too
-// late. The replacements say what holds.
+// supersede replaces the decisions on the call with the given key that were not applied and for which the call does not wait. They came
+// too late, because another run has settled the call. The replacements say how.
 func (s *State) supersede(key Key, c *Call) {
 	for i := range s.Decisions {
 		d := &s.Decisions[i]
@@ -368,8 +370,8 @@ func (s *State) callFound(e CallFound) bool {
 	return changed
 }
 
-// foundApproval approves the call if it waits for an approval and another run has one. The call has begun there. It begins here, too, and
-// recalls its result.
+// foundApproval approves the call if it waits for an approval and another run has one. The call has begun in the other run. So it begins
+// here, too, and recalls its result.
 func (s *State) foundApproval(c *Call, e CallFound) bool {
 	by := e.Record.Decider
 	if by == nil || by.Denied || !c.Search || c.Stopped != nil || !c.asksApproval() {
@@ -430,9 +432,12 @@ func (s *State) foundChild(e CallFound) bool {
 	return changed || found.changed
 }
 
-// callForChild returns the call with the given key for a sub-agent that may still give it a result; nil if there is none. An open call comes
-// first, then one that was told another result and waits for its real one, and then one in `s.Unanswered`, whose index there is the second
-// result. Otherwise, the second result is -1.
+// callForChild returns the call for a sub-agent that has the given key and may still get a result from it; nil if there is none. It
+// looks, in this order, for
+//
+//   - an open call,
+//   - a call in s.Calls that has what another run told the model, and waits for the real result: see [Call.awaitsLate],
+//   - a call in s.Unanswered. Only then is `unanswered` its index there. If not, it is -1.
 func (s *State) callForChild(key Key) (call *Call, unanswered int) {
 	for _, waits := range []func(*Call) bool{func(c *Call) bool { return c.Result == nil }, (*Call).awaitsLate} {
 		if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == key && c.Child != "" && waits(&c) }); i >= 0 {

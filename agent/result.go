@@ -17,7 +17,7 @@ type ResultKind string
 const (
 	// Errored means that the tool has failed, or that the call could not be run.
 	Errored ResultKind = "error"
-	// NotRun means that the agent has stopped, for example at a limit, before the call was run.
+	// NotRun means that the call was not run, because the agent stopped before, for example at a limit.
 	NotRun ResultKind = "not_run"
 	// OutcomeUnknown means that the agent no longer waits for the call, which may have done its work.
 	OutcomeUnknown ResultKind = "outcome_unknown"
@@ -29,7 +29,8 @@ const (
 	NoAnswer ResultKind = "no_answer"
 )
 
-// KindOf returns the kind of a result from outside the agent, which is an error or not.
+// KindOf returns [Errored] for an error, and the zero ResultKind for any other result. It is for results that a tool or somebody outside
+// gives.
 func KindOf(isError bool) ResultKind {
 	if isError {
 		return Errored
@@ -40,15 +41,15 @@ func KindOf(isError bool) ResultKind {
 // IsError reports whether the result is an error. A sub-agent that works in the background is none.
 func (k ResultKind) IsError() bool { return k != "" && k != InBackground }
 
-// StandsIn reports whether the result stands in for the real one, which did not come in time or is unknown. Such a call is unanswered, and the
-// real result may still come. If this result is already in the transcript, the real result becomes
-// a late result: see [LateResult]. Otherwise, the real result replaces this result.
+// StandsIn reports whether the result stands in for the real one, which did not come in time or is unknown. Such a call is unanswered,
+// and the real result may still come. Until this result is in the transcript, the real one replaces it. Afterwards, the real one becomes
+// a late result: see [LateResult].
 func (k ResultKind) StandsIn() bool { return k == OutcomeUnknown || k == WorksOn || k == InBackground }
 
 // unanswered reports whether a better result may still come.
 func (k ResultKind) unanswered() bool { return k.StandsIn() || k == NoAnswer }
 
-// goesOn reports whether the sub-agent of the call goes on without it.
+// goesOn reports whether the call no longer waits for its sub-agent, which goes on.
 func (k ResultKind) goesOn() bool { return k == WorksOn || k == InBackground }
 
 // stops reports whether the result says that the agent has stopped waiting for the call.

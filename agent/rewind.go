@@ -2,9 +2,9 @@ package agent
 
 import "slices"
 
-// MayRecall reports whether an earlier run of the agent may have the result of the operation with the given key: see
-// [Key]. If so, the driver searches the histories of earlier runs for the result. Otherwise, the operation is new, and
-// the driver reads no histories. For a new operation, the histories need not exist any more.
+// MayRecall reports whether an earlier run of the agent may have the result of the operation with the given key: see [Key]. If so, the
+// driver searches the histories of earlier runs for the result. If not, the operation is new, and the driver reads no histories, which
+// need not exist any more.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
 // rewound records that this run began by a reset of an earlier run. It returns false if this reset was recorded
@@ -31,8 +31,8 @@ func (s *State) rewound(e Rewound) bool {
 	return true
 }
 
-// doubt removes those results of the open calls that the real result may still replace: see [ResultKind.StandsIn]. Another run may have got the
-// real result, and have told the model that one instead. So the driver asks the other runs first. Meanwhile, the removed result is in
+// doubt removes those results of the open calls that the real result may still replace: see [ResultKind.StandsIn]. Another run may have
+// got the real result, and have told the model that one. So the driver asks the other runs first. Meanwhile, the removed result is in
 // [Call].Stopped.
 func (s *State) doubt() {
 	for i := range s.Calls {

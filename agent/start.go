@@ -78,7 +78,7 @@ type RunRef struct {
 	Reload bool `json:"reload,omitempty"`
 }
 
-// start has the fields of a [Start], and no methods.
+// start is a [Start] without its methods, so that MarshalJSON and UnmarshalJSON do not call themselves.
 type start Start
 
 // MarshalJSON implements [json.Marshaler]. A program that leaves KeyVersion out means the current one.
@@ -97,8 +97,7 @@ func (in *Start) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Continues reports whether the run begins with the state of an earlier run. Otherwise, the run begins with an empty
-// transcript.
+// Continues reports whether the run begins with the state of an earlier run. If not, it begins with an empty transcript.
 func (in Start) Continues() bool { return in.State != nil || in.From != nil }
 
 // Identity returns the part that all keys of the agent have in common. It depends only on the start and on the
@@ -141,11 +140,10 @@ func CheckID(id string) error {
 	return nil
 }
 
-// CheckOrigin checks the earlier run that the start names. It returns an error if the new run may not begin with the
-// state of the earlier run. For example, only a fork may begin with the state of another agent. The field State of the
-// start contains the state, or the field From names the run whose history contains it. The parameter `id` is the ID of
-// the agent. If the new run began by a continue-as-new, `continued` is the ID of the run before it. Otherwise,
-// `continued` is "".
+// CheckOrigin returns an error if the new run may not begin with the state of the earlier run that the start names. For example, only a
+// fork may begin with the state of another agent. The field State of the start contains the earlier run's state, or the field From names
+// the run whose history contains it. The parameter `id` is the ID of the agent. The parameter `continued` is the ID of the run before the
+// new one if a continue-as-new began the new one, and "" if not.
 func (in Start) CheckOrigin(id, continued string) error {
 	from := in.From
 	switch {

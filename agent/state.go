@@ -2,9 +2,9 @@
 // that has happened to the agent. A [Step] is what the agent asks the driver to do next.
 //
 // A State is plain JSON data. [State.Apply] applies an event to the state. [State.Next] computes the next step from the
-// state alone, and changes nothing. Therefore a driver that has stored a state goes on by calling Next. Operations have keys,
-// which are hashes of their content: see [Key]. The package uses no clock, no randomness, no goroutine and no I/O. Times
-// come with events, in Unix milliseconds.
+// state alone. Therefore a driver that has stored a state goes on by calling Next. Operations have keys, which are hashes of
+// their content: see [Key]. The package uses no clock, no randomness, no goroutine and no I/O. Times come with events, in
+// Unix milliseconds.
 //
 //	driver                     core
 //	  │  Next() ───────────────▶ step
@@ -86,8 +86,8 @@ type State struct {
 	Decisions []Decision `json:"decisions,omitempty"`
 	// Permissions let calls run without a further decision, oldest first.
 	Permissions []Permission `json:"permissions,omitempty"`
-	// Revoked are the keys of the permissions that were revoked. After a reset, Temporal delivers a decision and its revocation
-	// again, in any order. When there are 1,000, the agent gets no further permission.
+	// Revoked are the keys of the permissions that were revoked. They stay because Temporal delivers a decision and its revocation again
+	// after a reset, in any order. When there are 1,000, the agent gets no further permission.
 	Revoked []Key `json:"revoked,omitempty"`
 
 	// Children are the sub-agents, oldest first. [State.Drop] removes the oldest ended sub-agents to which no call
@@ -169,7 +169,7 @@ type State struct {
 	// Outcome describes the end of the agent; nil if the agent has not ended.
 	Outcome *Outcome `json:"outcome,omitempty"`
 
-	// lastKey is the newest result of [State.modelKey], and lastSummary that of [State.compact].
+	// lastKey caches the newest result of [State.modelKey], and lastSummary that of [State.compact].
 	lastKey     modelKey
 	lastSummary summaryStep
 }
@@ -180,10 +180,10 @@ type Turn struct {
 	Number int `json:"number"`
 	// ModelCalls is the number of model calls in the turn.
 	ModelCalls int `json:"model_calls,omitempty"`
-	// Began is the time at which the turn began, in Unix milliseconds. If the turn was held, or the agent was
-	// resumed, it is the time at which the turn went on.
+	// Began is the time at which the turn began, in Unix milliseconds. If the turn was held, or waited for somebody outside, or if the
+	// agent was resumed or reset, it is the time at which the turn went on.
 	Began int64 `json:"began,omitempty"`
-	// Stopped names the limit that ended the turn: "model_calls", "tokens", "cost" or "time". Otherwise, it is empty.
+	// Stopped names the limit that ended the turn: "model_calls", "tokens", "cost" or "time". It is empty if no limit has ended it.
 	Stopped string `json:"stopped,omitempty"`
 	// TimeUp reports whether the turn has reached its time limit, and ends when all its calls have a result.
 	TimeUp bool `json:"time_up,omitempty"`
@@ -302,7 +302,7 @@ type Outcome struct {
 	Answer string `json:"answer,omitempty"`
 	// FinishReason says that the answer may not be whole: see [Message].FinishReason.
 	FinishReason string `json:"finish_reason,omitempty"`
-	// Stopped names the limit that ended the last turn early. Otherwise, it is empty.
+	// Stopped names the limit that ended the last turn early: see [Turn].Stopped. It is empty if no limit has ended it.
 	Stopped string `json:"stopped,omitempty"`
 	// Class is the class of the error that made the agent fail. It is empty if the agent has not failed.
 	Class string `json:"class,omitempty"`

@@ -40,7 +40,7 @@ func (s *State) Status() Status { return s.statusAt(s.Next()) }
 // [State.Status] may differ between the two runs. CopiedStatus is the same in both.
 func (s *State) CopiedStatus() Status { return s.statusAt(s.copiedStep()) }
 
-// CopiedWaitsFor is to [State.WaitsFor] what [State.CopiedStatus] is to [State.Status].
+// CopiedWaitsFor returns what the agent would wait for if it never had to search other runs: see [State.CopiedStatus].
 func (s *State) CopiedWaitsFor() WaitsFor { return s.waitsForAt(s.copiedStep()) }
 
 // copiedStep returns the next step without the search of other runs.
@@ -80,7 +80,7 @@ const (
 	WaitsForAnswer    WaitsFor = "answer"     // a person's answer to a question: see AskUser
 	WaitsForResult    WaitsFor = "result"     // the result of an external call: see EffectExternal
 	WaitsForRelease   WaitsFor = "release"    // a person, who removes the cause of a hold (see Hold) and sends a message
-	WaitsForSubAgents WaitsFor = "sub-agents" // sub-agents: all open calls wait for their answers, or an agent in task mode for those in the background
+	WaitsForSubAgents WaitsFor = "sub-agents" // sub-agents: all open calls wait for them, or an agent in task mode for those in the background
 )
 
 // WaitsFor returns what the agent waits for, such as [WaitsForMessage].
@@ -116,8 +116,8 @@ func (s *State) CallWaitsFor() WaitsFor {
 	return ""
 }
 
-// WaitsFor returns what a call that waits for somebody outside waits for. It returns "" for any other call, and for a call
-// about which other runs are still to be asked: see [Call].Search.
+// WaitsFor returns what a call that waits for somebody outside waits for. It returns "" for any other call, and for a call about which
+// the driver still has to ask other runs: see [Call].Search.
 func (c *Call) WaitsFor() WaitsFor {
 	if !c.Waits() || c.Search {
 		return ""

@@ -8,9 +8,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/clip"
 )
 
-// This file holds the texts that the core writes into a transcript. They are sent to the model. Therefore they are part
-// of later keys. Like a key formula, a text never changes within a key version. If a text differs between key versions,
-// its function is called with the agent's key version: see CONTRIBUTING.md.
+// This file has the texts that the core writes into a transcript. They are sent to the model. Therefore they are part of later keys. Like
+// a key formula, a text never changes within a key version. If a text differs between key versions, its function is called with the
+// agent's key version: see CONTRIBUTING.md.
 
 const textNoOutput = "(no output)"
 
@@ -243,9 +243,9 @@ func ToolFailed(tool, why string, now int64) Result {
 	return Result{Content: fmt.Sprintf("error: %s could not be run: %s", tool, why), Kind: Errored, Time: now}
 }
 
-// toolRemoved returns the result of an open call whose tool the agent has lost. The agent has read its definition
-// again, and the new definition lacks the tool. If the call waits for a person's approval, the result says that the call could
-// not be run. Otherwise, the result says that the call may have run.
+// toolRemoved returns the result of an open call whose tool the agent has lost: the agent has read its definition again, and the new
+// definition lacks the tool. The result says that the call could not be run if the call waits for a person's approval. For any other
+// call, it says that the outcome is unknown.
 func toolRemoved(c Call, now int64) Result {
 	if c.asksApproval() {
 		return ToolFailed(c.Name, "it is no longer among the agent's tools", now)

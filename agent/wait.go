@@ -2,8 +2,9 @@ package agent
 
 import "slices"
 
-// CallWait is what a call waits for outside the agent. The zero CallWait means that it waits for nobody. A call that needs an approval and then a
-// result from outside has two waits, one after the other. When the agent stops waiting for a call, its Wait stays.
+// CallWait is what a call waits for outside the agent. The zero CallWait means that it waits for nobody. A call that needs an approval
+// and then a result from outside has two waits, one after the other. When the agent stops waiting for a call, the call keeps its
+// CallWait.
 type CallWait struct {
 	// For is [WaitsForApproval], [WaitsForAnswer] or [WaitsForResult].
 	For WaitsFor `json:"for,omitempty"`
@@ -17,7 +18,7 @@ type CallWait struct {
 // external call, or for the answer to a question.
 func (c *Call) Waits() bool { return c.Result == nil && c.Wait.For != "" }
 
-// external reports whether the call waits for its result from outside, or for the answer to a question.
+// external reports whether the call waits for its result from outside or for the answer to a question, not for an approval.
 func (c *Call) external() bool { return c.Waits() && c.Wait.For.kind().result }
 
 func (c *Call) asksApproval() bool { return c.Waits() && !c.Wait.For.kind().result }
@@ -96,8 +97,8 @@ func until(now, ms int64) int64 {
 	return now + ms
 }
 
-// WaitDeadline returns the earliest time at which the wait for somebody outside reaches its limit, in Unix milliseconds. It returns
-// 0 if no call waits, or if no such wait has a limit. A wait about which other runs are still to be asked has none yet.
+// WaitDeadline returns the earliest time at which the wait for somebody outside reaches its limit, in Unix milliseconds. It returns 0 if
+// no call waits, or if no such wait has a limit. A wait has no limit as long as the driver has to ask other runs about the call.
 func (s *State) WaitDeadline() int64 {
 	first := int64(0)
 	if s.unsearched() {

@@ -2,17 +2,17 @@ package agent
 
 import "slices"
 
-// waitKind says how a wait for somebody outside is settled, and what becomes of a call whose wait ends otherwise. The zero waitKind is that
-// of a call that waits for nobody.
+// waitKind says how a wait for somebody outside is settled, and what becomes of the call if the agent stops waiting before. The zero
+// waitKind is that of a call that waits for nobody.
 type waitKind struct {
 	waitsFor WaitsFor
 	// noun says what the call waits for, and settledBy what settles the wait, as words in a sentence for people.
 	noun, settledBy string
-	// result reports whether a result from outside settles the wait: see [Decision].Result. Otherwise, an approval or a denial does, or a
-	// [Permission].
+	// result reports whether a result from outside settles the wait: see [Decision].Result. If it is false, an approval, a denial or a
+	// [Permission] settles it.
 	result bool
-	// handed reports whether the work of the call is done outside, and may be done already: see [EffectExternal]. When the agent stops
-	// waiting, the outcome is then unknown, and the result may still come late. Otherwise, the call was not run.
+	// handed reports whether the work of the call is done outside, and may be done already: see [EffectExternal]. If the agent stops
+	// waiting, the outcome is then unknown, and the result may still come late. If handed is false, the call was not run.
 	handed bool
 	// limit returns the time limit of the wait, in milliseconds. 0 means no limit.
 	limit func(Tool) int64
@@ -55,8 +55,8 @@ func CallWaitKinds() []WaitsFor {
 	return all
 }
 
-// Noun says what a call waits for, such as "an answer". It returns "" if no call waits for it.
+// Noun says what a call waits for, such as "an answer". It returns "" if w is not one of [CallWaitKinds].
 func (w WaitsFor) Noun() string { return w.kind().noun }
 
-// SettledBy says what settles the wait of a call, such as "a decision". It returns "" if no call waits for it.
+// SettledBy says what settles the wait of a call, such as "a decision". It returns "" if w is not one of [CallWaitKinds].
 func (w WaitsFor) SettledBy() string { return w.kind().settledBy }
