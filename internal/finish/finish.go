@@ -19,7 +19,8 @@ type meaning struct {
 	paused bool
 }
 
-// meanings has the finish reasons of replies that may not be whole, in lower case.
+// meanings has the finish reasons of replies that may not be whole or cannot be used, in lower case. With any other reason, a reply is
+// whole.
 var meanings = map[string]meaning{
 	"length":            {limited: true}, // OpenAI
 	"max_tokens":        {limited: true}, // Anthropic
