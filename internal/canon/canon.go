@@ -63,7 +63,7 @@ type encoder struct {
 	out []byte // the canonical form of the part that is converted
 }
 
-// next leaves the byte that it returns in place.
+// next skips white space. It leaves the byte that it returns in place.
 func (e *encoder) next() byte {
 	e.in = bytes.TrimLeft(e.in, " \t\r\n")
 	return e.in[0]
