@@ -2,8 +2,8 @@
 // the field "task", and takes the last of several members. So a program could act on another value than a person has read, or than
 // another decoder has checked.
 //
-// JSON of models, tools and senders is read here. JSON that this project has written itself is not. The replies of model endpoints are
-// read leniently, by package llm: what a model writes is text in them.
+// Use it for JSON that models, tools and senders have written. JSON that this project has written itself does not need it. Package llm
+// reads the replies of model endpoints leniently, because what the model writes is only text in them.
 package exact
 
 import (
@@ -22,20 +22,24 @@ import (
 type Mode int
 
 const (
-	// Open ignores unknown members. But a member whose name differs from that of a field only by the folding of letters is refused.
+	// Open ignores unknown members. It refuses a member whose name differs from that of a field only by upper and lower case, or by a
+	// letter such as the long s.
 	Open Mode = 1 << iota
-	// Foreign ignores all unknown members, also those. A foreign program may have reasons of its own for such names.
+	// Foreign ignores all unknown members, also those that Open refuses, because a foreign program may have reasons of its own for such
+	// names. Of several members with the same name, the last one counts.
 	Foreign
 	// Numbers decodes a number into a [json.Number] if its place is of the type any.
 	Numbers
 )
 
-// maxQuoted limits the bytes of a name in an error. The sender has chosen the name.
+// maxQuoted limits the bytes of a name in an error, because the sender has chosen the name.
 const maxQuoted = 100
 
-// Decode decodes a text with one JSON value into the value to which v points, as [json.Unmarshal] does. But each member of an object goes
-// to the field of a struct with exactly its name. Decode returns an error for a name that a struct's object has twice. A type that decodes
-// itself gets its JSON unchanged. The text of an error names no type of Go if it is not one of encoding/json.
+// Decode decodes a text with one JSON value into the value to which v points, as [json.Unmarshal] does. The difference: each member of an
+// object goes to the struct field with exactly its name, and Decode returns an error if a struct's object has a name twice. With
+// [Foreign], there is no such error. A type that decodes itself gets its JSON unchanged.
+//
+// The errors of this package name no Go type. Those of encoding/json, which Decode also returns, may.
 func Decode(text []byte, v any, mode Mode) error {
 	if target := reflect.TypeOf(v); target != nil && target.Kind() == reflect.Pointer && json.Valid(text) {
 		var err error
@@ -191,8 +195,8 @@ func itself(t reflect.Type) bool {
 	return p.Implements(decodesItself) || p.Implements(decodesText)
 }
 
-// fields adds the types of the fields of the struct t to `known`, by the names of the fields in JSON. It includes the fields of embedded structs.
-// `seen` has the structs whose fields are already in `known`.
+// fields adds the types of the fields of the struct t to `known`, by the names of the fields in JSON. It includes the fields of embedded
+// structs. `seen` has the structs whose fields are already in `known`.
 func fields(t reflect.Type, known map[string]reflect.Type, seen map[reflect.Type]bool) {
 	if seen[t] {
 		return
