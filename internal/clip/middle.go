@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// minEncoded is a number of bytes. If the JSON form of a text has at most this number, [Middle] does not shorten the text
-// because of its JSON form. The number is well below 2 MiB, because Temporal refuses larger payloads.
+// minEncoded is the smallest limit, in bytes, that [Middle] sets for the JSON form of a text. It is well below 2 MiB, because Temporal
+// refuses larger payloads.
 const minEncoded = 3 << 19 // 1.5 MiB
 
 // Middle shortens a text for a model to at most `limit` bytes. It keeps the beginning (about two thirds) and the end (about
