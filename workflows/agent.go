@@ -26,11 +26,10 @@ type Options struct {
 // DefaultHeartbeatTimeout is the default of [Options.HeartbeatTimeout].
 const DefaultHeartbeatTimeout = 3 * time.Second
 
-// Workflows holds the workflow function of an agent, [Workflows.Agent], and the options of this function. [New] returns a
-// Workflows.
+// Workflows has the workflow functions of an agent and of a lease, as methods, and their options. Make one with [New].
 type Workflows struct{ options Options }
 
-// New returns the agent workflow with the given options. The zero Options select the defaults.
+// New returns the workflows with the given options. The zero Options select the defaults.
 func New(o Options) *Workflows {
 	if o.HeartbeatTimeout == 0 {
 		o.HeartbeatTimeout = DefaultHeartbeatTimeout
@@ -55,15 +54,16 @@ func (w *Workflows) Register(r Registry) {
 }
 
 // Agent is the workflow function. It runs one agent until the agent ends, and returns the result of the agent. If the agent
-// fails, the workflow fails with an application error. The type of this error is the class of the failure, such as an
-// [llm.Class]. Do not start the workflow with a retry policy: a retry would repeat the agent's work.
+// fails, the workflow fails with an application error, whose type is the class of the failure, such as an [llm.Class]. If the agent
+// is cancelled, so is the workflow. The details of both errors are an [agent.Spending].
+//
+// Do not start the workflow with a retry policy: a retry would repeat the agent's work.
 func (w *Workflows) Agent(ctx workflow.Context, in agent.Start) (protocol.Result, error) {
 	return w.run(ctx, in, func(*driver) {})
 }
 
-// run does the work of [Workflows.Agent]. It also gives its caller the driver of the agent, from which [Replay] reads the
-// agent's state. For this, run calls the function `begun` with the driver, before the driver does anything. If run refuses
-// the input, there is no driver, and run does not call `begun`.
+// run does the work of [Workflows.Agent]. Before the driver does anything, run passes it to the function `begun`, because [Replay]
+// reads the agent's state from the driver. If run refuses the input, there is no driver, and run does not call `begun`.
 func (w *Workflows) run(ctx workflow.Context, in agent.Start, begun func(*driver)) (protocol.Result, error) {
 	if err := in.Check(); err != nil {
 		return protocol.Result{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)

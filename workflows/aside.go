@@ -32,8 +32,8 @@ func (d *driver) acceptsAside(a agent.Aside) error {
 	return d.state.AcceptsAside(a, inFlight)
 }
 
-// asideKey returns the key of the model call that answers the question. It returns "" if no question waits for its answer, or if the agent
-// cannot be asked, because then nobody needs the key.
+// asideKey returns the key of the model call that answers the question. It returns "" in two cases, in which nobody needs the key:
+// no question waits for its answer, or the agent cannot be asked.
 func (d *driver) asideKey(a agent.Aside, inFlight int) agent.Key {
 	if inFlight == 0 || d.state.AcceptsAside(a, 0) != nil {
 		return ""
@@ -41,8 +41,10 @@ func (d *driver) asideKey(a agent.Aside, inFlight int) agent.Key {
 	return d.state.AsideRequest(a).Key
 }
 
-// aside answers a [protocol.AsideUpdate] by a model call. The call does not disturb the turn. The run does not continue as new before the
-// call has ended. The same question to the same transcript has the same key: it waits for the call in flight.
+// aside answers a [protocol.AsideUpdate] by a model call, beside the turn. The run does not continue as new before the call has ended.
+//
+// The same question to the same transcript has the same key, so it costs nothing more in this run: it waits for the call in flight, or
+// gets the answer of the call that has ended. After a failure or an empty answer, it makes a new call.
 func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
 	// The validator runs before a cancel of the same workflow task is known.
 	if ctx.Err() != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// Attributes returns the search attributes with which the workflow of an agent starts. It takes the start input of the agent.
+// Attributes returns the search attributes with which the workflow of an agent starts: the status "running", and no cost.
 func Attributes(in agent.Start) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(
 		protocol.AttributeAgent.ValueSet(in.Agent), protocol.AttributeStatus.ValueSet(string(agent.Running)), protocol.AttributeWaitingFor.ValueSet(""), protocol.AttributeReason.ValueSet(""), protocol.AttributeCost.ValueSet(0))
 }
 
-// attributes returns the search attributes with which a sub-agent starts. `in` is the start input of the sub-agent. If the
-// parent agent has no search attributes, attributes returns none, because the namespace may not have registered them.
+// attributes returns the search attributes with which a sub-agent starts. `in` is the start input of the sub-agent. If this
+// agent has no search attributes, the sub-agent gets none, because the namespace may not have registered them.
 func (d *driver) attributes(in agent.Start) temporal.SearchAttributes {
 	if _, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(protocol.AttributeStatus); !known {
 		return temporal.SearchAttributes{}
@@ -56,7 +56,8 @@ func (d *driver) index() {
 	}
 }
 
-// waitsFor returns the value of [protocol.AttributeWaitingFor].
+// waitsFor returns the value of [protocol.AttributeWaitingFor]. While the agent runs, one of its calls may already wait for somebody
+// outside.
 func (d *driver) waitsFor() agent.WaitsFor {
 	status := d.state.CopiedStatus()
 	switch {

@@ -14,7 +14,7 @@ import (
 
 // watchChild starts a coroutine for the sub-agent with the given key: see [agent.Key]. The coroutine starts the sub-agent,
 // unless the sub-agent was started before. Then it waits for the end of the sub-agent, and applies the end to the state.
-// Several calls may wait for one sub-agent. Therefore watchChild does nothing if the sub-agent has such a coroutine already.
+// Several calls may wait for one sub-agent, so watchChild does nothing if the sub-agent has such a coroutine already.
 func (d *driver) watchChild(key agent.Key) {
 	if d.inFlight(key) {
 		return
@@ -29,9 +29,9 @@ func (d *driver) watchChild(key agent.Key) {
 	})
 }
 
-// limitWait starts a coroutine that limits how long a tool call waits for its sub-agent. If the tool has a time budget, the
-// call waits that long. If not, the call waits until nothing has happened in the sub-agent for [agent.ChildIdleMS]
-// milliseconds.
+// limitWait starts a coroutine that limits how long a tool call waits for its sub-agent:
+//   - If the tool has a time budget, the call waits that long. There is no coroutine if the turn ends before.
+//   - If it has none, the call waits until the sub-agent is idle: see [driver.watchProgress].
 //
 // After that time, all calls that wait for the sub-agent get a result that stands in, and the agent goes on without the real
 // answer. The sub-agent keeps running, and the driver still waits for the real answer.
@@ -111,9 +111,9 @@ func (d *driver) pause(ctx workflow.Context, ms int64, summary string) bool {
 // started before, runChild waits for that sub-agent instead: see [agent.Key]. If this run ends or is reset, the sub-agent keeps
 // running, and the next run finds it by its ID.
 //
-// There are two ways to learn of the end. Usually Temporal reports the end to this run, because this run is the parent.
-// Otherwise the activity AwaitAgent returns the end, and `reattached` is true. `err` is the error with which the sub-agent's
-// workflow ended, or the error of the activity.
+// Usually Temporal reports the end to this run, because this run is the parent. If another run has started the sub-agent, or if
+// the sub-agent ended from outside and was resumed, the activity AwaitAgent returns the end, and `reattached` is true. `err` is
+// the error with which the sub-agent's workflow ended, or the error of the activity.
 func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, reattached bool, err error) {
 	if child.Phase != agent.ChildAsked {
 		end, err = d.awaitChild(ctx, child)
@@ -165,12 +165,12 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	return end, false, err
 }
 
-// pollChildEnd waits for the end of a sub-agent. It is for a run that began by a reset, if the reset copied the start of the
-// sub-agent into this run. Temporal may then never report the end to this run: the future of the child workflow, `running`,
-// may never become ready. Therefore pollChildEnd also runs the activity AwaitAgent, which waits for the same end.
+// pollChildEnd waits for the end of a sub-agent whose start a reset has copied into this run. Temporal may never report the end
+// to such a run: the future of the child workflow, `running`, may never become ready. So pollChildEnd also runs the activity
+// AwaitAgent, which waits for the same end.
 //
-// When the activity or the child workflow has ended, pollChildEnd returns the future of the activity. If the child workflow
-// has ended before the activity was started, pollChildEnd returns nil.
+// pollChildEnd returns the future of the activity as soon as the activity or the child workflow has ended. It returns nil if the
+// child workflow has ended before the activity was started.
 func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running workflow.Future) (found workflow.Future) {
 	// Temporal reports the end of the sub-agent to the run that started it. Temporal also reports the end to a run that began by
 	// a reset of that run, but only if the sub-agent was running at the time of the reset. In all other runs, the future of the
@@ -199,15 +199,14 @@ func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
 	return workflow.ExecuteActivity(ctx, protocol.AwaitAgent, protocol.AwaitAgentInput{ID: child.ID, Key: child.Key})
 }
 
-// awaitChild waits for the end of a sub-agent that was started before, and returns this end. It uses the activity AwaitAgent:
-// see [driver.find].
+// awaitChild is [driver.find], but waits for the end.
 func (d *driver) awaitChild(ctx workflow.Context, child agent.Child) (end protocol.AgentEnd, err error) {
 	err = d.find(ctx, child).Get(ctx, &end)
 	return end, err
 }
 
-// cancelChildren cancels every sub-agent that has not ended. It waits until Temporal has answered all cancel requests. Each
-// sub-agent then cancels its own sub-agents in the same way.
+// cancelChildren asks Temporal to cancel every sub-agent that has not ended, and waits for Temporal's answers, but not for the ends
+// of the sub-agents. Each sub-agent cancels its own sub-agents in the same way.
 func (d *driver) cancelChildren() {
 	var asked []workflow.Future
 	for _, child := range d.state.Children {
@@ -235,8 +234,7 @@ func (d *driver) stopChildren() {
 
 // recalled reports whether the driver may carry out the given calls for sub-agents now. If an earlier run may have the result
 // of a call, the driver first has to search the earlier runs: see [driver.mayAsk]. recalled starts these searches, and
-// returns false until all searches for the given calls have ended. When a search ends, the loop runs again and calls recalled
-// again.
+// returns false until all of them have ended. When a search ends, the loop runs again and calls recalled again.
 func (d *driver) recalled(calls ...agent.Call) bool {
 	all := true
 	for _, call := range calls {
@@ -269,10 +267,11 @@ func (d *driver) mayAsk(call agent.Key) bool {
 }
 
 // searchesLate reports whether this run still searches the earlier runs for late results of sub-agents: see [agent.LateResult]. It
-// starts these searches. Meanwhile the agent takes no step. Otherwise, a model call or a message could come before a late result
-// that came first in the earlier run, and the agent would take another path. A sub-agent in the background needs this, because no
-// call waits for it. In all other cases, the search came before the call got its result, or the sub-agent was interrupted in a run
-// before this one.
+// starts these searches. The agent takes no step before they have ended. If it did, a model call or a message could come before a
+// late result that came first in the earlier run, and the agent would take another path.
+//
+// Most of these searches are for sub-agents in the background, because no call waits for them. For any other sub-agent, the driver
+// has usually searched before the call got its result.
 func (d *driver) searchesLate() bool {
 	if d.state == nil || d.state.Outcome != nil || d.state.Definition == nil {
 		return false
@@ -299,7 +298,8 @@ func (d *driver) searchesLate() bool {
 	return searching
 }
 
-// mayHaveLate reports whether an earlier run may have got a late result of the call, and this run has not searched for it.
+// mayHaveLate reports whether this run has to search for a late result of the call: an earlier run may have got one, and the sub-agent
+// has not ended and has no call that waits for it.
 func (d *driver) mayHaveLate(call agent.Call, child agent.Child) bool {
 	return child.Unwatched() && !d.searched(call.Key) && d.mayAsk(call.Key)
 }
@@ -316,9 +316,9 @@ func (d *driver) awaitsLate() bool {
 	})
 }
 
-// recall runs the activity FindCall for a tool call that a sub-agent answers, and applies the result to the state. The
-// activity looks for the result of the tool call in earlier runs of the agent. If the activity is already in flight for this
-// call, recall only waits until the activity has ended.
+// recall asks the earlier runs of the agent for the result of a call, by the activity FindCall, and applies what they have
+// recorded. If the activity is already in flight for this call, recall only waits for its end. If a reset comes meanwhile, recall
+// applies nothing, and the caller must search again: see [driver.searched].
 func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	key := agent.FindKey(call.Key)
 	if d.inFlight(key) {
@@ -348,9 +348,8 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 // childEnded applies the end of a sub-agent to the state: the calls that wait for the sub-agent get its result. The arguments
 // are the results of [driver.runChild].
 //
-// If the agent was reset or resumed, an earlier run may have recorded other results for these calls. For example, the earlier
-// run may have given the calls a result that stands in. childEnded then applies the recorded results first. Therefore the
-// transcript stays the same.
+// If the agent was reset or resumed, an earlier run may have recorded other results for these calls, such as a result that stands
+// in. childEnded applies the recorded results first, so that the transcript stays the same.
 func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protocol.AgentEnd, err error, reattached bool) {
 	unasked := d.unasked(child.Key)
 	for _, call := range unasked {
@@ -366,9 +365,8 @@ func (d *driver) childEnded(ctx workflow.Context, child agent.Child, end protoco
 	d.apply(e)
 }
 
-// unasked returns the calls for which this run still has to search the earlier runs. It considers only calls that wait for the
-// sub-agent with the given key: see [agent.Key]. A reset may have copied the search of another run into the history of this
-// run. Such a search does not count, because this run has more earlier runs than the other run.
+// unasked returns those calls that wait for the sub-agent and for which this run still has to search the earlier runs. A search
+// that a reset has copied from another run does not count, because this run has more earlier runs than the other run.
 func (d *driver) unasked(child agent.Key) []agent.Call {
 	return slices.DeleteFunc(d.state.Waiting(child), func(call agent.Call) bool {
 		return d.recalledBy[call.Key] == d.runSuffix || !d.mayAsk(call.Key) || !d.since("recall "+call.Key.Handle()+" at its end")
@@ -376,8 +374,10 @@ func (d *driver) unasked(child agent.Key) []agent.Call {
 }
 
 // receiveChildEnds handles the signals [protocol.ChildEndSignal] that have arrived. A sub-agent that was resumed sends its
-// answer by this signal. The driver ignores the signal if the state does not have the sub-agent, or has the sub-agent's
-// answer already, or if the signal is out of bounds: see [protocol.ChildEnd.Check].
+// answer by this signal. The driver ignores a signal in these cases:
+//   - The state does not have the sub-agent, or has its answer already.
+//   - The agent has no definition yet.
+//   - The signal is out of bounds: see [protocol.ChildEnd.Check].
 func (d *driver) receiveChildEnds() {
 	for {
 		var end protocol.ChildEnd
@@ -403,8 +403,8 @@ func (d *driver) receiveChildEnds() {
 }
 
 // notifyParent sends the answer of this sub-agent to its parent, by the signal [protocol.ChildEndSignal]. It sends the signal
-// only from a run that a resume started. Temporal does not report the end of such a run to the parent, because the parent did
-// not start it. If the signal cannot be sent, for example because the parent has ended, notifyParent only logs this.
+// only from a run that a resume started, because Temporal does not report the end of such a run to the parent. If the signal
+// cannot be sent, for example because the parent has ended, notifyParent only logs this.
 func (d *driver) notifyParent(o agent.Outcome) {
 	if d.start.Parent == "" || o.Status != agent.Completed || workflow.GetInfo(d.root).ParentWorkflowExecution != nil {
 		return

@@ -16,13 +16,13 @@ import (
 // payloads over 2 MB.
 const maxInlineState = 1_000_000
 
-// maxPackedHere is the largest JSON of a state, in bytes, that the workflow compresses itself: that of 24 MB takes two seconds. The next
-// run reads a larger state through the activity [protocol.ReadAgent], and this run only measures it.
+// maxPackedHere is the largest JSON of a state, in bytes, that the workflow compresses itself, because 24 MB take two seconds. A larger
+// state is only measured here, and the next run reads it through the activity [protocol.ReadAgent].
 const maxPackedHere = 4 << 20
 
 // open gives the driver its state in a run that continues, resumes or forks an earlier run. The compressed state comes from
-// the start input. If the start input has no state, open reads the state from the history of the earlier run. It does nothing
-// if the driver has a state already.
+// the start input. If the start input has no state, open reads the state from the history of the earlier run. In any other run,
+// the driver has a state already, and open does nothing.
 func (d *driver) open(ctx workflow.Context) error {
 	if d.state != nil {
 		return nil
@@ -51,8 +51,9 @@ func (d *driver) open(ctx workflow.Context) error {
 	return workflow.Await(d.root, func() bool { return d.served == d.early })
 }
 
-// read returns the compressed state of the earlier run that the start input names. It reads the state page by page, by the
-// activity ReadAgent. It stores in d.start.From which run the activity has read, and how many events.
+// read returns the compressed state of the earlier run that the start input names. It gets the state page by page, by the
+// activity ReadAgent. After the first page, it asks for the run and the number of events that this page came from, so that all
+// pages are of one state. At the end, it stores them in d.start.From.
 func (d *driver) read() ([]byte, error) {
 	id := d.start.Identity(workflow.GetInfo(d.root).WorkflowExecution.ID)
 	start, from := d.start, *d.start.From
@@ -78,8 +79,8 @@ func (d *driver) read() ([]byte, error) {
 }
 
 // mustContinueAsNew reports whether the run has to continue as new before it carries out the given step of the agent. There
-// are two reasons to continue as new: a [protocol.UpgradeUpdate], or the size of the history (see [driver.historyGrew]). But
-// the result is always false in these cases:
+// are two reasons: a [protocol.UpgradeUpdate], or the size of the history (see [driver.historyGrew]). But the result is always
+// false in these cases:
 //   - An update handler is running.
 //   - A model call, a tool call or a search for messages is in flight.
 //   - A notification has been delivered, and the driver has not applied this yet.
@@ -135,9 +136,9 @@ func (d *driver) historyGrew(ctx workflow.Context) bool {
 		(info.GetCurrentHistorySize() >= 2*d.begunBytes || info.GetCurrentHistoryLength() >= d.begunEvents+leastEvents)
 }
 
-// continueAsNew returns the error that makes Temporal continue the agent as new. The new run gets the agent's state. If the
-// agent waits for sub-agents, the new run finds them by their IDs. If the state is too large for a new run, the error wraps
-// [protocol.ErrStateSize].
+// continueAsNew returns the error that makes Temporal continue the agent as new. The new run gets the agent's state, or reads it
+// from this run if it is too large for the input. It finds running sub-agents by their IDs. If the state is too large for any
+// run, the error wraps [protocol.ErrStateSize], and the agent stays in this run.
 func (d *driver) continueAsNew(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
 	next := agent.Start{

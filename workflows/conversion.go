@@ -6,9 +6,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// convert runs a function that encodes or decodes a whole state. A state may have 32 MiB, which takes longer than the second after
-// which the SDK's deadlock detector ends the workflow task, and every later attempt at it. The function must not use the workflow's
-// context. The SDK pauses the detector for data converters only, so the function runs in one.
+// convert runs a function that encodes or decodes a whole state. The function must not use the workflow's context.
+//
+// A state may have 32 MiB. To convert it takes longer than a second, and then the SDK's deadlock detector ends the workflow task, and
+// every later attempt at it. The SDK pauses the detector only in data converters, so the function runs in one.
 func (d *driver) convert(f func() error) error {
 	aware, ok := workflow.DataConverterWithoutDeadlockDetection(conversion{f: f}).(workflow.ContextAware)
 	if !ok {

@@ -40,8 +40,8 @@ func (d *driver) endTurnInTime() {
 	}
 }
 
-// applyEnd applies the event with which the activity of a model call or a tool call has ended, with the error `err`. `turn` is
-// the turn of the agent when the activity was started.
+// applyEnd applies the event with which a model call or a tool call has ended. `err` is the error of its activity; nil if there is
+// none. `turn` is the turn of the agent when the activity was started.
 //
 // If the activity ended because of the time limit of the turn, applyEnd ends the turn instead. But if a reset copied the
 // activity, and the time limit has begun again since, the loop starts another activity for the call. This activity searches
@@ -102,8 +102,8 @@ func (t *timer) stop() {
 	t.deadline, t.cancel = 0, nil
 }
 
-// watch keeps the timer t running until the deadline, in Unix milliseconds. If t has another deadline, watch stops it first. 0 means
-// that there is no deadline. `fire` is called at the deadline.
+// watch keeps the timer t running until the deadline, in Unix milliseconds, and then calls `fire`. If t has another deadline, watch
+// stops it first. For the deadline 0, it only stops t.
 func (d *driver) watch(t *timer, deadline int64, summary string, fire func()) {
 	if deadline == t.deadline {
 		return

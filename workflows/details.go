@@ -22,9 +22,9 @@ const (
 	detailsMessages = 12
 )
 
-// Memo returns the memo with which the workflow of an agent starts. It takes the start input of the agent. The memo has the
-// fields [protocol.MemoAgent], [protocol.MemoIncarnation], [protocol.MemoKey] and [protocol.MemoTask]. MemoKey is left out if
-// the start input has no key. MemoTask is left out if the start input has no message, or continues an earlier run.
+// Memo returns the memo with which the workflow of an agent starts. The memo has the fields [protocol.MemoAgent],
+// [protocol.MemoIncarnation], [protocol.MemoKey] and [protocol.MemoTask]. MemoKey is left out if the start input has no key.
+// MemoTask is left out if the start input has no message, or continues an earlier run.
 func Memo(in agent.Start) map[string]any {
 	memo := map[string]any{protocol.MemoAgent: in.Agent, protocol.MemoIncarnation: in.Incarnation}
 	if in.Key != "" {
@@ -36,7 +36,7 @@ func Memo(in agent.Start) map[string]any {
 	return memo
 }
 
-// TaskText shortens an agent's first message to one line, for lists of agents.
+// TaskText shortens an agent's first message to one line of at most 200 bytes without markup, for lists of agents.
 func TaskText(text string) string { return oneLine(text) }
 
 // StaticSummary describes an agent on one line, for lists of workflows in the Web UI. The line has the name of the definition
@@ -63,8 +63,7 @@ func StaticDetails(in agent.Start) string {
 	return closed(b.String())
 }
 
-// showDetails updates the current details of the workflow, which the Web UI shows. Temporal reads these details by a query.
-// Therefore they add nothing to the history.
+// showDetails updates the details that the Web UI shows. They add nothing to the history, because Temporal reads them by a query.
 func (d *driver) showDetails() {
 	workflow.SetCurrentDetails(d.root, d.details())
 }
@@ -113,7 +112,7 @@ func (d *driver) details() string {
 	return closed(b.String())
 }
 
-// costs describes the cost of the agent in a short text. If the sub-agents cost something, too, the text also has the cost of
+// costs describes the cost of the agent in a short text. If sub-agents have cost something, too, the text also has the cost of
 // the agent and its sub-agents together. The text is empty if the total cost is 0.
 func costs(s *agent.State) string {
 	own, tree := s.Usage.Cost, s.Spent().Cost
@@ -171,8 +170,8 @@ func (d *driver) whoActs() string {
 	return strings.Join(lines, "\n")
 }
 
-// alternatives returns the end of a sentence that has these commands, as Markdown. A command that was cut would name another agent, so the
-// list of all that wait takes the place of one that is too long.
+// alternatives ends a sentence with the commands, as Markdown, such as ": `a` or `b`". For no commands, it returns a full stop. If a
+// command is too long, the command for the inbox takes the place of all: a command that was cut would name another agent.
 func (d *driver) alternatives(commands []string) string {
 	const limit = 1100
 	if len(commands) == 0 {
@@ -263,7 +262,7 @@ func childLines(s *agent.State, namespace string) string {
 	return b.String()
 }
 
-// shown keeps the texts of the last messages in the details. Therefore each message is converted to Markdown only once.
+// shown keeps the texts of the last messages in the details, so that each message is converted to Markdown only once.
 type shown struct {
 	texts []string
 	next  int               // index in the transcript of the first message that has no text yet
@@ -306,8 +305,8 @@ func recoveries(u agent.Usage) string {
 	return strings.Join(counts, " · ")
 }
 
-// line returns one message in Markdown. If the message is the result of a tool call, `toolName` is the name of the tool.
-// Otherwise `toolName` is empty.
+// line returns one message in Markdown. `toolName` is the name of the tool if the message is the result of a tool call, and empty
+// for any other message.
 func line(m agent.Message, toolName string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**", m.Role)

@@ -19,8 +19,7 @@ type driver struct {
 	state   *agent.State // nil while it is read from an earlier run
 	options Options
 
-	// root is a context that a cancel of the workflow does not cancel. Therefore the driver can still start activities and
-	// send signals after a cancel.
+	// root is a context that a cancel of the workflow does not cancel, so that the driver can still start activities and send signals.
 	root       workflow.Context
 	operations []*operation
 	// turnTimer is the timer for the time limit of the running turn: see [driver.watchDeadline]. waitTimer is the timer for the
@@ -31,22 +30,22 @@ type driver struct {
 	// stopped records for which sub-agents this run has sent a request to cancel: see [driver.stopChildren].
 	stopped map[agent.Key]bool
 	shown   shown
-	// marked has the calls that waited for somebody outside at the last call of [driver.markWaits], and what they waited for.
+	// marked has the calls that waited for somebody outside when [driver.markWaits] last ran, and what they waited for.
 	marked map[agent.Key]agent.WaitsFor
-	// marksLeft is the number of markers that [driver.markWaits] may still record. A negative number means that there is no limit. In a
-	// [Replay], it is the number of markers in the history.
+	// marksLeft is the number of markers that [driver.mark] may still record. A negative number means that there is no limit. A [Replay]
+	// begins with the number of markers in the history.
 	marksLeft int
-	// unrecorded is the length of the history at a workflow task that has no record: [Replay] runs it for a run that was terminated. It is 0 if
-	// there is no such task. In this task, the driver does what it would do if the task ran for the first time.
+	// unrecorded is the length of the history at a workflow task that has no record. [Replay] runs such a task at the end of a run that
+	// was terminated or timed out. The driver then does what it would do if the task ran for the first time. 0 means no such task.
 	unrecorded int
-	// hasStatus and hasWaitingFor say which search attributes the agent has: see [driver.index]. indexed has their values at the last
-	// call of index.
+	// hasStatus and hasWaitingFor say which search attributes the agent has: see [driver.index]. indexed has the values that index has
+	// seen last.
 	hasStatus, hasWaitingFor bool
 	indexed                  [2]string
 	// runSuffix is the end of this run's ID: see [protocol.RunSuffix].
 	runSuffix string
-	// reset says that this run began by a reset of an earlier run. rewound says that the state knows: see [driver.rewind]. rewoundAt is
-	// the length of the history at the task in which the state last learnt of a reset.
+	// reset says that this run began by a reset of an earlier run. rewound says that the state knows of this reset: see [driver.rewind].
+	// rewoundAt is the length of the history at the task in which the state last learnt of any reset.
 	reset, rewound bool
 	rewoundAt      int
 	// author is the end of the ID of the run that first executed the current task. In a task that a reset has copied, this is not the
@@ -62,15 +61,14 @@ type driver struct {
 	early, served int
 	// upgrade says that the agent has received a [protocol.UpgradeUpdate].
 	upgrade bool
-	// begunEvents and begunBytes describe the history at the time at which the run got its state: the number of its events,
-	// and its size in bytes.
+	// begunEvents and begunBytes are the number of events and the size, in bytes, that the history had when the run got its state.
 	begunEvents, begunBytes int
 	// unmovable says that the state is too large to continue as new.
 	unmovable bool
 	// ends receives the signals by which resumed sub-agents report their ends.
 	ends workflow.ReceiveChannel
 	// recalledBy records for which calls [driver.recall] has ended. The map's key is the key of the call. The value is the end
-	// of the ID of the run that searched earlier runs for the call's result. It is "unknown" if the search failed.
+	// of the ID of the run that searched the earlier runs. If the search failed, it is the author of the task in which recall ended.
 	recalledBy map[agent.Key]string
 	// late has the calls for which [driver.searchesLate] has begun a search, and whether the search has ended.
 	late map[agent.Key]bool
@@ -85,15 +83,15 @@ type operation struct {
 	timer  bool                // the operation only limits the time of a call, so it does not prevent a continue as new
 	keeps  bool                // the operation has data that is not in the state yet; the run must not continue as new before the operation ends
 
-	// result is the result of the activity of the operation: see [driver.collectResults]. It is nil if the operation is more than an
-	// activity.
+	// result is the result of the operation's activity: see [driver.collectResults]. It is nil before the activity starts, and for
+	// an operation that is not just one activity.
 	result workflow.Future
-	// ended waits for the result and applies it to the state.
+	// ended applies the result to the state. The driver calls it when the result is there.
 	ended func(workflow.Context)
 }
 
-// newDriver returns the driver of a run. It takes the context, the start input and the options of the workflow. If the run
-// begins with the state of an earlier run, the new driver has no state yet: see [driver.open].
+// newDriver returns the driver of a run. If the run begins with the state of an earlier run, the driver has no state yet: see
+// [driver.open].
 func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	info := workflow.GetInfo(ctx)
 	if in.Incarnation == "" {
@@ -119,16 +117,15 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	return d
 }
 
-// checkVersion checks that this worker can make the agent's keys: see [agent.KeyVersion]. A worker that is older than the
-// agent may not know the version of these keys. checkVersion then panics. The panic fails the workflow task, and Temporal
-// gives the task to another worker.
+// checkVersion panics if this worker is older than the agent and cannot make its keys: see [agent.KeyVersion]. The panic fails
+// the workflow task, and Temporal gives the task to another worker.
 func checkVersion(version int) {
 	if version > agent.KeyVersion {
 		panic(fmt.Sprintf("the agent's keys have version %d, and this worker supports versions up to %d: update the worker", version, agent.KeyVersion))
 	}
 }
 
-// begin gives the driver the state with which the run begins, and records the size of the history.
+// begin gives the driver the state with which the run begins. It records the size of the history for [driver.historyGrew].
 func (d *driver) begin(s *agent.State) {
 	checkVersion(s.KeyVersion)
 	d.state = s
@@ -191,8 +188,8 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 	}
 }
 
-// awaitEvent waits until the loop has to run again: d.version is no longer `seen`, a sub-agent has sent its answer, or the workflow is
-// cancelled.
+// awaitEvent waits until the loop has to run again: the version is no longer `seen`, a sub-agent has sent its answer, or the workflow
+// is cancelled.
 func (d *driver) awaitEvent(ctx workflow.Context, seen int) error {
 	err := workflow.Await(ctx, func() bool { return d.version != seen || d.ends.Len() > 0 })
 	if temporal.IsCanceledError(err) {
@@ -205,8 +202,8 @@ func (d *driver) awaitEvent(ctx workflow.Context, seen int) error {
 	return nil
 }
 
-// collectResults applies the results of activities to the state. Temporal's SDK wakes each coroutine that waits several times for
-// each event, so one coroutine waits for all results. It never returns.
+// collectResults applies the results of activities to the state. It never returns. One coroutine waits for all results, because
+// Temporal's SDK wakes each waiting coroutine several times for each event.
 func (d *driver) collectResults(ctx workflow.Context) {
 	for {
 		_ = workflow.Await(ctx, func() bool { return slices.ContainsFunc(d.operations, d.ready) }) // d.root is never cancelled
@@ -220,8 +217,9 @@ func (d *driver) collectResults(ctx workflow.Context) {
 	}
 }
 
-// ready reports whether the result of an operation can be applied: see the field result of [operation]. The result of a model call waits for the
-// searches that follow a reset. Another run may have stopped the call and put a message into the transcript instead.
+// ready reports whether the result of an operation can be applied: see the field result of [operation]. The result of a model call
+// waits for the searches that follow a reset, because another run may have stopped the call and put a message into the transcript
+// instead.
 func (d *driver) ready(f *operation) bool {
 	if f.key.Kind() == agent.KindModel && (d.state.Reset != d.state.Searched || d.awaitsLate()) {
 		return false
@@ -230,7 +228,7 @@ func (d *driver) ready(f *operation) bool {
 }
 
 // yield lets the handlers of all updates in the run's first workflow task start before the loop goes on. The loop calls yield
-// if the workflow is already cancelled in that task. Otherwise the agent would end before it receives the messages in these
+// if the workflow is already cancelled in that task. Without it, the agent would end before it receives the messages in these
 // updates. After a reset, such messages would be lost: Temporal delivers earlier messages again in the first task, and their
 // senders do not send them again.
 func (d *driver) yield() {
@@ -239,8 +237,8 @@ func (d *driver) yield() {
 	_ = workflow.Await(d.root, func() bool { return passed }) // d.root is never cancelled
 }
 
-// looks reports whether the agent asks other runs what has become of its calls. Their answer may be a decision or a result, so nobody
-// is told yet that a call waits.
+// looks reports whether the agent is asking other runs what has become of its calls. The answer may be a decision or a result, so
+// nobody is told yet that a call waits.
 func (d *driver) looks(step agent.Step) bool {
 	switch step := step.(type) {
 	case agent.FindMessages:
@@ -251,9 +249,9 @@ func (d *driver) looks(step agent.Step) bool {
 	return false
 }
 
-// own reports whether the current workflow task is a task of this run. It returns false if a reset copied the task from
-// another run. The method records its answer as a workflow version (workflow.GetVersion), whose name begins with the text
-// `point`. If a run calls own twice, the two texts must differ.
+// own reports whether the current workflow task is a task of this run, and not one that a reset copied from another run. It
+// records the answer as a workflow version (workflow.GetVersion), whose name begins with the text `point`. If a run calls own
+// twice, the two texts must differ.
 func (d *driver) own(point string) bool {
 	if d.inUnrecordedTask() {
 		return true
@@ -261,10 +259,10 @@ func (d *driver) own(point string) bool {
 	return workflow.GetVersion(d.root, point+" in "+d.runSuffix, workflow.DefaultVersion, 1) >= 1
 }
 
-// since reports whether the driver takes an optional action in the current workflow task. `point` is a name for the action.
-// If the task runs for the first time, the method returns true and records this as a workflow version (workflow.GetVersion).
-// In a replay, it returns true only if the history has this version. A reset copies tasks from another run. In a copied task,
-// the method returns true only if the other run took the action in that task.
+// since reports whether the driver takes an optional action in the current workflow task. `point` is a name for the action:
+//   - If the task runs for the first time, since returns true and records a workflow version (workflow.GetVersion).
+//   - In a replay, it returns true only if the history has this version. So in a task that a reset copied from another run, it
+//     returns true only if the other run took the action in that task.
 func (d *driver) since(point string) bool {
 	if d.inUnrecordedTask() {
 		return true
@@ -275,7 +273,7 @@ func (d *driver) since(point string) bool {
 	return workflow.GetVersion(d.root, id, workflow.DefaultVersion, 1) >= 1
 }
 
-// inUnrecordedTask reports whether the current workflow task has no record in the history.
+// inUnrecordedTask reports whether the current workflow task is the one in the field unrecorded of [driver].
 func (d *driver) inUnrecordedTask() bool {
 	return d.unrecorded > 0 && workflow.GetInfo(d.root).GetCurrentHistoryLength() >= d.unrecorded
 }
@@ -339,9 +337,8 @@ func (d *driver) runTools(step agent.RunTools) {
 	}
 }
 
-// started reports whether the driver has begun to carry out a tool call. For a call that a sub-agent answers, it returns true
-// if the sub-agent is in flight, or if [driver.recall] is looking for the result. For any other call, it returns true if the
-// call is in flight.
+// started reports whether a tool call is in flight. A call that a sub-agent answers is in flight while the sub-agent is, and while
+// [driver.recall] searches for its result.
 func (d *driver) started(call agent.Call) bool {
 	if call.Child == "" {
 		return d.inFlight(call.Key)
@@ -362,9 +359,9 @@ func (d *driver) startActivity(key agent.Key, start func(workflow.Context, *oper
 	d.launch(f, func(ctx workflow.Context) { start(ctx, f) })
 }
 
-// launch calls the function `run` in a coroutine of its own. While the function runs, the driver counts the operation f as in
-// flight: see [operation]. The method sets `f.cancel`, which cancels the context of the function. It does nothing if an operation
-// with the same key is in flight.
+// launch calls the function `run` in a coroutine of its own. It does nothing if an operation with the same key is in flight. The
+// operation f is in flight until the function returns or, if the function sets `f.result`, until collectResults has applied the
+// result. launch sets `f.cancel`, which cancels the context of the function.
 func (d *driver) launch(f *operation, run func(workflow.Context)) {
 	if d.inFlight(f.key) {
 		return
@@ -373,7 +370,7 @@ func (d *driver) launch(f *operation, run func(workflow.Context)) {
 	f.cancel = cancel
 	d.operations = append(d.operations, f)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		if run(ctx); f.result == nil { // otherwise, collectResults waits for the result
+		if run(ctx); f.result == nil { // collectResults ends an operation that has a result
 			d.endOperation(f)
 		}
 	})
@@ -383,8 +380,8 @@ func (d *driver) inFlight(key agent.Key) bool {
 	return slices.ContainsFunc(d.operations, func(f *operation) bool { return f.key == key })
 }
 
-// endOperation records that an operation has ended, and releases its context. Otherwise d.root would hold the contexts of all operations of the
-// run.
+// endOperation records that an operation has ended. It cancels the context of the operation, because d.root would keep it until the
+// end of the run.
 func (d *driver) endOperation(f *operation) {
 	if f.cancel != nil {
 		f.cancel()
@@ -392,8 +389,8 @@ func (d *driver) endOperation(f *operation) {
 	d.operations = slices.DeleteFunc(d.operations, func(g *operation) bool { return g == f })
 }
 
-// cancelUnwanted cancels the work in flight that the given step does not contain. For example, a tool call got an
-// result that stands in because the turn reached a limit. The step then no longer contains this call.
+// cancelUnwanted cancels the work in flight that the given step does not contain. For example, when the turn reaches a limit, a
+// tool call gets a result that stands in, and the step no longer contains the call.
 func (d *driver) cancelUnwanted(step agent.Step) {
 	for _, f := range d.operations {
 		switch f.key.Kind() {
@@ -408,17 +405,18 @@ func (d *driver) cancelUnwanted(step agent.Step) {
 	}
 }
 
-// finish ends the run. It returns the result or the error of the workflow, according to the given outcome. It cancels the
-// work that is in flight. It also cancels the sub-agents that are still running, because no call waits for their answers.
-// There is one exception: if the agent has completed and its definition has KeepAgents, the sub-agents keep running. At last it
-// waits until the hooks know of the end: see [driver.notifyEnd].
+// finish ends the run, and returns the result or the error of the workflow. In this order, it:
+//   - cancels the work in flight, except notifications;
+//   - cancels the sub-agents that are still running, because no call waits for their answers. If the agent has completed and its
+//     definition has KeepAgents, they keep running;
+//   - tells the parent and the hooks of the end: see [driver.notifyParent] and [driver.notifyEnd].
 func (d *driver) finish(o agent.Outcome) (protocol.Result, error) {
 	for _, f := range d.operations {
 		if f.cancel != nil && f.key.Kind() != agent.KindNotify {
 			f.cancel()
 		}
 	}
-	d.turnTimer.stop() // otherwise the Web UI shows the timers as running for ever
+	d.turnTimer.stop() // the Web UI would show timers that are not stopped as running for ever
 	d.waitTimer.stop()
 	if def := d.state.Definition; o.Status != agent.Completed || def == nil || !def.KeepAgents {
 		d.cancelChildren()

@@ -49,8 +49,8 @@ func code(text string, limit int) string {
 	return "`" + strings.ReplaceAll(text, "`", "'") + "`"
 }
 
-// oneLine shortens a text to one line of at most [summaryBytes] bytes, for a summary in the Web UI. The Web UI shows
-// summaries as Markdown. Therefore oneLine replaces the characters of HTML, links and code.
+// oneLine shortens a text to one line of at most [summaryBytes] bytes, for a summary in the Web UI. It replaces the characters of
+// HTML, links and code, because the Web UI shows summaries as Markdown.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(visible(clip.Text(text, 4*summaryBytes))), " ")
 	return clip.Text(noMarkup.Replace(text), summaryBytes)
@@ -58,8 +58,8 @@ func oneLine(text string) string {
 
 var noMarkup = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "`", "'")
 
-// closed prepares a Markdown text for the details of a workflow in the Web UI. It cuts the text. Then it adds a paragraph
-// that looks empty, because the Web UI does not show the last line. The result has at most [detailsBytes] bytes.
+// closed cuts a Markdown text to [detailsBytes] bytes, for the details of a workflow. The end is a paragraph that looks empty,
+// because the Web UI does not show the last line.
 func closed(text string) string {
 	const end = "\n\n&nbsp;\n"
 	return clip.Text(text, detailsBytes-len(end)) + end

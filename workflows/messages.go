@@ -72,8 +72,8 @@ func (d *driver) messageArrived(ctx workflow.Context, m agent.QueuedMessage) (pr
 	return protocol.Accepted{ID: m.ID, Duplicate: !changed}, err
 }
 
-// acceptsInterrupt checks whether the agent accepts a request to stop the running turn. If not, the returned error says why. After a
-// reset, Temporal delivers the request again. The agent then refuses it, because it was for another run.
+// acceptsInterrupt checks whether the agent accepts a request to stop the running turn. If not, the returned error says why. When
+// Temporal delivers the request again after a reset, the agent refuses it, because it was for another run.
 func (d *driver) acceptsInterrupt(i agent.Interrupt) error {
 	if d.state == nil || i.Run != d.runSuffix {
 		return errMoved
@@ -93,9 +93,8 @@ func (d *driver) take(ctx workflow.Context, e agent.Event) error {
 	return err
 }
 
-// receive carries out an update. It waits until the driver has a state, and then applies the event of the update. It reports
-// whether the event changed the state. If the event is a message and the agent has ended, receive returns an error of type
-// [protocol.Refused].
+// receive waits until the driver has a state, and then applies the event of an update. It reports whether the event changed the
+// state. If the event is a message and the agent has ended, receive returns an error of type [protocol.Refused].
 func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err error) {
 	if err := d.await(ctx); err != nil {
 		return false, err
@@ -111,8 +110,8 @@ func (d *driver) receive(ctx workflow.Context, e agent.Event) (changed bool, err
 	return d.apply(e), nil
 }
 
-// decided carries out a [protocol.DecideUpdate], whose validator has checked it. But the validator cannot compare it with the state while
-// the driver has none, and the state may have changed since. If the decision comes too late, its sender gets an error.
+// decided carries out a [protocol.DecideUpdate]. It checks the decision again, because the validator may have run before the driver
+// had a state, and the state may have changed since. If the decision comes too late, its sender gets an error.
 func (d *driver) decided(ctx workflow.Context, decision agent.Decision) error {
 	if err := d.await(ctx); err != nil {
 		return err
@@ -146,9 +145,11 @@ func (d *driver) acceptsArrival(decision agent.Decision) error {
 	return d.acceptsDecision(decision, d.state != nil && d.unsearched())
 }
 
-// acceptsDecision checks whether the agent accepts a valid decision in its state. If not, the returned error says why. After a reset
-// Temporal delivers earlier decisions again, before their calls exist. So while the agent has not searched the other runs (`unsearched`), it
-// accepts every decision on a call that has no result, unless it has ended. While the driver has no state, it accepts every decision.
+// acceptsDecision checks whether the agent accepts a valid decision in its state. If not, the returned error says why. There are two
+// exceptions:
+//   - While the driver has no state, the agent accepts every decision.
+//   - While the agent has not searched the other runs (`unsearched`), it accepts every decision on a call without a result, unless it
+//     has ended. After a reset, Temporal delivers earlier decisions again, before their calls exist.
 func (d *driver) acceptsDecision(decision agent.Decision, unsearched bool) error {
 	if d.state == nil || unsearched && d.state.Outcome == nil && !d.state.HasResult(decision.Key) {
 		return nil
@@ -188,8 +189,8 @@ func (d *driver) accepts(m agent.QueuedMessage) error {
 	return nil
 }
 
-// errMoved is the error for a steering message or an interrupt that comes too late: see [protocol.Moved].
-var errMoved = errors.New("the agent has made progress since the request was made; look at the agent and send the request again")
+// errMoved is the error for a steering message, an interrupt or a question aside that comes too late: see [protocol.Moved].
+var errMoved = errors.New("the agent has made progress since the request was made; describe the agent again and repeat the request")
 
 // asksError is the error for a message that comes while the model asks a person. The message is the answer: see [protocol.AwaitsAnswer].
 type asksError struct{ call agent.Key }
@@ -198,9 +199,9 @@ func (e asksError) Error() string {
 	return "the agent asks a question; answer the call " + e.call.Handle()
 }
 
-// await waits until the driver has a state. Each update handler calls await before it changes the state. After the wait, the
-// handlers go on in the order in which their updates arrived. Otherwise a later message could enter the queue first, because
-// the SDK runs the handlers of later workflow tasks first.
+// await waits until the driver has a state. Each update handler calls await before it changes the state. After the wait, await
+// lets the handlers go on in the order in which their updates arrived. Without this order, a later message could enter the queue
+// first, because the SDK runs the handlers of later workflow tasks first.
 //
 // A cancel of the workflow does not end the wait. The workflow has accepted the update, and therefore the agent has to
 // receive the message.
@@ -254,7 +255,7 @@ func (d *driver) transcript(in protocol.TranscriptInput) (protocol.TranscriptPag
 // waitingBytes is the size, in bytes, to which [Waiting] cuts the text of a message.
 const waitingBytes = 1000
 
-// Waiting returns copies of the messages in an queue, shortened for people. There are at most [agent.MaxQueue] copies. Each
+// Waiting returns copies of the messages in a queue, shortened for people. There are at most [agent.MaxQueue] copies. Each
 // has only the beginning of the text. The images and the field Late are left out. For an empty queue, Waiting returns nil.
 func Waiting(queue []agent.QueuedMessage) []agent.QueuedMessage {
 	var short []agent.QueuedMessage

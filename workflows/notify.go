@@ -37,8 +37,8 @@ func (d *driver) notify() {
 	}
 }
 
-// notifyEnd notifies the hooks of the end of the agent, and waits until the activities have ended. It does not wait for other
-// notifications. A hook that does not answer delays the end by at most [notifyEndTimeout].
+// notifyEnd notifies the hooks of the end of the agent, and waits until the activities of these notifications have ended, delivered
+// or not. A hook that does not answer delays the end by at most [notifyEndTimeout].
 func (d *driver) notifyEnd(o agent.Outcome) {
 	d.state.Apply(agent.NotificationsDue{Outcome: &o, Time: d.now()})
 	ends := func(n agent.Notification) bool { return n.On == agent.OnEnded }
@@ -50,7 +50,8 @@ func (d *driver) notifyEnd(o agent.Outcome) {
 	_ = workflow.Await(d.root, func() bool { return !slices.ContainsFunc(d.state.Notifications, ends) }) // d.root is never cancelled
 }
 
-// deliver starts the activity that delivers a notification. All attempts together take at most the time `limit`.
+// deliver starts the activity that delivers a notification, unless it is in flight. All attempts together take at most the time
+// `limit`.
 func (d *driver) deliver(n agent.Notification, limit time.Duration) {
 	d.startActivity(n.Key, func(ctx workflow.Context, f *operation) {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

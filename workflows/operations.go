@@ -18,7 +18,7 @@ const (
 	// callTimeout is the start-to-close timeout of a model call or a tool call. It is long for two reasons: the activity
 	// has shorter limits of its own, and Temporal notices a crashed worker by the missing heartbeat.
 	callTimeout = 24 * time.Hour
-	// lookTimeout is the start-to-close timeout of the activities that look at a sub-agent, which take milliseconds. They
+	// lookTimeout is the start-to-close timeout of the activities that ask Temporal about a sub-agent, which take milliseconds. They
 	// have no heartbeat timeout, so only this timeout reveals that the worker crashed.
 	lookTimeout = 10 * time.Second
 	loadTimeout = time.Minute
@@ -34,14 +34,12 @@ const (
 	deltaBytes = 1024
 )
 
-// backoff returns the retry policy of all activities. The policy does not limit the number of attempts. The activity itself
-// decides when to give up, because only the activity knows whether an attempt reached the model or the tool.
+// backoff returns the retry policy of an agent's activities, except notifications. It does not limit the number of attempts. The
+// activity itself decides when to give up, because only the activity knows whether an attempt reached the model or the tool.
 func backoff() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: lostInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute}
 }
 
-// load starts the activity LoadAgent, which reads the agent's definition. Its result is applied to the state. If the activity
-// fails, the failure is applied instead.
 func (d *driver) load(ctx workflow.Context, f *operation, step agent.Load) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
@@ -51,7 +49,7 @@ func (d *driver) load(ctx workflow.Context, f *operation, step agent.Load) {
 	f.ended = func(ctx workflow.Context) { d.loaded(ctx, step, f.result) }
 }
 
-// loaded applies the end of the activity LoadAgent to the state.
+// loaded applies the definition to the state, or the failure of the activity LoadAgent. A cancelled activity changes nothing.
 func (d *driver) loaded(ctx workflow.Context, step agent.Load, result workflow.Future) {
 	var def agent.Definition
 	err := result.Get(ctx, &def)
@@ -70,13 +68,13 @@ func (d *driver) callModel(ctx workflow.Context, f *operation, step agent.CallMo
 	d.askModel(ctx, f, fmt.Sprintf("turn %d", d.state.Turn.Number), step.Key, in)
 }
 
-// compact asks the model for a summary of the beginning of the conversation, and applies the summary to the state.
+// compact asks the model for a summary, which takes the place of the beginning of the conversation.
 func (d *driver) compact(ctx workflow.Context, f *operation, step agent.Compact) {
 	d.askModel(ctx, f, "summary", step.Key, protocol.CallModelInput{Count: step.Count, Compact: true})
 }
 
-// askModel starts the activity CallModel, which makes a model call. Its result is applied to the state. `label` is a short description
-// of the call, for the summary of the activity. The given key is the ID of the activity.
+// askModel starts the activity CallModel, and sets how its result is applied: see [driver.applyEnd]. `label` is a short description
+// of the call, for the summary of the activity. The key is the ID of the activity.
 func (d *driver) askModel(ctx workflow.Context, f *operation, label string, key agent.Key, in protocol.CallModelInput) {
 	in.Recall, in.Reasoning = d.recallHint(key), d.state.Definition.SendReasoning
 	turn := d.state.Turn
@@ -149,7 +147,6 @@ func (d *driver) delta(count int) []llm.Message {
 	return delta
 }
 
-// callTool starts the activity CallTool, which makes a tool call. Its result is applied to the state.
 func (d *driver) callTool(ctx workflow.Context, f *operation, call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
 	turn := d.state.Turn
@@ -180,8 +177,8 @@ func (d *driver) callTool(ctx workflow.Context, f *operation, call agent.Call) {
 	}
 }
 
-// withCallOptions returns a context with the options of an activity that makes a model call or a tool call. The activity has the
-// given key as its ID. The task queue is empty for the task queue of the agent.
+// withCallOptions returns a context with the options of an activity that makes a model call or a tool call. The key is the ID of the
+// activity. An empty task queue means that of the agent.
 func (d *driver) withCallOptions(ctx workflow.Context, key agent.Key, queue, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: string(key), Summary: oneLine(d.recalls(key) + summary), TaskQueue: queue, Priority: d.priority(),
@@ -190,8 +187,8 @@ func (d *driver) withCallOptions(ctx workflow.Context, key agent.Key, queue, sum
 	})
 }
 
-// recalls returns the beginning of the summary of an activity, which the Web UI shows. If the activity first searches earlier
-// runs for its result, recalls returns "recall or run · ". Otherwise it returns "". The given key is the ID of the activity.
+// recalls returns the beginning of an activity's summary: "recall or run · " if the activity first searches earlier runs for its
+// result, and "" if it does not. The key is the ID of the activity.
 func (d *driver) recalls(key agent.Key) string {
 	if d.start.BaseRunID == "" || !d.state.MayRecall(key) {
 		return ""

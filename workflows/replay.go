@@ -23,11 +23,11 @@ import (
 //
 // The data converter `dc` must be the data converter of the Temporal client. Nil means the SDK's default.
 //
-// If untold is true, the state is told of the reset that began the run, even if no workflow task has told it: see [driver.rewind]. If the
-// run goes on, untold must be false: its state learns of the reset when something happens.
+// If `untold` is true, Replay tells the state of the reset that began the run, unless a workflow task has told it: see [driver.rewind].
+// For a run that goes on, `untold` must be false, because its state learns of the reset when something happens.
 //
-// If the run was terminated, `unrecorded` is the number of events before the result of the last workflow task, which never ran. It is 0 if
-// there is no such task.
+// `unrecorded` is for a run that was terminated or timed out. Package history then adds a workflow task that never ran, and `unrecorded`
+// is the number of events up to the start of this task. It is 0 if there is no such task.
 func Replay(h *historypb.History, execution workflow.Execution, dc converter.DataConverter, untold bool, unrecorded int) (*agent.State, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()

@@ -27,15 +27,15 @@ func (d *driver) rewind() {
 	d.version++
 }
 
-// sentHere reports whether a sender saw the run that executed this task first. The parameter is the end of the ID of the run that the
-// sender saw, or that made a search.
+// sentHere reports whether `run` is the run that first executed the current task. `run` is the end of the ID of the run that a sender
+// saw, or that made a search.
 func (d *driver) sentHere(run string) bool {
 	d.rewind()
 	return run == d.author
 }
 
-// rewindAtEnd tells the state of the reset that began this run, if no task has told it. A run may end before its first own task is completed.
-// The history then has no record of this task, so [driver.rewind] has done nothing in the replay.
+// rewindAtEnd tells the state of the reset that began this run, if no task has told it. A run may end before its first own task is
+// completed. The history then has no record of this task, so [driver.rewind] has done nothing in the replay.
 func (d *driver) rewindAtEnd() {
 	if d.state != nil && d.reset && !d.rewound {
 		d.state.Apply(agent.Rewound{Run: d.runSuffix})

@@ -15,10 +15,9 @@ import (
 // Run itself has started the agent, Run returns the error of the agent's workflow instead.
 const AgentFailed = "AgentFailed"
 
-// Run runs the agent with the given ID as a child of the calling workflow, and waits until the agent has ended. The given
-// task queue is the task queue of the agent's workers; empty means the task queue of the calling workflow. `start` is the
-// input of the agent. Set task mode in it, because an agent in chat mode ends only when it is closed. Run gives the agent no
-// search attributes.
+// Run runs the agent with the given ID as a child of the calling workflow, and waits until the agent has ended. `taskQueue` is that
+// of the agent's workers; empty means the task queue of the calling workflow. `start` is the input of the agent. Do not set chat mode
+// in it, because an agent in chat mode ends only when it is closed. Run gives the agent no search attributes.
 //
 // The agent keeps running if the calling workflow ends. If the calling workflow was reset or started again, an agent with
 // this ID may exist already. Run then waits for that agent, and no work is done or paid for twice. Run recognises the agent

@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// strict is a data converter for replays. If a codec fails, strict panics, and the replay ends. With another data converter,
-// the workflow would treat the error of a codec server as the failure of an activity.
+// strict is a data converter for replays. If a codec fails, strict panics, and the replay ends. Without it, the workflow would
+// treat the error of a codec server as the failure of an activity.
 type strict struct {
 	converter.DataConverter
 
@@ -19,8 +19,7 @@ type strict struct {
 
 var _ workflow.ContextAware = strict{}
 
-// WithWorkflowContext implements [workflow.ContextAware]. It returns a strict data converter for the workflow with the given
-// context.
+// WithWorkflowContext implements [workflow.ContextAware]. The result is strict, too.
 func (s strict) WithWorkflowContext(ctx workflow.Context) converter.DataConverter {
 	if aware, ok := s.DataConverter.(workflow.ContextAware); ok {
 		return strict{aware.WithWorkflowContext(ctx), s.failed}

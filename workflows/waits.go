@@ -44,7 +44,8 @@ func (d *driver) markWaits() {
 	d.mark(waitSummary(begun), "")
 }
 
-// mark records a marker with a summary for the Web UI. It returns the given value, or in a replay the value that the marker has.
+// mark records a marker with a summary for the Web UI. It returns the given value, or in a replay the value in the marker. If
+// marksLeft is 0, it records nothing.
 func (d *driver) mark(summary, value string) string {
 	if d.marksLeft == 0 {
 		return value
@@ -102,7 +103,7 @@ func waitSummary(calls []agent.Call) string {
 	return strings.Join(parts, between) + last
 }
 
-// callText returns the name of a call, and the question that it asks. If the call asks no question, its arguments follow the name.
+// callText returns the name of a call, and then its question or, if it asks none, its arguments.
 func callText(c agent.Call) string {
 	if q, asks := c.Question(); asks {
 		return c.Name + " " + q.Question
