@@ -17,7 +17,7 @@ const (
 	ReadProgress = "ReadProgress"
 	// FindMessages searches other runs of the agent for messages and decisions that they received.
 	FindMessages = "FindMessages"
-	// FindCall looks for the result of a tool call in earlier runs of the agent. The call is one that starts a sub-agent.
+	// FindCall looks for what earlier runs of the agent have recorded about a call: its result, its decision and its sub-agent.
 	FindCall = "FindCall"
 	// Notify delivers one notification of the agent to a hook: see [agent.Notification].
 	Notify = "Notify"
@@ -43,7 +43,7 @@ const (
 	// Mismatch means that the workflow no longer has the request that the activity has to send to the model. It also means
 	// that a history cannot be replayed.
 	Mismatch = "Mismatch"
-	// StillRunning means that the sub-agent for which [AwaitAgent] waits has not ended. Or it has just ended and may be resumed.
+	// StillRunning means that the sub-agent for which [AwaitAgent] waits has not ended, or has just ended and may be resumed.
 	StillRunning = "StillRunning"
 	// ForeignAgent means that the workflow with the sub-agent's ID is not the sub-agent.
 	ForeignAgent = "ForeignAgent"

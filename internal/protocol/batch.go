@@ -7,8 +7,8 @@ import (
 )
 
 // These constants limit the size of tool results in the history. A batch consists of all tool calls of one model reply that
-// the agent does not refuse. A run does not continue as new while a tool call is open. Therefore all results of a batch are in
-// the history of one run, and their total size must be limited. Temporal suggests to continue as new at 4 MB of history, and
+// the agent does not refuse. A run does not continue as new while a tool runs, so all results of a batch are usually in the
+// history of one run, and their total size must be limited. Temporal suggests to continue as new at 4 MB of history, and
 // ends a workflow at 50 MB. The encoded size of a text is its size in the JSON of a payload.
 const (
 	// batchBytes is the usual limit of the total encoded size of the results of a batch. Each result gets an equal part of
@@ -37,8 +37,8 @@ func Stored(content string, limit, shown, calls int) string {
 	return clip.MiddleEncoded(content, ShownBytes(limit), min(max(batchBytes/calls, needed), most))
 }
 
-// ShownBytes returns the size in bytes to which the transcript cuts each tool result. `limit` is the size in the agent's
-// definition. If `limit` is 0 or less, ShownBytes returns [DefaultResultBytes]. Otherwise it returns `limit`.
+// ShownBytes returns the size in bytes to which the transcript cuts each tool result. This is `limit`, the size in the agent's
+// definition, or [DefaultResultBytes] if `limit` is 0 or less.
 func ShownBytes(limit int) int {
 	if limit <= 0 {
 		return DefaultResultBytes

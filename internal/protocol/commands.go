@@ -3,8 +3,10 @@ package protocol
 import "github.com/reagent-dev/reagent/agent"
 
 // Commands makes the commands with which a person lets an agent go on. The Web UI shows them in the details of the agent's workflow, and
-// notifications contain them. A command is a line of text, such as a command line or a URL. The IDs may come from anywhere, so a command
-// line has to quote them. All methods must be safe for concurrent use, and must return the same for the same arguments.
+// notifications contain them. A command is a line of text, such as a command line or a URL. A method that returns nil shows no command.
+//
+// The IDs may come from anywhere, so a command line has to quote them. All methods must be safe for concurrent use, and must return the
+// same commands for the same arguments.
 type Commands interface {
 	// Message returns the command that sends a message to an agent.
 	Message(agentID string) []string

@@ -92,8 +92,8 @@ type ReadProgressInput struct {
 	ID string `json:"id"`
 }
 
-// FindCallInput is the input of the activity [FindCall]. The activity looks for the result of a tool call in earlier runs
-// of the agent. The call is one that starts a sub-agent.
+// FindCallInput is the input of the activity [FindCall]. The activity looks for what earlier runs of the agent have recorded about a
+// tool call, with or without a sub-agent.
 type FindCallInput struct {
 	Recall
 	// Call is the tool call without its result and without its arguments. The arguments are left out because they may be

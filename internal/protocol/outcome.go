@@ -78,7 +78,7 @@ type AgentEnd struct {
 	// Answer is the agent's last answer; empty if the agent failed.
 	Answer string `json:"answer,omitempty"`
 	// FinishReason is the provider's finish reason if the provider may have cut the answer. For example, "length" means that the answer
-	// reached the model's output limit. Otherwise, it is empty.
+	// reached the model's output limit. It is empty for a whole answer.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped names the limit that ended the last turn early. It is empty if no limit ended the turn.
 	Stopped string `json:"stopped,omitempty"`
@@ -108,7 +108,7 @@ func (e ChildEnd) Check() error {
 }
 
 // FoundCall is the result of the activity [FindCall]. It contains what earlier runs of the agent have recorded about one
-// tool call. The call is one that starts a sub-agent.
+// tool call. It has only the field Run if they have recorded nothing.
 type FoundCall struct {
 	agent.CallRecord
 	// Run is the end of the ID of the run that made the search: see [RunSuffix]. A reset may copy this result into the
@@ -124,7 +124,7 @@ type AgentProgress struct {
 }
 
 // LoadEvent returns the event that tells an agent that the activity [LoadAgent] has ended. The activity returned the
-// definition d or the error `err`. The given key identifies the activity: see [agent.Key].
+// definition d or the error `err`. The key is the ID of the activity.
 func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 	if err != nil {
 		class, message := cause(err)
@@ -134,8 +134,8 @@ func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {
 }
 
 // ModelEvent returns the event that tells an agent that its model call has ended. The activity [CallModel] returned the
-// result r or the error `err`. The given key identifies the call: see [agent.Key]. The current time is `now`, in Unix
-// milliseconds. If the call was cancelled, ModelEvent returns nil.
+// result r or the error `err`. The key is the ID of the activity. The current time is `now`, in Unix milliseconds. If the call was
+// cancelled, ModelEvent returns nil.
 func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event {
 	switch {
 	case temporal.IsCanceledError(err):
@@ -147,9 +147,9 @@ func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event 
 	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Repeats: r.Repeats, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
 }
 
-// ToolEvent returns the event that tells an agent that its tool call has ended. The activity [CallTool] returned the result r
-// or the error `err`. The given key identifies the call: see [agent.Key]. The given name is that of the tool, for the text of
-// an error.
+// ToolEvent returns the event that tells an agent that its tool call has ended, or that the tool asks a person. The activity
+// [CallTool] returned the result r or the error `err`. The key is the ID of the activity. `name` is the name of the tool, for the
+// text of an error.
 //
 // The event contains at most `limit` bytes of the result; 0 means [DefaultResultBytes]. The current time is `now`, in Unix
 // milliseconds. If the activity was cancelled, ToolEvent returns nil. The call then has another result already.
@@ -176,10 +176,9 @@ func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, n
 	return agent.ToolFinished{Key: key, Recalled: r.Recalled, Result: agent.Result{Content: shown(key, r.Content, limit), Kind: r.Kind, Time: now}}
 }
 
-// ChildEvent returns the event that tells an agent that its sub-agent has ended. If `err` is nil, `end` describes the end.
-// Otherwise, `err` is the error with which the sub-agent ended. `reattached` says that the agent did not start the sub-agent,
-// but waited for one that existed already. The event contains at most `limit` bytes of the answer; 0 means
-// [DefaultResultBytes]. The current time is `now`, in Unix milliseconds.
+// ChildEvent returns the event that tells an agent that its sub-agent has ended. `end` describes the end, unless the sub-agent ended
+// with the error `err`. `reattached` says that the agent did not start the sub-agent, but waited for one that existed already. The
+// event contains at most `limit` bytes of the answer; 0 means [DefaultResultBytes]. The current time is `now`, in Unix milliseconds.
 func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, limit int, now int64) agent.ChildFinished {
 	var result agent.Result
 	switch {
@@ -194,9 +193,8 @@ func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, lim
 	return agent.ChildFinished{Key: child.Key, Result: result, Spent: end.Spent, Reattached: reattached}
 }
 
-// EndedFromOutside reports whether a sub-agent was terminated or cancelled, or whether its run timed out. `err` is the error
-// with which the sub-agent ended. A person or a program may resume such a sub-agent a moment later. Therefore the parent
-// waits for a moment before it accepts such an end.
+// EndedFromOutside reports whether a sub-agent was terminated, was cancelled or timed out. `err` is the error with which it ended.
+// The parent waits for a moment before it accepts such an end, because a person or a program may resume the sub-agent.
 func EndedFromOutside(err error) bool {
 	var timeout *temporal.TimeoutError
 	var terminated *temporal.TerminatedError
@@ -251,10 +249,9 @@ func EndText(err error) string {
 	}
 }
 
-// IdleEvent returns the event that ends the wait for an idle sub-agent. A sub-agent is idle if nothing has happened in it, or
-// in an agent below it, for [agent.ChildIdleMS] milliseconds. The progress p says for how long nothing has happened. If the
-// sub-agent is not idle, IdleEvent returns nil. It also returns nil if p could not be read; `err` is then the reason. The
-// current time is `now`, in Unix milliseconds.
+// IdleEvent returns the event that ends the wait for an idle sub-agent: nothing has happened in it, or in an agent below it, for
+// [agent.ChildIdleMS] milliseconds. The progress p says for how long nothing has happened. IdleEvent returns nil if the sub-agent is
+// not idle, or if p could not be read because of `err`. The current time is `now`, in Unix milliseconds.
 func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Event {
 	if err != nil || p.IdleMS < agent.ChildIdleMS {
 		return nil

@@ -10,7 +10,7 @@ import (
 const (
 	// ChatPriority is the default for agents in chat mode.
 	ChatPriority = 2
-	// ServerPriority is Temporal's default. It holds for agents in task mode.
+	// ServerPriority is Temporal's default, and the default for agents in task mode.
 	ServerPriority = 3
 	// ChildPriority is the default for sub-agents.
 	ChildPriority = 4
@@ -23,7 +23,7 @@ const (
 // maxTenantBytes is Temporal's limit for fairness keys.
 const maxTenantBytes = 64
 
-// CheckPriority returns an error if the priority is not 1 to 5. 0 is allowed and means the default.
+// CheckPriority returns an error unless the priority is 1 to 5, or 0 for the default.
 func CheckPriority(priority int) error {
 	if priority < 0 || priority > LowestPriority {
 		return fmt.Errorf("the priority is %d; use 1 (highest) to %d (lowest)", priority, LowestPriority)
@@ -39,8 +39,9 @@ func CheckTenant(tenant string) error {
 	return nil
 }
 
-// PriorityOfChild returns the priority with which a sub-agent starts. The parameter parent is the priority of the parent's workflow.
-// The parameter child is the priority in the definition. 0 means the default. A sub-agent never has a higher priority than its parent.
+// PriorityOfChild returns the priority with which a sub-agent starts. `parent` is the priority of the parent's workflow, and `child` is
+// the priority in the definition of the sub-agent. 0 means the default: [ServerPriority] and [ChildPriority]. A sub-agent never has a
+// higher priority than its parent.
 func PriorityOfChild(parent, child int) int {
 	return max(cmp.Or(parent, ServerPriority), cmp.Or(child, ChildPriority))
 }

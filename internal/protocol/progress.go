@@ -32,7 +32,7 @@ type Progress struct {
 	Text string `json:"text,omitempty"`
 	// Said is the size, in bytes, of all that the model has written, or that the tool has reported, so far in this call.
 	Said int `json:"said,omitempty"`
-	// Attempt is Temporal's number of the attempt to which Text belongs. A new attempt begins with the Progress of the
-	// previous attempt. Therefore Text is outdated if Attempt is not the number of the current attempt.
+	// Attempt is Temporal's number of the attempt to which Text belongs. Text is outdated if this is not the number of the current
+	// attempt, because a new attempt begins with the Progress of the previous one.
 	Attempt int32 `json:"attempt,omitempty"`
 }

@@ -46,7 +46,7 @@ type StateView struct {
 	Agent  string       `json:"agent"`
 	Mode   agent.Mode   `json:"mode"`
 	Status agent.Status `json:"status"`
-	// WaitsFor says what the agent waits for. It is empty if the worker has an earlier version.
+	// WaitsFor says what the agent waits for. It is empty if the agent works or has ended, or if the worker has an earlier version.
 	WaitsFor agent.WaitsFor `json:"waits_for,omitempty"`
 	Turn     agent.Turn     `json:"turn"`
 	// Messages is the number of messages in the transcript.
@@ -70,13 +70,13 @@ type StateView struct {
 	// Answer is the agent's last answer. A long answer is cut.
 	Answer string `json:"answer,omitempty"`
 	// FinishReason is the provider's finish reason if the provider may have cut the answer. For example, "length" means that the answer
-	// reached the model's output limit. Otherwise, it is empty.
+	// reached the model's output limit. It is empty for a whole answer.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Permissions let calls run without a further decision.
 	Permissions []agent.Permission `json:"permissions,omitempty"`
 	// Reloads counts the reloads of the definition, including those that failed.
 	Reloads int `json:"reloads,omitempty"`
-	// Reloading is true while the agent still has to read its definition again.
+	// Reloading says that the agent still has to read its definition again.
 	Reloading bool `json:"reloading,omitempty"`
 	// ReloadFailure is the reason why the last reload failed. The agent then keeps its earlier definition.
 	ReloadFailure string `json:"reload_failure,omitempty"`

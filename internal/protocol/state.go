@@ -35,9 +35,8 @@ type Page struct {
 	Pages int `json:"pages"`
 	// Events is the number of history events from which the state was computed.
 	Events int64 `json:"events"`
-	// RunID is empty if the activity has read the requested run. Otherwise RunID is the ID of a later run, which the activity
-	// has read instead. This happens if two programs resume the agent at the same time: the later run is the one that the
-	// faster program started.
+	// RunID is empty if the activity has read the requested run. If two programs resume the agent at the same time, the activity may
+	// read the run that the faster program started instead. RunID is then the ID of that run.
 	RunID string `json:"run_id,omitempty"`
 }
 
@@ -45,8 +44,8 @@ type Page struct {
 // [Unpack], Pack returns an error that wraps [ErrStateSize].
 func Pack(s *agent.State) ([]byte, error) { return PackSmall(s, MaxStateBytes) }
 
-// PackSmall is [Pack] for a state whose JSON has at most `most` bytes. It returns nil for a larger state, which takes hardly any time:
-// most of the time of Pack goes into the compression.
+// PackSmall is [Pack] for a state whose JSON has at most `most` bytes. For a larger state that [Unpack] accepts, it returns nil and no
+// error. This is quick, because it does not compress the state.
 func PackSmall(s *agent.State, most int) ([]byte, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -71,8 +70,7 @@ func PackSmall(s *agent.State, most int) ([]byte, error) {
 }
 
 // Unpack returns the state that [Pack] has compressed. If the state is too large, Unpack returns an error that wraps
-// [ErrStateSize]. Unpack measures the state before it decodes the state. Therefore a state that is too large cannot fill the
-// memory.
+// [ErrStateSize]. It measures the state before it decodes it, so that a state that is too large cannot fill the memory.
 func Unpack(data []byte) (*agent.State, error) {
 	var m measure
 	if err := gunzip(&m, data); err != nil {

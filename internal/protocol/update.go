@@ -26,13 +26,13 @@ const (
 	// milliseconds, at most one hour. The model calls and tool calls that begin in this time report their text.
 	PartialTextUpdate = "partial-text"
 	// DecideUpdate brings a decision on a call, or the result of an external call. Its argument is an [agent.Decision]. If the agent
-	// refuses the decision, the error has the type [Refused]. The validator of the update refuses without an event in the history. While
-	// the run reads its state and after a reset, the handler refuses instead.
+	// refuses the decision, the error has the type [Refused]. Usually the validator of the update refuses it, without an event in the
+	// history. While the run reads its state and after a reset, the handler refuses it instead.
 	DecideUpdate = "decide"
 	// RevokeUpdate removes a permission: see [agent.Permission]. Its argument is the key of the permission.
 	RevokeUpdate = "revoke"
 	// InterruptUpdate stops the running turn. Its argument is an [agent.Interrupt]. The agent then waits for a message. If no turn
-	// runs, or if the agent continues in another run, the validator of the update refuses the request.
+	// is running, or if the agent has begun another run, the validator of the update refuses the request.
 	InterruptUpdate = "interrupt"
 	// AsideUpdate asks the model a question aside. Its argument is an [agent.Aside], and its result is the answer, a string. Only the
 	// tokens and the cost of the answer change the agent's state.
@@ -51,17 +51,17 @@ type Accepted struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 
-// Update is an update that changes the state of an agent, and whose argument has the type A.
+// Update is an update that changes the state of an agent. Its argument has the type A.
 type Update[A any] struct {
 	// Name is the name of the update.
 	Name string
-	// Event returns the event by which the update changes the state. The current time is `now`, in Unix milliseconds. What only the
-	// agent itself sets in the argument is left out, because a sender may have set it.
+	// Event returns the event by which the update changes the state. The current time is `now`, in Unix milliseconds. Event resets the
+	// fields of the argument that only the agent itself may set, because a sender may have set them.
 	Event func(argument A, now int64) agent.Event
 }
 
-// These are the updates that change the state of an agent, except [CloseUpdate], which has no argument. The driver applies their events,
-// and whoever reads the history of a run finds the same events in it.
+// These are the updates that change the state of an agent, except [CloseUpdate], which has no argument. The driver applies their events.
+// Package history applies the same events for a run that ended before it had read its state: see [UpdateEvent].
 var (
 	Message = Update[agent.QueuedMessage]{MessageUpdate, func(m agent.QueuedMessage, now int64) agent.Event {
 		m.Fresh, m.Found, m.Brought, m.Place = false, false, false, nil
@@ -95,10 +95,10 @@ var events = map[string]func(decode func(any) error, now int64) (agent.Event, er
 	CloseUpdate: func(func(any) error, int64) (agent.Event, error) { return agent.Closed{}, nil },
 }
 
-// UpdateEvent returns the event by which the update with the given name changes the agent's state. It returns nil for an
-// [UpgradeUpdate] and an [AsideUpdate], which do not change the state, and for an unknown name. To read the argument of the update, UpdateEvent
-// calls `decode` with a pointer to a variable of the right type. The error is the error of `decode`. The current time is
-// `now`, in Unix milliseconds.
+// UpdateEvent returns the event by which the update with the given name changes the agent's state. It returns nil for the updates
+// that have no such event, [UpgradeUpdate] and [AsideUpdate], and for an unknown name. To read the argument of the update, UpdateEvent
+// calls `decode` with a pointer to a variable of the right type. The error is the error of `decode`. The current time is `now`, in
+// Unix milliseconds.
 func UpdateEvent(name string, decode func(any) error, now int64) (agent.Event, error) {
 	if read := events[name]; read != nil {
 		return read(decode, now)

@@ -19,10 +19,10 @@ const (
 // Refused is the type of the application error with which the workflow refuses an update or its own start input.
 const Refused = "Refused"
 
-// Moved is the type of the application error for a steering message or an interrupt that comes too late. A steering message enters the
-// running turn. Its sender looks at the agent first. If the agent makes progress after that, the workflow refuses the message:
-// the field [agent.QueuedMessage.After] then differs from [agent.State.Entry]. The sender has to look at the agent again, and
-// send the message again.
+// Moved is the type of the application error for a request that comes too late, because the agent has made progress since the sender
+// described it (see [StateView]). The sender has to describe the agent again, and send the request again. There are two such requests:
+//   - A steering message, which enters the running turn, if [agent.QueuedMessage.After] differs from [agent.State.Entry].
+//   - An interrupt or a question aside, if the agent has begun another run, or is still reading its state.
 const Moved = "Moved"
 
 // AwaitsAnswer is the type of the application error for a message that comes while the model asks a person: see [agent.AskUser]. The
@@ -35,7 +35,7 @@ type Result struct {
 	// that size.
 	Answer string `json:"answer"`
 	// FinishReason is the provider's finish reason if the provider may have cut the answer. For example, "length" means that the answer
-	// reached the model's output limit. Otherwise, it is empty.
+	// reached the model's output limit. It is empty for a whole answer.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped names the limit that ended the last turn: "model_calls", "tokens", "cost" or "time". It is empty if no limit
 	// ended the turn.
