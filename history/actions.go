@@ -9,16 +9,16 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// Actions counts the actions that Temporal Cloud bills for a run: see https://docs.temporal.io/cloud/actions. It has only the actions
-// that the history shows. The history does not show queries, refused updates and heartbeats with partial text.
+// Actions counts the actions that Temporal Cloud bills for a run: see https://docs.temporal.io/cloud/actions. It does not count queries,
+// refused updates and heartbeats with partial text, because the history does not show them.
 type Actions struct {
-	// Starts counts the start of the run, or its start by a continue-as-new. Sub-agents count their own starts.
+	// Starts is 1 for each run, whether it began by a start, a continue-as-new or a reset. A sub-agent counts its own starts.
 	Starts int `json:"starts"`
 	// Activities counts activities, and Retries counts their further attempts.
 	Activities int `json:"activities"`
 	Retries    int `json:"retries"`
-	// Heartbeats is an estimate: an activity sends two heartbeats in its heartbeat timeout. Only the last attempt of an activity
-	// counts.
+	// Heartbeats is an estimate, because the history does not show them: two for each heartbeat timeout. Only the last attempts of
+	// activities that have ended count.
 	Heartbeats int `json:"heartbeats"`
 	Timers     int `json:"timers"`
 	Updates    int `json:"updates"`
@@ -34,7 +34,7 @@ func (a Actions) Total() int {
 	return a.Starts + a.Activities + a.Retries + a.Heartbeats + a.Timers + a.Updates + a.Signals + a.Attributes + a.Waits
 }
 
-// Add returns the sums of the counts of `a` and `b`.
+// Add returns the sums of the counts of `a` and `b`, for example of two runs of an agent. It changes neither.
 func (a Actions) Add(b Actions) Actions {
 	return Actions{
 		Starts: a.Starts + b.Starts, Activities: a.Activities + b.Activities, Retries: a.Retries + b.Retries, Heartbeats: a.Heartbeats + b.Heartbeats,

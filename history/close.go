@@ -23,8 +23,8 @@ func breaksOff(t enumspb.EventType) bool {
 	return t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED || t == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT
 }
 
-// closeError returns the error with which a run ended. The caller passes the run's last event. The data converter decodes the
-// error's details. closeError returns nil if the run completed, continued as new, or has not ended.
+// closeError returns the error with which a run ended; `e` is the run's last event. It returns nil if the run completed, continued as
+// new, or has not ended. Only the error of a run that failed has details, which the data converter decodes.
 func closeError(e *historypb.HistoryEvent, dc converter.DataConverter) error {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:

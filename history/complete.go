@@ -10,16 +10,16 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// complete prepares the events of a run for the SDK's replayer, which makes the agent's state from these events. It returns
-// changed events, and does not modify the given ones. It returns nil if the run has no workflow task that can be replayed. If complete adds
-// a workflow task that never ran, `unrecorded` is the number of events up to its start. Otherwise, it is 0.
+// complete prepares the events of a run for the SDK's replayer, which makes the agent's state from these events. It does not modify
+// the given events. It returns nil if the run has no workflow task that can be replayed. If complete adds a workflow task that never
+// ran, `unrecorded` is the number of events up to its start. If it adds none, `unrecorded` is 0.
 //
 // The changes depend on how the run ended:
 //
 //   - A run that completed, failed, was cancelled or continued as new needs no change.
-//   - A run that was terminated or timed out has not handled the events after its last completed workflow task. For such a
-//     run, complete adds one more workflow task at the time of the run's end. In this task the workflow handles these events,
-//     as it would have done if the run had continued.
+//   - A run that was terminated or timed out has not handled the events after its last completed workflow task. complete adds
+//     one more workflow task at the time of the run's end. In this task the workflow handles these events, as it would have done
+//     if the run had continued.
 //   - For an open run, complete adds no such task. The replay ends with the last completed task.
 func complete(events []*historypb.HistoryEvent) (all []*historypb.HistoryEvent, unrecorded int) {
 	last := events[len(events)-1]
@@ -43,8 +43,8 @@ func complete(events []*historypb.HistoryEvent) (all []*historypb.HistoryEvent, 
 			b.add(proto.Clone(e).(*historypb.HistoryEvent))
 		}
 	}
-	// The replayer runs a workflow task only if the history also has the start of a later task. So complete adds, at the end, a
-	// task that has started and has not ended. The replayer does not compare the commands of the last task that it runs.
+	// The replayer runs a workflow task only if the history also has the start of a later task. So the last task that complete adds
+	// has started and has not ended. The replayer does not compare the commands of the last task that it runs.
 	b.task()
 	if !broken {
 		return b.events, 0
@@ -55,9 +55,9 @@ func complete(events []*historypb.HistoryEvent) (all []*historypb.HistoryEvent, 
 	return b.events, unrecorded
 }
 
-// untold reports whether the state of a run may never have been told of the reset that began the run: the run has ended, or it has not
-// completed a workflow task of its own. A run that has completed one and is open waits in the state that the reset copied, until
-// something happens.
+// untold reports whether [workflows.Replay] has to tell the state of the reset that began the run, because the run may have ended before
+// it told its state, or has not completed a workflow task of its own. An open run that has completed one waits in the state that the
+// reset copied until something happens, so Replay must not tell it.
 func untold(run *Run, events []*historypb.HistoryEvent) bool {
 	if run.Closed != nil {
 		return true
@@ -92,7 +92,6 @@ type builder struct {
 	at *timestamppb.Timestamp
 }
 
-// An event that has no time gets the time in the field `at`.
 func (b *builder) add(e *historypb.HistoryEvent) {
 	e.EventId = int64(len(b.events) + 1)
 	if e.EventTime == nil {
@@ -106,8 +105,8 @@ func (b *builder) task() {
 	b.add(&historypb.HistoryEvent{EventType: enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED})
 }
 
-// finish completes the workflow task that was started last. For each of the given updates, it then adds an event that says
-// that this task accepted the update. The replayer looks for the updates of a task after the completion of the task.
+// finish completes the workflow task that was started last. After that, it adds an event for each of the given updates, which says
+// that this task accepted the update. The order matters: the replayer looks for the updates of a task after its completion.
 func (b *builder) finish(requests []*updatepb.Request) {
 	scheduled := int64(len(b.events) - 1)
 	b.add(&historypb.HistoryEvent{

@@ -1,8 +1,8 @@
 // Package history reads the state of an agent from the Temporal history of a run: at the end of the run, or after any event.
-// It replays the history with the code of the workflow, in the same process. Therefore the state is exactly the state that
-// the workflow had. The package needs no worker.
+// It replays the history with the code of the workflow, in the same process, so the state is exactly the state that the workflow
+// had. The package needs no worker.
 //
-// A change of the workflow's code must not change what the workflow does in old histories. Otherwise the old histories become
+// A change of the workflow's code must not change what the workflow does in old histories. If it does, old histories become
 // unreadable, and agents that are running fail. For this reason the workflow uses `workflow.GetVersion`, and the tests replay
 // recorded histories.
 package history
@@ -55,7 +55,7 @@ type Run struct {
 type UnreadableError struct {
 	// ID and RunID name the agent and the run.
 	ID, RunID string
-	// Err is the cause.
+	// Err says which of these reasons it is.
 	Err error
 }
 
@@ -68,9 +68,9 @@ func (e *UnreadableError) Error() string {
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
 // Read reads the history of one run of an agent, and returns the run with its state. `from` names the run. If `from.Events`
-// is not 0, Read reads only that many events, from the beginning of the history. A run may need the state of an earlier run.
-// If it ended before it had read this state, Read also reads the earlier run. The data converter must be that of the
-// Temporal client, with the client's codecs; nil means the SDK's default.
+// is not 0, Read reads only that many events, from the beginning of the history. If the run ended before it had read the state of
+// the run that it continues, Read also reads that run. The data converter must be that of the Temporal client, with the client's
+// codecs; nil means the SDK's default.
 //
 // If a history cannot be read, the error is an [*UnreadableError]. If the caller has to try again later, the error is
 // [ErrNotListed]. Errors of Temporal are wrapped: `serviceerror.NotFound` means that the history no longer exists.
@@ -107,8 +107,8 @@ func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.
 // Of makes a [Run] from the first events of the run's history. The result describes the run as it was after the last of the
 // given events. The data converter decodes payloads; nil means the SDK's default. The error is an [*UnreadableError].
 //
-// A run may need the state of an earlier run. If it ended before it had read this state, the field `State` is nil, because
-// Of does not read earlier runs.
+// If the run ended before it had read the state of the run that it continues, the field `State` is nil, because Of does not read
+// other runs.
 func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
@@ -176,8 +176,7 @@ func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.Data
 }
 
 // setRead corrects the field `Previous` of a run that resumes an agent. The input of the run names an earlier run, but the
-// run may have read the state of a later one. In this case setRead sets `Previous` to the run that was read. Otherwise it
-// changes nothing.
+// run may have read the state of a later one: see [Newest]. setRead then sets `Previous` to the run that was read.
 func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConverter) error {
 	if r.Start.From == nil || !r.Start.From.Resume {
 		return nil
@@ -202,9 +201,8 @@ func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConvert
 	return nil
 }
 
-// continueState makes the state of a run from the state of an earlier run (`before`). It is used for a run that ended before
-// it had read that state itself. continueState applies the start input and the updates of the run to the given state, and
-// may modify the given state.
+// continueState makes the state of a run that ended before it had read the state of an earlier run, `before`. It applies the start
+// input and the updates of the run to `before`, which it may modify.
 func continueState(agentID string, run *Run, before *agent.State, events []*historypb.HistoryEvent, dc converter.DataConverter) (*agent.State, error) {
 	now := run.Closed.GetEventTime().AsTime().UnixMilli()
 	state, err := protocol.Continue(agentID, run.Start, before, now)

@@ -15,16 +15,16 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// ErrNotListed says that Temporal's list of runs does not show a run yet. Temporal updates the list late. Therefore the
-// caller has to try again later.
+// ErrNotListed says that Temporal's list of runs does not show a run yet. Temporal updates the list late, so the caller has to try
+// again after a few seconds.
 var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlier runs may be missing from the list, too; the list is usually complete after a few seconds")
 
 // Newest returns the run whose state a resumed agent takes over. `from` is the run that the resume was asked to continue.
 // `self` is the ID of the new run that the resume started.
 //
-// Usually Newest returns the run `from`. But two programs may resume the agent at the same time. The slower program does not
-// know the run that the faster program started. Therefore, if another run began directly before the new run and ended later
-// than `from`, Newest returns that other run.
+// Usually Newest returns the run `from`. But two programs may resume the agent at the same time, and the slower program does not
+// know the run that the faster program started. So if another run began directly before the new run and ended later than `from`,
+// Newest returns that other run.
 //
 // The error is [ErrNotListed] as long as Temporal's list of runs does not show the new run.
 func Newest(ctx context.Context, c client.Client, from agent.RunRef, self string) (agent.RunRef, error) {
@@ -54,15 +54,15 @@ func NewestOf(ctx context.Context, c client.Client, runs []string, from agent.Ru
 	return from, ErrNotListed
 }
 
-// Runs returns the IDs of all runs of a workflow ID, newest first. Temporal updates its list of runs late. Therefore the
-// newest runs may be missing for some time.
+// Runs returns the IDs of all runs of a workflow ID, newest first. The newest runs may be missing for some time, because Temporal
+// updates its list of runs late.
 func Runs(ctx context.Context, c client.Client, workflowID string) ([]string, error) {
 	runs, err := RunsOf(ctx, c, []string{workflowID})
 	return runs[workflowID], err
 }
 
-// RunsOf returns the same as [Runs] for several workflow IDs, with one list request if the list fits into a page of Temporal. It
-// returns the IDs of the runs by workflow ID. The list of workflow IDs must not be empty.
+// RunsOf is [Runs] for several workflow IDs. It returns the IDs of the runs by workflow ID, each list newest first. It sends one list
+// request for each page of Temporal. The list of workflow IDs must not be empty.
 func RunsOf(ctx context.Context, c client.Client, workflowIDs []string) (map[string][]string, error) {
 	quoted := make([]string, len(workflowIDs))
 	for i, id := range workflowIDs {
