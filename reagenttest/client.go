@@ -1,4 +1,4 @@
-// Package reagenttest lets agents run in Temporal's test environment, without a Temporal server. So a program can test a workflow
+// Package reagenttest lets agents run in Temporal's test environment, without a Temporal server. With it, a program can test a workflow
 // that runs agents by reagent.Run or reagent.RunAs.
 package reagenttest
 
@@ -21,9 +21,9 @@ import (
 //	env.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: reagent.DefaultTaskQueue})
 //	env.SetWorkerOptions(worker.Options{Plugins: []worker.Plugin{agents}})
 //
-// Such an agent calls its models and tools, and its sub-agents run as well. The test environment cannot reset or resume a workflow and keeps
-// no histories. So an agent that needs one of these ends with an error, for example if a workflow runs two agents with the
-// same ID. Other methods of the client panic. The client is safe for concurrent use.
+// Such an agent calls its models and tools, and its sub-agents run as well. The test environment cannot reset or resume a workflow, and
+// keeps no histories. So an agent that needs one of these ends with an error, for example if a workflow runs two agents with the
+// same ID. The client has only the methods that agents need, and the others panic. It is safe for concurrent use.
 func Client(env *testsuite.TestWorkflowEnvironment) client.Client { return testClient{env: env} }
 
 type testClient struct {
@@ -36,10 +36,11 @@ type testClient struct {
 var errNoServer = temporal.NewNonRetryableApplicationError(
 	"there is no Temporal server in the test environment, so the agent cannot read other workflows and histories", "NoServer", nil)
 
-// TestEnvironment says to the plugin that it does not need a Temporal server.
+// TestEnvironment tells the plugin that this client is for the test environment. With any other client, agents would wait there for ever.
 func (testClient) TestEnvironment() {}
 
-// RecordActivityHeartbeat records a heartbeat of the activity with the given context.
+// RecordActivityHeartbeat records a heartbeat of the activity with the given context. It ignores the task token, and returns an error
+// only if the context has ended.
 func (testClient) RecordActivityHeartbeat(ctx context.Context, _ []byte, details ...any) error {
 	if ctx.Err() == nil {
 		activity.RecordHeartbeat(ctx, details...)
@@ -47,7 +48,7 @@ func (testClient) RecordActivityHeartbeat(ctx context.Context, _ []byte, details
 	return ctx.Err()
 }
 
-// QueryWorkflow queries a workflow of the test environment.
+// QueryWorkflow queries a workflow of the test environment. It ignores the run ID, because each workflow has one run.
 func (c testClient) QueryWorkflow(ctx context.Context, workflowID, _, queryType string, args ...any) (converter.EncodedValue, error) {
 	type answer struct {
 		value converter.EncodedValue
@@ -70,7 +71,7 @@ func (c testClient) QueryWorkflow(ctx context.Context, workflowID, _, queryType 
 	}
 }
 
-// DescribeWorkflowExecution returns an error.
+// DescribeWorkflowExecution returns an error that is not retryable, because the test environment describes no workflows.
 func (testClient) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	return nil, errNoServer
 }
