@@ -31,13 +31,14 @@ const (
 	// By is the name of who has given a result by this package: see [agent.Decision].
 	By = "callback"
 
-	// maxBodyBytes limits a JSON body. In JSON, a character may take six bytes.
+	// maxBodyBytes limits a JSON body. In JSON, a byte of the result may take six bytes.
 	maxBodyBytes = 6*agent.MaxGivenBytes + 1024
 	// maxFromBytes is the size, in bytes, to which the address of the sender is cut. The agent takes no more.
 	maxFromBytes = 200
 	// maxFieldBytes is the size, in bytes, to which the name of a field is cut that the sender has chosen.
 	maxFieldBytes = 100
-	// maxRequests limits the results that are given at the same time, because each may read a history. Further requests wait.
+	// maxRequests limits the results that are given at the same time, because each may read a history. Further requests wait, at most
+	// for [Options.Wait].
 	maxRequests = 16
 	// retryAfter is the value of the header Retry-After, in seconds.
 	retryAfter = "2"
@@ -45,10 +46,11 @@ const (
 
 // Options configure [New].
 type Options struct {
-	// Secret and OldSecrets are those of the workers: see [github.com/reagent-dev/reagent/activities.Callbacks]. Secret is required.
+	// Secret and OldSecrets are the same as those of the workers: see [github.com/reagent-dev/reagent/activities.Callbacks]. Secret is
+	// required.
 	Secret     string
 	OldSecrets []string
-	// Wait limits the time for which a request waits for a worker. Defaults to [DefaultWait].
+	// Wait limits the time for which a request waits, for other requests and for a worker. Defaults to [DefaultWait].
 	Wait time.Duration
 	// Log receives an entry for each result and for each failure of the server. No entry has a token. Defaults to [slog.Default].
 	Log *slog.Logger
@@ -66,15 +68,15 @@ type Options struct {
 //     fields are exact: "Result" is an unknown field.
 //   - text/plain: the result, which is no error. It is not empty.
 //
-// The status of the response is one of these. The body is a JSON object. For an error, it has the field "error", which says what to do,
-// and, if a part of the request is wrong, the field "field":
+// The body of the response is a JSON object. For an error, it has the field "error", which says what to do. If a part of the request is
+// wrong, the field "field" names it. The status is one of these:
 //   - 200: the call has this result, from this request or from an earlier one.
-//   - 400, 405, 413, 415: the request is wrong, and names the field. Nothing has happened.
+//   - 400, 405, 413, 415: the request is wrong. Nothing has happened.
 //   - 401: the token is not valid.
 //   - 404: there is no such agent or call any more.
 //   - 409: the call has another result, or its agent has completed without one. It never takes this result.
-//   - 503, with Retry-After: no worker answers, or the call takes no result at the moment, for example because its agent was terminated and
-//     a person may resume it. Send the request again.
+//   - 503, with Retry-After: no worker or server answers, too many results arrive at the same time, or the call takes no result at the
+//     moment, for example because its agent was terminated and a person may resume it. Send the request again.
 //   - 500: any other failure. The call may have the result. Send the request again.
 //
 // The result is recorded with "callback" as the person, and with the address of the sender as the machine: behind a proxy, that of the
@@ -94,7 +96,7 @@ type handler struct {
 	signer *token.Signer
 	wait   time.Duration
 	log    *slog.Logger
-	// places has room for the results that are given at the same time.
+	// places has an element for each result that is being given: see [maxRequests].
 	places chan struct{}
 }
 
@@ -212,7 +214,7 @@ func read(w http.ResponseWriter, r *http.Request) (result string, isError bool, 
 	case err != nil:
 		return "", false, &problem{http.StatusBadRequest, "body", "the body did not arrive as a whole; send the request again"}
 	case !utf8.Valid(body):
-		return "", false, &problem{http.StatusBadRequest, "body", "the body is not UTF-8"}
+		return "", false, &problem{http.StatusBadRequest, "body", "the body is not UTF-8; encode it in UTF-8"}
 	case kind == "application/json":
 		return decode(body)
 	case len(body) == 0:
