@@ -8,16 +8,15 @@ import (
 	"go.temporal.io/sdk/worker"
 )
 
-// newActivityWorker returns an activity worker of the plugin: see [Plugin]. The SDK applies the client's plugins to it, as to the
-// worker of the plugin, whose options already have what these plugins set. Without [inherited], an interceptor that such a plugin
-// adds would be called twice.
+// newActivityWorker returns an activity worker of the plugin: see [Plugin]. The options `o` already have what the client's plugins set.
+// The SDK applies these plugins to each new worker. Without [inherited], an interceptor that such a plugin adds would be called twice.
 func newActivityWorker(c client.Client, queue string, o worker.Options) worker.Worker {
 	o.Plugins = []worker.Plugin{inherited{options: o}}
 	return worker.New(c, queue, o)
 }
 
-// activityWorkerOptions returns the options of an activity worker, made from those of the plugin's worker. A field that it does not
-// name is inherited.
+// activityWorkerOptions returns the options of an activity worker, made from those of the plugin's worker. The comment of [Plugin] lists
+// the options that are not inherited.
 func activityWorkerOptions(o worker.Options) worker.Options {
 	o.Plugins = nil
 	o.DisableWorkflowWorker = true
@@ -31,8 +30,8 @@ func activityWorkerOptions(o worker.Options) worker.Options {
 }
 
 // leaseWorkerOptions returns the options of the activity worker that holds the lease, made from those of the other activity workers.
-// It has no slots or limits in common with them: while tool calls took all slots, nobody would hold the lease, and Temporal would
-// give all calls of the worker to other workers.
+// It shares no slots or limits with them. If tool calls could take all slots, nobody would hold the lease, and Temporal would give all
+// calls of the worker to other workers.
 func leaseWorkerOptions(o worker.Options) worker.Options {
 	o.Tuner = nil
 	o.MaxConcurrentActivityExecutionSize, o.WorkerActivitiesPerSecond = 0, 0

@@ -15,16 +15,15 @@ import (
 const (
 	// digestMark stands before the digest of the definitions in a worker's identity.
 	digestMark = " definitions "
-	// compareTimeout limits the time of [compareDefinitions].
+	// compareTimeout limits the time of [compareDefinitions], because the worker starts only after it.
 	compareTimeout = 5 * time.Second
 	// polledWithin is the time for which a worker counts as running after its last poll. A poll lasts up to one minute. Temporal
 	// lists a worker for five minutes after its last poll, even if the worker has ended.
 	polledWithin = 90 * time.Second
 )
 
-// identity returns the identity of this worker. Temporal's Web UI shows the identity, which consists of the process ID, the
-// host name, and the given digest of the worker's agent definitions. Other workers compare the digest with their own: see
-// [compareDefinitions].
+// identity returns the identity of this worker: the process ID, the host name, and the digest of its agent definitions. Temporal's
+// Web UI shows the identity, and other workers compare the digest with their own: see [compareDefinitions].
 func identity(digest string) string {
 	host, err := os.Hostname()
 	if err != nil {

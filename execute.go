@@ -12,8 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/exact"
 )
 
-// InvalidOutputError is the error that [Execute] returns if the agent's answer is not a value of the type T of Execute. The answer
-// then does not fit the JSON schema of T, or cannot be decoded into T.
+// InvalidOutputError is the error of [Execute] for an answer that does not fit the JSON schema of the type T, or cannot be decoded
+// into T.
 type InvalidOutputError = client.InvalidOutputError
 
 // Execute gives a task to a new agent, waits for the answer, and returns the answer as a value of type T. The model gets the JSON
@@ -44,8 +44,7 @@ func Execute[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
 	return answer, nil
 }
 
-// schemaOf returns the JSON schema of T. It returns an error if T has no JSON schema, for example because a field of T is a
-// channel.
+// schemaOf returns the JSON schema of T, or an error if T has none, for example because a field of T is a channel.
 func schemaOf[T any]() (json.RawMessage, error) {
 	var zero T
 	schema, err := jsonschema.For[T](nil)
@@ -59,8 +58,7 @@ func schemaOf[T any]() (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// decode returns a value of type T from an answer in JSON. If the answer is not JSON, or does not fit T, decode returns an
-// error that names T.
+// decode returns a value of type T from an answer in JSON. If that is not possible, the error names T.
 func decode[T any](answer string) (T, error) {
 	var decoded T
 	// T may have lost fields since the agent answered, so unknown members are ignored.

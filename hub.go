@@ -23,8 +23,7 @@ const (
 )
 
 // Hub is a [Streamer] that passes chunks to listeners in the same process. For example, each request to a web server can listen to
-// one agent. The zero Hub is ready for use. A Hub is safe for
-// concurrent use.
+// one agent. The zero Hub is ready for use. A Hub is safe for concurrent use.
 type Hub struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
@@ -34,14 +33,13 @@ type Hub struct {
 type listener struct {
 	// agentID is the ID of the agent; empty means all agents.
 	agentID string
-	// pieces buffers the chunks that the loop of the listener's caller has not received yet.
+	// pieces buffers the chunks that the loop has not taken yet.
 	pieces chan Chunk
-	// missed is the number of chunks that the listener has missed since the last chunk that it got.
+	// missed is the number of chunks that were lost since the last one in the buffer.
 	missed int
 }
 
-// hubBuffer is the number of chunks that a Hub buffers for each listener. While the buffer of a slow listener is full, the
-// listener misses new chunks.
+// hubBuffer is the number of chunks that a Hub buffers for each listener: see [Hub.Listen].
 const hubBuffer = 1024
 
 // Stream passes a chunk to the listeners of the chunk's agent, and to the listeners of all agents. Stream does not block: if
@@ -64,8 +62,11 @@ func (h *Hub) Stream(p Chunk) {
 }
 
 // Listen returns a sequence of the chunks of an agent's replies. An empty ID means the replies of all agents. The sequence
-// contains the chunks that arrive after the call of Listen, even before the loop over the sequence begins. The sequence ends
-// when the context ends or the loop is left. The sequence can be used in one loop only.
+// contains the chunks that arrive after the call of Listen, even before the loop over the sequence begins. It ends when the context
+// ends or the loop is left. Use it in one loop only.
+//
+// It has room for 1024 chunks that the loop has not taken yet. While it is full, new chunks are lost, and the field Missed of the next
+// chunk counts them.
 func (h *Hub) Listen(ctx context.Context, agentID string) iter.Seq[Chunk] {
 	l := &listener{agentID: agentID, pieces: make(chan Chunk, hubBuffer)}
 	h.mu.Lock()

@@ -14,7 +14,7 @@ import (
 )
 
 // models converts the models of the options to the form that package activities needs. It creates a client for each model
-// whose [Model.Client] is nil. It returns an error if the name of a model is empty, or if a client cannot be created.
+// whose [Model.Client] is nil.
 func (o Options) models() (map[string]activities.Model, error) {
 	models := map[string]activities.Model{}
 	for name, m := range o.Models {
@@ -54,14 +54,14 @@ func (o Options) models() (map[string]activities.Model, error) {
 	return models, nil
 }
 
-// modelQueue returns the task queue for the calls of a model while the model has a limit on requests.
+// modelQueue returns the task queue for the calls of a model that has a limit on requests.
 func (o Options) modelQueue(name string) string { return o.TaskQueue + ".model." + name }
 
-// secrets returns the texts that the worker hides in payloads. All texts of [Options.Secrets] are among them. The others are
-// values from the models, MCP servers and hooks of the options: keys, headers, environment variables, values in URL queries, and the
-// parts of the URLs of hooks. The signing secrets of hooks and callbacks are hidden whatever they look like.
-// secrets returns such a value only if the value looks random: see [redact.OnlyRandom]. If a value has several words, such as
-// "Bearer KEY", secrets also tests each word.
+// secrets returns the texts that the worker hides in payloads and logs:
+//   - All texts of [Options.Secrets], and the signing secrets of hooks and callbacks.
+//   - Of the other values of the models, MCP servers and hooks, those that look random: see [redact.OnlyRandom]. These values are keys,
+//     headers, environment variables, values in URL queries, and the parts of the URLs of hooks. If a value has several words, such as
+//     "Bearer KEY", secrets also tests each word.
 func (o Options) secrets() []string {
 	var found []string
 	for _, m := range o.Models {

@@ -26,18 +26,22 @@ const (
 	// stickyTimeout is the time for which Temporal keeps a workflow task for the worker that has the workflow in memory. If that
 	// worker has not fetched the task then, any worker may get it. The SDK's default is 5 seconds.
 	stickyTimeout = time.Second
-	// minHeartbeatTimeout is the smallest value of [Options.HeartbeatTimeout]. Temporal notices a missing heartbeat only about once a second.
+	// minHeartbeatTimeout is the smallest value of [Options.HeartbeatTimeout], because Temporal looks for missing heartbeats only about
+	// once a second.
 	minHeartbeatTimeout = time.Second
 	// stopTimeout is the time that running activities have to end when a worker stops.
 	stopTimeout = 2 * time.Minute
 )
 
 // Plugin adds agents to one Temporal worker. When the worker starts, the plugin registers the workflow and the activities of
-// agents. The plugin also starts activity workers, which are further workers in this process that run only activities. Each
-// model has an activity worker with a task queue of its own, for the calls of a model with a limit on requests. A model without a limit has one,
-// too, because an agent that was started when the model had a limit still has this task queue. Each stateful MCP server that
-// runs in this process also has an activity worker, and so has the lease: see [Options.Lease]. When the worker stops, the plugin
-// stops the activity workers and the MCP servers.
+// agents. When the worker stops, the plugin stops the MCP servers.
+//
+// The plugin also starts and stops activity workers, which are further workers in this process that run only activities. Each has a
+// task queue of its own:
+//   - One for each model. A model with a limit on requests gets all its calls there. A model without a limit has one, too, because an
+//     agent that was started when the model had a limit still uses this task queue.
+//   - One for each stateful MCP server that runs in this process.
+//   - One for the lease, if there is one: see [Options.Lease].
 //
 // The plugin sets three options of the worker if they are zero:
 //   - StickyScheduleToStartTimeout becomes 1 second. After a crash, another worker then soon takes over.
@@ -52,12 +56,13 @@ const (
 // and the plugins before this one in worker.Options.Plugins have set. These options are not inherited:
 //   - Plugins.
 //   - DeploymentOptions and UseBuildIDForVersioning, so that an activity worker serves the agents of every version.
-//   - TaskQueueActivitiesPerSecond, which holds for the worker's own task queue.
+//   - TaskQueueActivitiesPerSecond, which is for the worker's own task queue. For a model, it follows from [Model.RequestsPerMinute].
 //   - EnableSessionWorker.
+//   - For a model without a limit on requests also the pollers: it has one.
 //   - For the lease also Tuner, MaxConcurrentActivityExecutionSize, WorkerActivitiesPerSecond, WorkerStopTimeout and the pollers.
 //
 // A tuner is one object for all these workers, so they share its slots. Each of them needs a slot for each of its pollers, also while
-// it has no work. A number such as MaxConcurrentActivityExecutionSize holds for each of these workers.
+// it has no work. A number such as MaxConcurrentActivityExecutionSize applies to each of these workers by itself.
 type Plugin struct {
 	worker.PluginBase
 
@@ -88,7 +93,7 @@ type Plugin struct {
 // returned error names the mistakes. `ctx` limits only New itself: the plugin keeps working after `ctx` has ended.
 func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error) {
 	if temporal == nil {
-		return nil, errors.New("reagent: the Temporal client is nil")
+		return nil, errors.New("reagent: the Temporal client is nil: pass the client of the worker")
 	}
 	o.TaskQueue = cmp.Or(o.TaskQueue, DefaultTaskQueue)
 	hide := redact.New(o.secrets()...)
@@ -216,7 +221,8 @@ func (p *Plugin) startInTest(
 	return next(ctx, o)
 }
 
-// register registers the workflow and the activities of agents.
+// register registers the workflows and the activities of agents. With a lease, the heartbeat timeout of a single call is long: see
+// [workflows.LeaseBackstop].
 func (p *Plugin) register(o worker.PluginStartWorkerOptions) {
 	timeout := p.options.HeartbeatTimeout
 	if p.options.Lease {
@@ -226,7 +232,7 @@ func (p *Plugin) register(o worker.PluginStartWorkerOptions) {
 	p.activities.Register(o.WorkerRegistry)
 }
 
-// startLease starts the activity worker that holds the lease, and lets the plugin take leases: see [Options.Lease].
+// startLease starts the activity worker that holds the lease, and then takes leases until [Plugin.endLease]: see [Options.Lease].
 func (p *Plugin) startLease() error {
 	if !p.options.Lease {
 		return nil
@@ -252,9 +258,9 @@ func (p *Plugin) startLease() error {
 	return nil
 }
 
-// claim reserves the plugin for one worker, because a plugin serves only one worker. The SDK identifies the worker by the
-// given instance key. claim returns an error in three cases: the plugin belongs to another worker, the plugin has been
-// started before, or the worker's task queue is not [Options.TaskQueue].
+// claim reserves the plugin for the worker with this instance key of the SDK, because a plugin serves only one worker. It returns
+// an error if the plugin belongs to another worker, if it has been started before, or if the worker's task queue is not
+// [Options.TaskQueue].
 func (p *Plugin) claim(key string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -268,8 +274,8 @@ func (p *Plugin) claim(key string) error {
 	return nil
 }
 
-// startOthers creates and starts the activity workers, which run only activities: see [Plugin]. An activity worker has no
-// deployment version, so that it can serve agents of every version.
+// startOthers creates and starts the activity workers of the models and the MCP servers: see [Plugin]. After an error, some of them
+// may be running, and the caller has to stop them.
 func (p *Plugin) startOthers() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -317,7 +323,8 @@ func (p *Plugin) StopWorker(
 	p.Close()
 }
 
-// endLease ends the lease: see [Plugin.startLease].
+// endLease ends the lease and its activity worker. It comes after the end of the other workers, because their last calls need the
+// lease.
 func (p *Plugin) endLease() {
 	p.mu.Lock()
 	stop := p.stopLease

@@ -40,21 +40,21 @@ type Options struct {
 	// Elsewhere lists the names of the stateful MCP servers that run in another worker. This worker starts each of them once
 	// to list its tools, and then stops it.
 	Elsewhere []string
-	// Notify are the hooks that are notified when an agent waits for a person, is held, or ends. Temporal Cloud bills each
-	// notification as one action.
+	// Notify are the hooks that are notified when an agent waits for somebody outside, is held, or ends: see [OnWaits]. Temporal Cloud
+	// bills each notification as one action.
 	Notify []Hook
 	// Callbacks adds to the notifications the URLs to which the far side sends the results of external calls. Package
 	// [github.com/reagent-dev/reagent/callback] has the handler for the requests. Nil means that there are no such URLs.
 	Callbacks *Callbacks
-	// Commands makes the commands that the Web UI and the notifications show to a person: see [protocol.Commands]. Nil means those of the
-	// program starter.
+	// Commands makes the commands that the Web UI and the notifications show to a person: see [protocol.Commands]. Nil means the commands
+	// of the program starter.
 	Commands protocol.Commands
 
 	// Secrets are texts that must not enter a payload, the log or the error of [New]. An example is the API key of a tool.
 	// Texts of fewer than 4 bytes are ignored. Some values need no entry here: the keys and headers of [Options.Models], the
 	// environment, headers and URL queries of [Options.MCPServers], the secrets, headers, environment and parts of the URLs of
-	// [Options.Notify], and the secrets of [Options.Callbacks]. The plugin hides such a value itself if it has at
-	// least 16 bytes with letters and digits.
+	// [Options.Notify], and the secrets of [Options.Callbacks]. The plugin hides them itself: the signing secrets of hooks and
+	// callbacks always, and any other value if it has at least 16 bytes with letters and digits.
 	Secrets []string
 	// ResultsDir is a folder for model replies and tool results that Temporal does not have yet. After a restart, the worker
 	// reports them to Temporal and does not repeat the calls. Empty means that the worker keeps them in memory only. The
@@ -62,14 +62,16 @@ type Options struct {
 	ResultsDir string
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// HeartbeatTimeout is the heartbeat timeout of model calls and tool calls. If Temporal gets no heartbeat of a call for this time, it gives
-	// the call to another worker. A call sends two heartbeats in this time. Temporal Cloud bills each heartbeat. Therefore use
-	// 30 seconds or Lease on Temporal Cloud. Defaults to 3 seconds; the minimum is 1 second.
+	// HeartbeatTimeout is the heartbeat timeout of model calls and tool calls. If Temporal gets no heartbeat of a call for this time,
+	// it gives the call to another worker. A call sends two heartbeats in this time. Temporal Cloud bills each heartbeat, so use 30
+	// seconds or Lease there. Defaults to 3 seconds; the minimum is 1 second.
 	HeartbeatTimeout time.Duration
-	// Lease lets all calls of the worker share one heartbeat, about one a second. Therefore, the price of a short
-	// HeartbeatTimeout does not depend on the number of calls. While calls are in flight, the worker has a workflow of the type "ReagentLease"
-	// on its task queue, and HeartbeatTimeout is the heartbeat timeout of this workflow's activity. If many calls begin each second, the heartbeats
-	// name a call only within a second. If the worker is lost before, the call is given to another worker after 30 seconds.
+	// Lease lets all calls of the worker share one heartbeat, about one a second, so the price of a short HeartbeatTimeout does not
+	// depend on the number of calls. While calls are in flight, the worker has a workflow of the type "ReagentLease" on its task queue,
+	// and HeartbeatTimeout is the heartbeat timeout of this workflow's activity.
+	//
+	// If many calls begin each second, it may take a second until the heartbeats name a new call. If the worker is lost before that,
+	// Temporal gives the call to another worker after 30 seconds.
 	Lease bool
 	// Streamer receives the replies of models chunk by chunk. Nil means no streaming. [Hub] is an implementation.
 	Streamer Streamer
@@ -108,7 +110,7 @@ type Callbacks = activities.Callbacks
 const (
 	// OnWaits means that a call has begun to wait for a person or a program.
 	OnWaits = agent.OnWaits
-	// OnHeld means that an error holds the turn of a chat.
+	// OnHeld means that an error has stopped the turn of a chat, which waits for a person. An interrupt does not count.
 	OnHeld = agent.OnHeld
 	// OnEnded means that an agent that is no sub-agent has ended.
 	OnEnded = agent.OnEnded
@@ -140,7 +142,8 @@ type Model struct {
 	// API is the API of the provider "openai": "chat", "responses" or "auto", which is the default. With "auto", a client uses chat
 	// completions, except for models that OpenAI serves only through the Responses API.
 	API string
-	// BaseURL is the URL of the endpoint up to, and without, "/chat/completions". Defaults to the URL of the provider.
+	// BaseURL is the URL of the endpoint up to, and without, "/chat/completions", "/responses" or "/v1/messages". Defaults to the URL of
+	// the provider.
 	BaseURL string
 	// APIKey is the key for the endpoint. Empty means that no key is sent.
 	APIKey string
@@ -152,10 +155,11 @@ type Model struct {
 	// Query, Timeout, IdleTimeout, NoStream and NoPromptCache.
 	Client llm.Client
 
-	// Timeout limits the time to the first part of a streamed reply, and from one part to the next. For a reply that is not
-	// streamed, it limits the whole time. Zero means the default of package llm/openai.
+	// Timeout limits the time to the first text, reasoning or tool call of a streamed reply, and from one to the next. For a reply that
+	// is not streamed, it limits the whole time. Defaults to 10 minutes.
 	Timeout time.Duration
-	// IdleTimeout limits the time between two chunks of a reply. Zero means the default of package llm/openai.
+	// IdleTimeout is the longest time for which an endpoint may send nothing at all within a streamed reply, after its first text,
+	// reasoning or tool call. Defaults to 2 minutes.
 	IdleTimeout time.Duration
 	// NoStream turns off streaming: the endpoint then sends each reply as a whole.
 	NoStream bool
@@ -200,8 +204,7 @@ func Func[In, Out any](name, description string, effect tool.Effect, fn func(con
 	return made
 }
 
-// invalidTool is what [Func] returns for a function that cannot be a tool. Func returns no error. Therefore invalidTool
-// carries the error of [tool.Func] to [New].
+// invalidTool is what [Func] returns for a function that cannot be a tool. It carries the error of [tool.Func] to [New].
 type invalidTool struct {
 	Tool
 	err error

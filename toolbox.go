@@ -25,7 +25,6 @@ type ToolSource struct {
 	Tools []string
 }
 
-// toolbox holds the tools and the MCP servers of a worker.
 type toolbox struct {
 	registry tool.Registry
 	servers  []*mcp.Source
@@ -41,7 +40,7 @@ func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
 	problems := []error{t.addTools(o.Tools)}
 	for _, name := range o.Elsewhere {
 		if !slices.ContainsFunc(o.MCPServers, func(s mcp.Server) bool { return s.Name == name && s.Stateful }) {
-			problems = append(problems, fmt.Errorf("Options.Elsewhere names the stateful MCP server %q, but Options.MCPServers has no stateful server with this name", name))
+			problems = append(problems, fmt.Errorf("Options.Elsewhere names the stateful MCP server %q, but Options.MCPServers has no stateful server with this name: correct the name, or add the server", name))
 		}
 	}
 	for _, server := range o.MCPServers {
@@ -120,11 +119,11 @@ func closeServer(ctx context.Context, server *mcp.Source, name string, log *slog
 type ServerError struct {
 	// Server is the MCP server that failed.
 	Server mcp.Server
-	// Err is what went wrong.
+	// Err is the error of the start or of the connection.
 	Err error
 }
 
-// Error returns a text that says what went wrong and what the user should check.
+// Error says what went wrong, and what to check: the URL of the server or its command.
 func (e *ServerError) Error() string {
 	if e.Server.URL != "" {
 		return fmt.Sprintf("%v: check that the server is running and that its url is right", e.Err)

@@ -24,10 +24,10 @@ type Task struct {
 	// most [agent.MaxImages] are allowed. The images in data: URLs together may have at most [agent.MaxImageBytes].
 	// [agent.CheckMessage] checks these limits.
 	Images []string
-	// ID is the agent's ID. If ID is empty, [Run] makes an ID from the ID of the calling workflow, Agent, and a digest of
-	// Agent, Message, Images and OutputSchema. Therefore, if a workflow runs the same task twice without an ID, the second
-	// call returns the answer of the first. A replay takes the ID from the history. Therefore a later version of the workflow
-	// may change the text of the task.
+	// ID is the agent's ID. If it is empty, [Run] makes an ID from the ID of the calling workflow, Agent, and a digest of
+	// Agent, Message, Images and OutputSchema. So if a workflow runs the same task twice without an ID, the second call returns the
+	// answer of the first. A later version of the workflow may change the text of the task, because a replay takes the ID from the
+	// history.
 	ID string
 	// TaskQueue is the task queue of the agent's workers. Empty means the task queue of the calling workflow.
 	TaskQueue string
@@ -42,7 +42,7 @@ type Result = protocol.Result
 // ends without an answer, Run returns an error. The errors and the effect of a cancel are described at [workflows.Run].
 //
 // The agent keeps running if the calling workflow ends. If the workflow is reset or started again, Run finds the agent by its
-// ID. Therefore no work is done or paid for twice.
+// ID, so that no work is done or paid for twice.
 //
 // Package [github.com/reagent-dev/reagent/reagenttest] helps to test the calling workflow without a Temporal server.
 func Run(ctx workflow.Context, t Task) (Result, error) {
@@ -80,14 +80,14 @@ func RunAs[T any](ctx workflow.Context, t Task) (T, error) {
 	return answer, nil
 }
 
-// invalidOutput converts an error to an application error of type [agent.InvalidOutput] that is not retryable. A workflow
-// that fails with this error is not started again, even if it has a retry policy. Another attempt would get the same answer.
+// invalidOutput converts an error to an application error of type [agent.InvalidOutput]. The error is not retryable, because another
+// attempt of the calling workflow would get the same answer.
 func invalidOutput(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), agent.InvalidOutput, err)
 }
 
-// digest returns 16 hexadecimal digits of a hash of the task: its Agent, Message, Images and OutputSchema. [Run] puts these
-// digits into the agent's ID. Therefore different tasks get different agents.
+// digest returns 16 hexadecimal digits of a hash of Agent, Message, Images and OutputSchema. [Run] puts them into the agent's ID, so
+// that different tasks get different agents.
 func (t Task) digest() string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%q %q %q %q", t.Agent, t.Message, t.Images, t.OutputSchema)
