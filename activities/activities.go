@@ -26,13 +26,12 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// Activities implements the Temporal activities of agents: it calls models and tools, and reads the histories of earlier
-// runs. Activities is safe for concurrent use. Create it with [New].
+// Activities has the Temporal activities of agents as its methods. It is safe for concurrent use. Create it with [New], and
+// register the methods with [Activities.Register].
 type Activities struct {
-	temporal client.Client
-	attempts *attempt.Worker
-	runs     *runs.Reader
-	// cache holds parts of requests.
+	temporal       client.Client
+	attempts       *attempt.Worker
+	runs           *runs.Reader
 	cache          *cache
 	agents         map[string]Agent
 	hooks          map[string]hook
@@ -45,14 +44,14 @@ type Activities struct {
 	redact         func(string) string
 	rolloutTimeout time.Duration
 
-	// paces holds the rate limiters of the models, by the name of the model.
+	// paces holds a rate limiter for each model with a token limit, by the model's name: see [Activities.pace].
 	paces     map[string]*rate.Limiter
 	converter converter.DataConverter
 	log       *slog.Logger
 }
 
-// New returns the activities of a worker with the given options. It checks the options. Therefore a worker with a mistake in
-// its options fails when it starts. The error names every agent with a mistake. New does not look up the agents' tools: call
+// New returns the activities of a worker. It checks the options, so that a worker with a mistake in its options fails when it
+// starts. The error names every mistake in agents, hooks and models. New does not look up the agents' tools: call
 // [Activities.Check] for this.
 func New(o Options) (*Activities, error) {
 	if o.Temporal == nil {
@@ -104,8 +103,8 @@ func (a *Activities) remember(o Options) (err error) {
 	return err
 }
 
-// names reads the context of an activity. It returns the ID of the agent to which the activity belongs, and the activity's own ID, which
-// is an [agent.Key].
+// names returns the ID of the agent to which an activity belongs, and the activity's own ID, which is an [agent.Key]. ctx must
+// be the context of an activity.
 func names(ctx context.Context) (agentID string, key agent.Key) {
 	info := activity.GetInfo(ctx)
 	return info.WorkflowExecution.ID, agent.Key(info.ActivityID)

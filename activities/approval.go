@@ -18,9 +18,9 @@ import (
 // [ApprovalAlways] for a tool with [tool.Spec.NeedsApproval], and [ApprovalNever] for any other tool and for a sub-agent. This also
 // holds if the policy is nil.
 //
-// A key that matches no tool and no sub-agent of the agent is an error of the agent's definition: see [Activities.Check].
-// Otherwise a call could run without approval because of a misspelt name. The key "files.*" may match no tool if `Agent.Tools`
-// contains "files.*" and the server has no tools.
+// A key that matches no tool and no sub-agent of the agent is an error of the agent's definition (see [Activities.Check]),
+// because a misspelt name could let a call run without approval. There is one exception: if `Agent.Tools` contains "files.*",
+// the key "files.*" is valid even if the server has no tools.
 type ApprovalPolicy map[string]ApprovalRule
 
 // ApprovalRule says which calls of a tool or sub-agent need a person's approval. A policy must not contain the empty rule.

@@ -19,14 +19,13 @@ import (
 // sub-agent. The delay [resumeGrace] does not apply if the sub-agent ended longer ago than maxAwaitPause.
 const maxAwaitPause = 30 * time.Second
 
-// resumeGrace is the delay before a parent gets the failure of its sub-agent. The delay applies if the sub-agent was
-// terminated, was cancelled or timed out. Meanwhile someone may resume the sub-agent, that is, continue it in a new run. In
-// that case, the parent keeps waiting for the answer. Each run of the sub-agent causes only one such delay.
+// resumeGrace is the delay before a parent gets the failure of a sub-agent that was terminated, was cancelled or timed out. If
+// someone resumes the sub-agent within this time, the parent keeps waiting for the answer. Each run of the sub-agent causes
+// only one such delay.
 const resumeGrace = 2 * time.Second
 
-// seen reports whether an earlier attempt of [Activities.AwaitAgent] stored the given run ID in its heartbeat details. The ID
-// is that of a failed run of the sub-agent. An attempt stores the ID when it begins to wait for a new run of the sub-agent:
-// see [resumeGrace]. Therefore the activity waits only once for each failed run.
+// seen reports whether an earlier attempt of [Activities.AwaitAgent] has already delayed the failure of the given run of the
+// sub-agent: see [resumeGrace]. Such an attempt has stored the run ID in its heartbeat details.
 func seen(ctx context.Context, run string) bool {
 	var before string
 	return activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil && before == run

@@ -12,7 +12,8 @@ import (
 type transcript struct {
 	// origin is the part of a request's key that does not depend on the messages.
 	origin agent.ModelIdentity
-	chain  string
+	// chain is the hash of the messages: see [agent.HashMessages].
+	chain string
 	// messages are extended in place by [transcript.extended]. Therefore only one activity may use the slice at a time.
 	messages []llm.Message
 	// bytes is the approximate size of the messages in memory.
@@ -29,12 +30,13 @@ func (t transcript) extended(more []llm.Message) transcript {
 	return t
 }
 
-// cache holds parts of requests. With a cache, activities need fewer queries of their workflows. If an entry is lost, an
-// activity only needs one more query. A cache is safe for concurrent use.
+// cache holds parts of requests, so that activities send fewer queries to their workflows. If an entry is lost, an activity
+// only needs one more query. A cache is safe for concurrent use.
 type cache struct {
 	transcripts *otter.Cache[string, transcript]
 	// heads holds request prefixes by the hash of the prefix.
-	heads   *otter.Cache[string, llm.Request]
+	heads *otter.Cache[string, llm.Request]
+	// answers holds the results of tool calls.
 	answers *otter.Cache[call, llm.Message]
 }
 
@@ -66,8 +68,8 @@ func newCache(bytes int) (*cache, error) {
 	return &cache{transcripts, heads, answers}, err
 }
 
-// take removes the transcript of an agent from the cache and returns the transcript. Therefore no other activity can use the
-// transcript at the same time. If the cache has no transcript of the agent, the result is empty.
+// take removes the transcript of an agent from the cache and returns it, so that no other activity can use it at the same
+// time. If the cache has no transcript of the agent, the result is empty.
 func (c *cache) take(agentID string) transcript {
 	t, _ := c.transcripts.Invalidate(agentID)
 	return t
@@ -75,9 +77,8 @@ func (c *cache) take(agentID string) transcript {
 
 func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
 
-// extend appends a model's reply to the cached transcript of an agent, for the agent's next request. The caller passes the
-// transcript that was sent to the model. If the cached transcript is a different one, the cached transcript is removed
-// instead.
+// extend appends a model's reply to the cached transcript of an agent, for the agent's next request. `t` is the transcript
+// that was sent to the model. If the cached transcript is a different one, extend removes it instead.
 func (c *cache) extend(agentID string, t transcript, reply llm.Message) {
 	if now := c.take(agentID); now.chain == t.chain {
 		c.put(agentID, now.extended([]llm.Message{reply}))
@@ -92,9 +93,11 @@ func (c *cache) putResult(agentID string, result llm.Message) {
 	c.answers.Set(call{agentID, result.ToolCallID}, result)
 }
 
-// results returns the cached results of tool calls, in the order of the calls, up to the first call that has no cached
-// result. The calls are those in the last of the given messages. A cached result may belong to another call with the same
-// ID. Therefore the caller must check the key, a hash, of the request that it makes with these results.
+// results returns the cached results of the tool calls in the last message, in the order of the calls. It stops at the first
+// call that has no cached result.
+//
+// A cached result may belong to another call with the same ID. So the caller must check the key of the request that it makes
+// with these results: the key is a hash of the request.
 func (c *cache) results(agentID string, messages []llm.Message) []llm.Message {
 	if len(messages) == 0 {
 		return nil

@@ -8,20 +8,20 @@ import (
 	"github.com/reagent-dev/reagent/internal/token"
 )
 
-// Callbacks lets the results of external calls come by HTTP. Each notification about external calls that wait then has, for each call,
-// the URL to which the far side sends the result. Package [github.com/reagent-dev/reagent/callback] has the handler for these requests.
+// Callbacks lets external calls get their results by HTTP. A notification then has a URL for each external call that waits, and the
+// far side sends the result to this URL. Package [github.com/reagent-dev/reagent/callback] has the handler for these requests.
 //
 // Whoever has such a URL can give this one call its result, and can do nothing else. The URL ends with a token that is signed with the
-// secret. The worker makes it when it delivers the notification, so the URL is in no history.
+// secret. The worker makes the URL when it delivers the notification, so the URL is in no history.
 type Callbacks struct {
-	// URL is the URL under which the far side reaches the handler, such as "https://agents.example.com/callbacks". It has no query. Each
-	// token is added to it as a further segment of the path. Required.
+	// URL is the URL at which the far side reaches the handler, such as "https://agents.example.com/callbacks". It must not have a
+	// query, because each token is added as a further segment of the path. Required.
 	URL string
-	// Secret signs the tokens. It needs 24 bytes. A secret that begins with "whsec_" is base64; otherwise its bytes are the key. All
-	// workers and all handlers need the same secret. Required.
+	// Secret signs the tokens. It needs at least 24 bytes. If it begins with "whsec_", the rest is base64. Any other secret is used as it
+	// is. All workers and all handlers need the same secret. Required.
 	Secret string
-	// OldSecrets are earlier values of Secret. Tokens that they have signed are still accepted. To replace Secret, move its value here.
-	// Remove the value when all calls whose URLs it has signed have their results.
+	// OldSecrets are earlier values of Secret. Tokens that they have signed are still accepted. To replace Secret, move its old value
+	// here, and remove it when all calls whose URLs it has signed have their results.
 	OldSecrets []string
 }
 
@@ -45,6 +45,7 @@ func newCallbacks(c *Callbacks) (*callbacks, error) {
 	return &callbacks{c.URL, signer}, nil
 }
 
+// url returns "" if c is nil.
 func (c *callbacks) url(agentID string, call agent.Key) string {
 	if c == nil {
 		return ""
@@ -52,7 +53,7 @@ func (c *callbacks) url(agentID string, call agent.Key) string {
 	return token.URL(c.base, c.signer.Sign(token.Call{AgentID: agentID, Key: call}))
 }
 
-// hideCallbacks returns a text without the tokens of the message. A receiver may repeat the message in its answer, which becomes a part
+// hideCallbacks returns a text without the tokens of the message. A receiver may repeat the message in its response, which becomes part
 // of an error in the history.
 func hideCallbacks(m hookMessage, text string) string {
 	var signatures []string

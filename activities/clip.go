@@ -17,8 +17,7 @@ const (
 	// maxCallIDBytes limits the ID of a tool call. It is large because some gateways put the model's signature into the ID. A
 	// signature has some kilobytes, and later requests have to send it back unchanged.
 	maxCallIDBytes = 16 << 10
-	// maxRepairs is the maximum number of repairs that [fit] lists one by one. The remaining repairs become the line "and N
-	// more".
+	// maxRepairs is the maximum number of repairs that [fit] lists. The rest become the line "and N more".
 	maxRepairs = 20
 	// callsBytes limits the size of all tool calls of a reply together. The rest of [maxReplyBytes] is for the other fields of
 	// the reply.
@@ -27,10 +26,13 @@ const (
 	longCallBytes = 2048
 )
 
-// fit shortens a model's reply to a size that Temporal accepts in a payload. Temporal rejects a larger reply, although the
-// reply was paid for. Long fields are cut. If the content parts of the message are too large together, all of them are
-// removed. If the tool calls are too large together, the last ones are removed. The field `Repaired` of the result says what
-// was removed.
+// fit shortens a model's reply to a size that Temporal accepts in a payload. Temporal would reject a larger reply, which was
+// paid for.
+//   - Long fields are cut.
+//   - If the content parts of the message are too large together, all of them are removed.
+//   - If the tool calls are too large together, the last ones are removed.
+//
+// The field `Repaired` of the result says what was removed.
 func fit(reply llm.Reply) llm.Reply {
 	reply.FinishReason = clipField(reply.FinishReason)
 	reply.Model = clipField(reply.Model)

@@ -23,7 +23,7 @@ func (a *Activities) addCallbacks(o *Callbacks) []error {
 func (a *Activities) addAgents(agents []Agent) (problems []error) {
 	for _, def := range agents {
 		if _, twice := a.agents[def.Name]; twice {
-			problems = append(problems, fmt.Errorf("agent %s is defined twice", def.Name))
+			problems = append(problems, fmt.Errorf("agent %s is defined twice: rename or remove one of them", def.Name))
 		}
 		a.agents[def.Name] = def
 	}
@@ -34,7 +34,7 @@ func (a *Activities) addHooks(hooks []Hook) (problems []error) {
 	for _, h := range hooks {
 		made, err := newHook(h)
 		if _, twice := a.hooks[h.Name]; twice && err == nil {
-			err = errors.New("is defined twice")
+			err = errors.New("is defined twice: rename or remove one of them")
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("hook %s: %w", h.Name, err))
@@ -54,7 +54,7 @@ func (a *Activities) checkModels() (problems []error) {
 	return problems
 }
 
-// problemsOf returns what is wrong with an agent. The tools of the agent are not checked: see [Activities.Check].
+// problemsOf returns what is wrong with an agent. It does not check the agent's tools: see [Activities.Check].
 func (a *Activities) problemsOf(def Agent) (problems []error) {
 	for _, err := range []error{def.Limits.Check(), a.checkCost(def), protocol.CheckPriority(def.Priority), def.Approval.check()} {
 		if err != nil {
@@ -71,7 +71,7 @@ func (a *Activities) problemsOf(def Agent) (problems []error) {
 	}
 	for _, sub := range def.Background {
 		if !slices.Contains(def.Agents, sub) {
-			problems = append(problems, fmt.Errorf("%q in Background is not one of its Agents: %v", sub, def.Agents))
+			problems = append(problems, fmt.Errorf("%q is in Background but not in Agents %v: add it to Agents, too, or remove it from Background", sub, def.Agents))
 		}
 	}
 	for _, sub := range def.Agents {

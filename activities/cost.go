@@ -14,8 +14,8 @@ func (m Model) checkPrice() error {
 	return nil
 }
 
-// checkCost returns an error if the agent has a cost limit, and no model of the agent and of the agents below it has a price. The limit
-// would then stop nothing.
+// checkCost returns an error if the agent has a cost limit that would stop nothing, because no model of the agent or of an agent below
+// it has a price.
 func (a *Activities) checkCost(def Agent) error {
 	if def.Limits.Cost == 0 || a.priced(def, map[string]bool{}) {
 		return nil
@@ -23,7 +23,8 @@ func (a *Activities) checkCost(def Agent) error {
 	return errors.New("limit Cost is set, but none of the agent's models has a price, so that nothing would count: set Price of the models, or remove the limit")
 }
 
-// priced reports whether a model of the agent or of an agent below it has a price. `seen` has the names of the agents that were looked at.
+// priced reports whether a model of the agent or of an agent below it has a price. `seen` has the names of the agents that were checked,
+// because two agents may be sub-agents of each other.
 func (a *Activities) priced(def Agent, seen map[string]bool) bool {
 	seen[def.Name] = true
 	for _, name := range def.models() {

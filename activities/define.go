@@ -20,8 +20,9 @@ import (
 // rejects payloads of more than 2 MB.
 const maxDefinitionBytes = 1_500_000
 
-// define makes the definition of an agent that this worker serves. It returns an error if the configuration contradicts itself,
-// if a tool cannot be found, if a key of the approval policy matches nothing, or if the definition is too large.
+// define makes the definition of an agent that this worker serves. It returns an error if the output schema is not valid, if a
+// model or a tool cannot be found, if two tools or sub-agents have names that look alike, if a key of the approval policy
+// matches nothing, or if the definition is too large.
 func (a *Activities) define(ctx context.Context, name string) (agent.Definition, error) {
 	conf := a.agents[name]
 	d := agent.Definition{
@@ -65,7 +66,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 	return d, nil
 }
 
-// addModels adds the models with the given names. A definition without any price has no prices.
+// addModels adds the models with the given names. If no model has a price, the definition has no prices.
 func (a *Activities) addModels(d *agent.Definition, names []string) error {
 	priced := false
 	for _, name := range names {
@@ -97,8 +98,8 @@ func (a *Activities) boundTools(bound []tool.Bound, policy ApprovalPolicy) []age
 	return tools
 }
 
-// addSubAgents adds a tool for each sub-agent, and the tool [agent.Agents] if some of them run in the background. d must have all
-// other tools: their names must differ from those of the sub-agents.
+// addSubAgents adds a tool for each sub-agent, and the tool [agent.Agents] if some of them work in the background. d must have all
+// other tools already, because their names must not look like those of the sub-agents.
 func (a *Activities) addSubAgents(d *agent.Definition, conf Agent) error {
 	for _, sub := range conf.Agents {
 		if other, taken := lookAlike(d.Tools, sub); taken && other.Ref != "" {
@@ -136,9 +137,9 @@ func (a *Activities) subAgent(name string, parent Agent) agent.Tool {
 	return t
 }
 
-// childBudget returns how long an agent waits for a sub-agent that it has called. The parameter is the sub-agent's own time
-// limit for its work on one message. The result is this limit plus a margin: a tenth of the limit, but at least 30 seconds.
-// Therefore a sub-agent that stops at its own limit can still answer in time.
+// childBudget returns how long an agent waits for a sub-agent that it has called. `turn` is the sub-agent's own time limit for
+// a turn. The result is this limit plus a margin: a tenth of the limit, but at least 30 seconds. So a sub-agent that stops at
+// its own limit can still answer in time.
 func childBudget(turn time.Duration) time.Duration { return turn + max(turn/10, 30*time.Second) }
 
 func lookAlike(tools []agent.Tool, name string) (agent.Tool, bool) {
@@ -149,8 +150,8 @@ func lookAlike(tools []agent.Tool, name string) (agent.Tool, bool) {
 	return tools[i], true
 }
 
-// approvalKeys returns the keys that an approval policy may have. A pattern that matches no tool is one, too: the server may have
-// no tools.
+// approvalKeys returns the keys that an approval policy may have. A pattern such as "files.*" is one of them even if it matches no
+// tool, because the server may have no tools.
 func approvalKeys(conf Agent, bound []tool.Bound) []string {
 	keys := slices.Concat(conf.Tools, conf.Agents)
 	for _, b := range bound {

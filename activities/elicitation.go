@@ -10,15 +10,15 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// These are the limits of a [tool.Question].
+// The limits of a [tool.Question]. Longer texts are cut, and further choices are left out.
 const (
 	maxQuestionBytes = 16_000
 	maxChoices       = 50
 	maxChoiceBytes   = 1000
 )
 
-// elicitation returns the result of a tool call with a question to a person. If the question is empty or too large, the result is an error
-// for the model.
+// elicitation returns the result of a tool call with a question to a person. The result is an error for the model if the question is
+// empty, if the question and its state are too large, or if the state contains a secret or is not valid UTF-8.
 func (a *Activities) elicitation(q tool.Question) protocol.ToolResult {
 	e := agent.Elicitation{Question: clip.Text(text(a.redact(q.Text)), maxQuestionBytes), State: q.State}
 	for _, choice := range q.Choices[:min(len(q.Choices), maxChoices)] {
@@ -36,10 +36,10 @@ func (a *Activities) elicitation(q tool.Question) protocol.ToolResult {
 	return protocol.ToolResult{Elicitation: &e}
 }
 
-// text returns the text without bytes that are not valid UTF-8.
+// text replaces bytes that are not valid UTF-8 by U+FFFD, because the history is JSON and cannot keep other bytes.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// answerOf returns the answer of a person for the tool; nil if there is none.
+// answerOf returns a person's answer to the tool's question; nil if there is none.
 func answerOf(e *agent.Elicitation) *tool.Answer {
 	if e == nil || e.Answer == nil {
 		return nil

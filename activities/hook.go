@@ -21,23 +21,25 @@ import (
 	"github.com/reagent-dev/reagent/internal/webhook"
 )
 
-// Hook receives notifications when an agent waits for a person, is held, or ends: see [agent.Notification]. A hook is either a URL or a
-// command. Each notification is delivered at least once, as JSON with a key. A receiver that gets the same key again can ignore it.
+// Hook receives a notification when an agent waits for a person, is held, or ends: see [agent.Notification]. A hook is either a URL or a
+// command. Each notification is delivered at least once, as JSON with a key. A receiver can ignore a key that it has already got.
 type Hook struct {
-	// Name is the name of the hook. It is a part of the keys of notifications, so a new name makes a new hook. Required.
+	// Name is part of the keys of the notifications. After a change of the name, the hook may get a notification again, with another
+	// key. Required.
 	Name string
-	// URL receives the notifications as POST requests. The headers are those of the specification Standard Webhooks. A status of 200
-	// to 299 means that the notification was accepted. After 408, 429, 500 to 599 and network errors, it is sent again.
+	// URL receives the notifications as POST requests with the headers of the specification Standard Webhooks. A status of 200 to 299
+	// means that the receiver has accepted the notification. After 408, 429, 500 or higher and network errors, it is sent again. After
+	// any other status, it is given up.
 	URL string
-	// Secret signs the requests to the URL. A secret that begins with "whsec_" is base64, as in the specification; otherwise its bytes
-	// are the key. It needs 24 bytes. Empty means that the requests have no signature.
+	// Secret signs the requests to the URL. It needs at least 24 bytes. If it begins with "whsec_", the rest is base64, as in the
+	// specification. Any other secret is used as it is. Empty means that the requests have no signature.
 	Secret string
 	// Headers are added to each request to the URL.
 	Headers map[string]string
-	// Command is a program and its arguments. It gets a notification on stdin. The exit code 0 means that it has accepted the
-	// notification; after any other, it runs again.
+	// Command is a program and its arguments. It gets the notification on stdin. The exit code 0 means that it has accepted the
+	// notification. After any other exit code, it runs again with the same notification.
 	Command []string
-	// Env has environment variables for the command. In addition, the command gets a few variables of the worker, such as HOME and PATH.
+	// Env has environment variables for the command. The command also gets a few variables of the worker, such as HOME and PATH.
 	Env map[string]string
 	// On lists the occasions about which the hook is notified. Empty means all: see [agent.Occasions].
 	On []agent.Occasion
@@ -48,7 +50,7 @@ type Hook struct {
 // DefaultHookTimeout is the default of [Hook.Timeout].
 const DefaultHookTimeout = 10 * time.Second
 
-// hook is a [Hook] that is valid and in which the defaults are set.
+// hook is a valid [Hook] whose defaults are set.
 type hook struct {
 	Hook
 
@@ -111,17 +113,18 @@ const (
 	hookGrace = time.Second
 )
 
-// run runs the command once. At the end, all processes that the command has started and that are still running are killed.
+// run runs the command once. When the command has exited, or ctx has ended, run kills all processes that the command has started. The
+// error contains the beginning of the command's output.
 func (h hook) run(ctx context.Context, body []byte) error {
 	stdin, feed, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("pipe: %w", err)
+		return fmt.Errorf("make a pipe for the command's input: %w", err)
 	}
 	defer feed.Close()
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		stdin.Close()
-		return fmt.Errorf("pipe: %w", err)
+		return fmt.Errorf("make a pipe for the command's output: %w", err)
 	}
 	defer reader.Close()
 	cmd := exec.Command(h.Command[0], h.Command[1:]...) //nolint:noctx // the end of ctx kills the whole group
@@ -160,7 +163,7 @@ func (h hook) run(ctx context.Context, body []byte) error {
 	return err
 }
 
-// head is a writer that keeps only the first bytes.
+// head keeps the first `limit` bytes that are written, and drops the rest without an error.
 type head struct {
 	bytes.Buffer
 

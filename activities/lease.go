@@ -7,8 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// LeaseOptions describe the lease of a worker: see [protocol.LeaseWorkflow]. If a worker has a lease, its workflows must give
-// calls a longer heartbeat timeout: [workflows.LeaseBackstop].
+// LeaseOptions describe the lease of a worker: see [protocol.LeaseWorkflow]. The workflows of such a worker must give calls a
+// longer heartbeat timeout: `workflows.LeaseBackstop`.
 type LeaseOptions struct {
 	// TaskQueue is the task queue of the agents. Required.
 	TaskQueue string

@@ -20,9 +20,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// LoadAgent returns an agent's definition, made from the configuration and the tools of this worker. The agent keeps this
-// definition even if the configuration changes. Only a reload of the agent replaces the definition. If an earlier run of the
-// agent has loaded the definition already, LoadAgent returns the definition of that run.
+// LoadAgent makes an agent's definition from the configuration and the tools of this worker. If an earlier run of the agent has
+// already loaded the definition, LoadAgent returns the definition of that run. The agent keeps its definition until a reload,
+// even if the configuration changes.
 //
 // If this worker does not serve the agent, the error has the type [protocol.UnknownAgent]. If the definition cannot be made,
 // the error has the type [protocol.BadAgent].
@@ -58,7 +58,7 @@ func (a *Activities) loadAgent(ctx context.Context, beat *attempt.Attempt, in pr
 		}
 		return d, temporal.NewNonRetryableApplicationError(err.Error(), protocol.BadAgent, nil)
 	}
-	// The first model call needs the prefix, and a query for it would be billed.
+	// The first model call needs the prefix, and Temporal Cloud would bill a query for it.
 	head := d.RequestPrefix()
 	a.cache.putHead(agent.HashPrefix(head), head)
 	return d, nil
@@ -79,8 +79,8 @@ func (a *Activities) unknownAgent(ctx context.Context, name string) error {
 		})
 }
 
-// Check makes the definition of each agent that this worker serves, and returns all errors together. Call it when the worker
-// starts, to find mistakes in the configuration.
+// Check makes the definition of each agent that this worker serves, and returns all errors together. It also looks up the
+// agents' tools. Call it when the worker starts, to find mistakes in the configuration.
 func (a *Activities) Check(ctx context.Context) error {
 	_, err := a.Digest(ctx)
 	return err

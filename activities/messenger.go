@@ -16,18 +16,18 @@ type messenger struct {
 	to     string // the agent ID of the sub-agent
 }
 
-// messenger returns the tool that sends messages to the sub-agent with the given agent ID.
 func (a *Activities) messenger(to string) messenger {
 	return messenger{client.New(a.temporal, "").WithConverter(a.converter), to}
 }
 
-// Spec returns the description of the tool. The sub-agent takes the message only once, because its ID is the key of the call.
+// Spec says that the tool is idempotent: the ID of the message is the key of the call, so the sub-agent takes the message only once.
 func (m messenger) Spec() tool.Spec {
 	return tool.Spec{Name: agent.Agents, Schema: []byte(agent.AgentsSchema), Effect: tool.Idempotent, NotDestructive: true}
 }
 
-// Call sends the message. If the sub-agent has ended, or does not take the message, the result says so. If no worker answers for the
-// sub-agent, the error is retried. The message never answers a question that the sub-agent asks a person.
+// Call sends the message. If the sub-agent has ended, or refuses the message, the result says so. After any other error, for example
+// because no worker answers for the sub-agent, Temporal tries the call again. The message never becomes the answer to a question that
+// the sub-agent asks a person.
 func (m messenger) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
 	call := agent.Call{Arguments: string(args)}
 	_, err := m.agents.Send(ctx, m.to, client.Message{ID: tool.InfoFrom(ctx).Key, Text: call.ForChild(), Steer: true, Automatic: true})

@@ -21,14 +21,13 @@ const (
 	// maxReplyBytes limits the size of a reply in a payload. Temporal rejects a payload over 2 MB. The limit is lower because
 	// the arguments of all tool calls of a reply also become activity inputs, in the commands of one workflow task.
 	maxReplyBytes = 1_000_000
-	// maxErrorBytes limits the text of an error that enters history.
+	// maxErrorBytes limits the text of an error that enters the history.
 	maxErrorBytes = 2_000
 )
 
-// CallModel makes a model call and returns the reply. An earlier run may have recorded the reply, or this worker may have
-// stored the reply for an earlier attempt. In both cases CallModel returns that reply and does not call the model. If the
-// model call fails, the type of the error is an [llm.Class]. Most other errors have an error type that the package `protocol`
-// defines.
+// CallModel makes a model call and returns the reply. It does not call the model if an earlier run has recorded the reply, or if
+// this worker has stored it for an earlier attempt: then it returns that reply. If the model call fails, the type of the error
+// is an [llm.Class]. Most other errors have a type that the package `protocol` defines.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	beat := a.attempts.Start(ctx, in.PartialText, &in.Recall)
 	defer beat.Stop()
@@ -107,9 +106,11 @@ func checkRequest(req llm.Request) error {
 	return req.Check()
 }
 
-// ask sends the request to one of its candidates, which are the models that can answer the request. `summary` says that the
-// request asks for a summary of the conversation. If the model fails and there are other candidates, the returned error makes
-// the next attempt call another candidate: see [attempt.Attempt.FallBack].
+// ask sends the request to one of its candidates, which are the models that can answer the request. If the model fails and
+// there are other candidates, the returned error makes the next attempt call another candidate: see [attempt.Attempt.FallBack].
+//
+// `summary` says that the request asks for a summary of the conversation, or is an aside. Neither is part of an answer, so ask
+// does not stream the chunks and does not report them as partial text.
 func (a *Activities) ask(e *attempt.Operation, req llm.Request, summary bool) (llm.Reply, error) {
 	ctx, beat := e.Context(), e.Attempt()
 	id, key := names(ctx)
@@ -127,7 +128,6 @@ func (a *Activities) ask(e *attempt.Operation, req llm.Request, summary bool) (l
 		return llm.Reply{}, err
 	}
 	try := beat.Try()
-	// The chunks of a summary are not streamed and not shown as partial text, because a summary is no part of an answer.
 	tell := func(p Chunk) {
 		if a.streamer != nil && !summary {
 			p.AgentID, p.Key, p.Attempt = id, key, try
@@ -215,9 +215,8 @@ func missing(kind, name string) error {
 		temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
 }
 
-// attemptEnded returns the error for an activity that must stop because its context has ended. If the workflow cancelled the
-// activity, the error is a cancellation. Otherwise the worker is stopping. The error is then retryable and contains the given
-// text.
+// attemptEnded returns the error for an activity that must stop because its context has ended. If the workflow has cancelled
+// the activity, the error is a cancellation. If the worker is stopping, the error is retryable and contains the given text.
 func attemptEnded(ctx context.Context, text string) error {
 	if temporal.IsCanceledError(context.Cause(ctx)) {
 		return temporal.NewCanceledError()

@@ -15,7 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// Notify delivers a notification to a hook. It makes one attempt; Temporal retries it. The error has the type
+// Notify makes one attempt to deliver a notification to a hook. Temporal retries it. The error has the type
 // [protocol.NotDelivered], or [protocol.Missing] if this worker does not have the hook.
 func (a *Activities) Notify(ctx context.Context, in protocol.NotifyInput) error {
 	h, ok := a.hooks[in.Hook]

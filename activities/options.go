@@ -23,7 +23,7 @@ type Agent struct {
 	Name string
 	// Description says what the agent can do. It is sent to the models of the agents that may call this agent.
 	Description string
-	// Model is the name of the agent's model, as in `Options.Models`. If there is only one model, the name may be empty.
+	// Model is the name of the agent's model in `Options.Models`. It may be empty if there is only one model.
 	Model string
 	// Fallback names further models in `Options.Models`. They are called in this order if a call of the agent's model fails.
 	Fallback []string
@@ -35,20 +35,21 @@ type Agent struct {
 	// Agents names the agents that this agent may call as sub-agents.
 	Agents []string
 	// Background names those of Agents that work in the background: a call returns at once, and the answer comes later as a message.
-	// The agent then also has the tool "agents", which lists and stops them.
+	// The agent then also has the tool "agents", which lists them, stops them and sends them messages.
 	Background []string
-	// KeepAgents says that sub-agents that are still running continue when the agent completes. A sub-agent may still be
-	// running because the agent stopped waiting for it. If KeepAgents is false, these sub-agents are cancelled. An agent
-	// that fails or is cancelled always cancels its running sub-agents.
+	// KeepAgents says that sub-agents that are still running when the agent completes keep running, for example because the agent
+	// stopped waiting for them. If KeepAgents is false, the agent cancels them. An agent that fails or is cancelled always
+	// cancels its running sub-agents.
 	KeepAgents bool
-	// Priority is the Temporal priority of the agent's model calls and tool calls: 1 (highest) to 5 (lowest). For an agent that
-	// runs as a sub-agent, it is the priority of the whole sub-agent, but never higher than that of its parent. If it is
-	// zero, the calls have the priority with which the agent was started.
+	// Priority is the Temporal priority of the agent's model calls and tool calls: 1 (highest) to 5 (lowest). Zero means the
+	// priority with which the agent was started. For a sub-agent, Priority is the priority of all its work, but never higher than
+	// that of its parent.
 	Priority int
 	// Approval says which calls of tools and sub-agents need a person's approval. Nil means that only calls of tools with
 	// [tool.Spec.NeedsApproval] need one.
 	Approval ApprovalPolicy
-	// ApprovalTimeout is how long a call waits for a person's decision. After this time, the call is denied. Zero means no limit.
+	// ApprovalTimeout is how long a call waits for a person's decision: at least 1ms. After this time, the call is denied. Zero means no
+	// limit.
 	ApprovalTimeout time.Duration
 	// OutputSchema is the JSON schema that the agent's answers must match. Empty means that an answer is text.
 	OutputSchema json.RawMessage
@@ -66,9 +67,10 @@ type Model struct {
 	Client llm.Client
 	// Model is the provider's name of the model.
 	Model string
-	// Params are the parameters of each request to the model.
+	// Params are the parameters of the requests of agents that name this model in `Agent.Model`. The agent's fallback models get the same
+	// parameters.
 	Params llm.Params
-	// Price is the price of the model for one token. The zero Price means that the price is unknown or that there is none.
+	// Price is the price of one token. The zero Price means that the model is free or that its price is unknown.
 	Price agent.Price
 	// SendReasoning says that later requests include the reasoning of earlier replies, for the clients that send it. It applies to
 	// agents that name this model in `Agent.Model` or `Agent.Fallback`.
@@ -102,18 +104,18 @@ type Options struct {
 	Commands protocol.Commands
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
-	// RolloutTimeout limits how long [Activities.LoadAgent] is retried for an agent that this worker does not serve, and
-	// [Activities.CallTool] for a tool that this worker does not have and that was not run. During the rollout of a new
-	// configuration, another worker may have it. Defaults to 5 minutes.
+	// RolloutTimeout is how long Temporal retries [Activities.LoadAgent] for an agent that this worker does not serve, and
+	// [Activities.CallTool] for a tool that this worker does not have. During the rollout of a new configuration, another worker
+	// may have it. A call whose tool may already have run is retried without this limit. Defaults to 5 minutes.
 	RolloutTimeout time.Duration
 	// CacheBytes limits the memory for transcripts, earlier runs and results, in bytes. Defaults to 256 MiB.
 	CacheBytes int
-	// ResultsDir is a folder for replies of models and results of tools. The worker writes each reply and each result to this
-	// folder when it arrives. A worker that crashes before Temporal has a result can report the stored result after the
-	// restart. Empty means that results are kept in memory only.
+	// ResultsDir is a folder for replies of models and results of tools. The worker writes each of them to this folder when it
+	// arrives. If the worker crashes before Temporal has a result, it reports the stored result after the restart. Empty means
+	// that results are kept in memory only.
 	//
-	// The total size and the age of the files are limited. Only their owner can read the files. The files are plain text,
-	// even if the Temporal client has a payload codec.
+	// The files have at most about 256 MiB together, and are used for 7 days. Only their owner can read them. They are plain
+	// text, even if the Temporal client has a payload codec.
 	ResultsDir string
 	// Lease lets all calls of the worker share one heartbeat. Nil means that each call has only its own heartbeats.
 	Lease *LeaseOptions

@@ -13,9 +13,8 @@ import (
 // bytesPerToken is the approximate number of bytes of a request that make one token: see [estimate].
 const bytesPerToken = 4
 
-// pace creates a rate limiter for each model that has a token limit. Before a model call, [Activities.wait] takes the
-// estimated tokens of the request from the limiter. After the call, [Activities.used] takes further tokens from the limiter
-// if the estimate was too low.
+// pace makes a rate limiter for each model that has a token limit. Before a model call, [Activities.wait] takes the estimated
+// tokens of the request from the limiter. After the call, [Activities.used] takes the rest if the estimate was too low.
 func (a *Activities) pace(models map[string]Model) {
 	a.paces = map[string]*rate.Limiter{}
 	for name, m := range models {
@@ -33,8 +32,8 @@ func (a *Activities) wait(ctx context.Context, model string, req llm.Request) er
 	return limiter.WaitN(ctx, min(estimate(req), limiter.Burst()))
 }
 
-// used corrects the model's rate limiter after a call. If the provider counted more tokens than were estimated for the
-// request, the difference is taken from the limiter. If the provider counted fewer tokens, nothing is given back.
+// used takes from the model's rate limiter the tokens by which the estimate was too low. If the estimate was too high, it gives
+// nothing back.
 func (a *Activities) used(model string, req llm.Request, reply llm.Reply) {
 	limiter := a.paces[model]
 	if limiter == nil {

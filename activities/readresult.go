@@ -13,8 +13,8 @@ import (
 // readBytes is the number of bytes that the tool `read_result` returns if the model does not say how many bytes to read.
 const readBytes = 16 << 10
 
-// headBytes is the number of bytes that the tool `read_result` reserves for the first line of its result. This line says
-// which bytes follow.
+// headBytes is the number of bytes that the tool `read_result` reserves for the first line of its result, which says which
+// bytes follow.
 const headBytes = 100
 
 type readArguments struct {

@@ -16,15 +16,14 @@ import (
 
 const (
 	queryTimeout = 3 * time.Second
-	// queryPatience limits how long an activity repeats a query that fails. A worker that is restarted answers queries again in
-	// less time.
+	// queryPatience limits how long an activity repeats a query that fails. A worker that restarts answers queries again sooner.
 	queryPatience = 30 * time.Second
 )
 
 // assemble returns the request that the activity sends to the model. It also returns the messages of this request as a
 // transcript. The activity's input contains only a part of the request. assemble takes other messages from this worker's
-// cache, and queries the workflow for the messages that are still missing. Unless the request asks for a summary or aside, the
-// transcript is cached for the next request.
+// cache, and queries the workflow for the messages that are still missing. It caches the transcript for the next request, but
+// not that of a summary or an aside.
 //
 // Cached messages may be wrong. Therefore assemble checks the request: its key, a hash of its content, must be the
 // activity's ID. If it is not, assemble makes the request again with fewer cached messages, and in the end with none. If the
@@ -102,8 +101,8 @@ func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t
 }
 
 // head returns the request prefix with the given hash: the models that can answer, the model settings, the tools and the
-// system message. It takes the prefix from the cache, or gets the prefix by a query of the workflow. `compact` says that the
-// request asks for a summary. If the workflow has another prefix, the error has the type [protocol.Mismatch].
+// system message. It takes the prefix from the cache, or queries the workflow for it. `compact` selects the prefix for
+// summaries and asides. If the workflow has another prefix, the error has the type [protocol.Mismatch].
 func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.Request, error) {
 	if head, ok := a.cache.head(hash); ok {
 		return head, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// ReadAgent returns one page of the compressed state of an agent. A new run needs this state to continue the agent. A resume may need
-// the state of a newer run than the input names. If there is one, the field `RunID` of the result names it.
+// ReadAgent returns one page of the compressed state of an agent, from which a new run continues the agent. A resume may need the state
+// of a newer run than the input names. If there is one, the field `RunID` of the result names it.
 //
 // If the history is deleted or has no state, the error has the type [protocol.Gone]. If the history cannot be replayed, the type is
 // [protocol.Mismatch]. If the state is too large, the type is [protocol.StateSize].
@@ -26,13 +26,15 @@ func (a *Activities) FindCall(ctx context.Context, in protocol.FindCallInput) (p
 }
 
 // FindMessages returns one page of the messages, decisions and revoked permissions that an agent may lack after a reset, because other
-// runs of the agent received them. Each message and each revoked permission occurs once, and so does each call with its first decision.
+// runs of the agent received them. Each message and each revoked permission occurs once. Of several decisions of one kind on a call,
+// only the first occurs.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	defer a.attempts.Start(ctx, false, nil).Stop()
 	return a.runs.Messages(ctx, in)
 }
 
-// reading runs an activity that reads other runs, with heartbeats. The clause `what` says what the activity does, in the past tense.
+// reading runs an activity that reads other runs, with heartbeats. `what` says what the activity did, in the past tense, for the error
+// after lost attempts: see [attempt.Attempt.CheckLost].
 func reading[In, Out any](ctx context.Context, a *Activities, what string, in In, read func(context.Context, In) (Out, error)) (out Out, err error) {
 	beat := a.attempts.Start(ctx, false, nil)
 	defer beat.Stop()
@@ -47,8 +49,8 @@ func reading[In, Out any](ctx context.Context, a *Activities, what string, in In
 
 // ReadProgress returns how long a sub-agent has been idle. The parent uses this time to decide whether it stops waiting for the
 // sub-agent. The time is counted from the newest event in the history of the sub-agent and in the histories of all running
-// sub-agents below it. If the sub-agent has ended, the time is zero, because the parent will soon receive the answer or
-// failure. The time is zero, too, if a person has paused the sub-agent.
+// sub-agents below it. The time is zero if the sub-agent has ended, because the parent will soon get the answer or failure. It
+// is also zero if a person has paused the sub-agent.
 func (a *Activities) ReadProgress(ctx context.Context, in protocol.ReadProgressInput) (protocol.AgentProgress, error) {
 	last, err := a.runs.LastEvent(ctx, in.ID)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 )
 
 // Streamer receives the chunks of the replies of all model calls that this worker makes, when they arrive. Programs that
-// embed a worker implement a Streamer to show text while the text grows. A Streamer receives no chunks of summaries.
+// embed a worker implement a Streamer to show text while the text grows. A Streamer receives no chunks of summaries and asides.
 //
-// Chunks are a preview. They never enter history, and they are not redacted. The chunks of a failed attempt are no part of a
-// reply.
+// Chunks are a preview. They never enter the history, and they are not redacted. The chunks of a failed attempt are not part of
+// a reply.
 //
 // The goroutine that reads the reply calls Stream. Therefore Stream must return soon. Calls for different agents are
 // concurrent.
@@ -41,6 +41,6 @@ const (
 	// Committed means that the model's reply is complete and becomes a message of the transcript. The message may differ from
 	// the chunks, because a complete reply is repaired and redacted.
 	Committed End = "whole"
-	// Discarded means that the attempt failed. Its chunks are no part of a reply. Another attempt may follow.
+	// Discarded means that the attempt failed. Its chunks are not part of a reply. Another attempt may follow.
 	Discarded End = "void"
 )

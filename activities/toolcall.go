@@ -17,9 +17,9 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// seekDelays are the retry delays of a tool call that must not run twice: see [tool.AtMostOnce]. They apply if the tool may
-// already have run on another worker. That worker may have stored the result, and a retry may reach that worker. If no retry
-// finds the result, the outcome of the call counts as unknown.
+// seekDelays are the retry delays of a tool call that must not run twice (see [tool.AtMostOnce]) and may already have run on
+// another worker. That worker may have stored the result, and a retry may reach that worker. If no retry finds the result, the
+// outcome of the call counts as unknown.
 var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second}
 
 // CallTool runs a tool and returns its result. A failure of the tool is a result, too. CallTool returns an error if a later
@@ -69,7 +69,7 @@ func (a *Activities) callTool(ctx context.Context, beat *attempt.Attempt, in pro
 	var earlier protocol.ToolResult
 	if ok, err := a.runs.Decode(m, &earlier); ok || err != nil {
 		// The recalled result is stored as the transcript shows it, to keep the history of this run small. The whole result stays
-		// in the history of the earlier run; see findResult.
+		// in the history of the earlier run: see [runs.Reader.Result].
 		_, key := names(ctx)
 		earlier.Recalled = true
 		return earlier.Shown(key, cmp.Or(in.ShownBytes, in.ResultBytes)), err
@@ -78,9 +78,9 @@ func (a *Activities) callTool(ctx context.Context, beat *attempt.Attempt, in pro
 	return attempt.Once(a.attempts, beat, keep, func(e *attempt.Operation) (protocol.ToolResult, error) { return a.runTool(e, in, m.Doubt) })
 }
 
-// runTool runs the tool and returns its result. But a tool that must not run twice (see [tool.AtMostOnce]) is not run if it
-// may have run before. In this case runTool ends the attempt: see [returnAttempt]. The tool may have run before if an
-// earlier attempt was lost. `doubt` says that an earlier run of the agent may have run the tool, too.
+// runTool runs the tool and returns its result. There is one exception: if the tool must not run twice (see [tool.AtMostOnce])
+// and may have run before, runTool ends the attempt instead: see [returnAttempt]. The tool may have run before if an earlier
+// attempt was lost, or if `doubt` is true: an earlier run of the agent may have run it.
 func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
 	ctx, beat := e.Context(), e.Attempt()
 	id, key := names(ctx)
@@ -139,7 +139,7 @@ func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, do
 	}
 }
 
-// lostWhy says for the model why the outcome of a call is unknown. `err` is the error of the tool. `late` says that the tool had more time
+// lostWhy tells the model why the outcome of a call is unknown. `err` is the error of the tool. `late` says that the tool took longer
 // than a call may take.
 func (a *Activities) lostWhy(err error, late bool) string {
 	if late {
@@ -152,8 +152,8 @@ func (a *Activities) lostWhy(err error, late bool) string {
 }
 
 // noTool ends an attempt at a tool call on a worker that does not have the tool. Another worker may have it, so the error is
-// retryable until `Options.RolloutTimeout` has passed since the call was scheduled. After that, the result tells the model that the tool was not run, but only if
-// that is certain: no earlier attempt or run may have run it.
+// retryable until `Options.RolloutTimeout` has passed since the call was scheduled. After that, the result tells the model that
+// the tool was not run. If an earlier attempt or run may have run the tool, the error stays retryable.
 func (a *Activities) noTool(beat *attempt.Attempt, ref string, doubt bool) (protocol.ToolResult, error) {
 	if doubt || beat.Lost() > 0 || beat.Tries() > 0 || time.Since(beat.Info().ScheduledTime) < a.rolloutTimeout {
 		return protocol.ToolResult{}, missing("tool", ref)
@@ -161,7 +161,7 @@ func (a *Activities) noTool(beat *attempt.Attempt, ref string, doubt bool) (prot
 	return protocol.ToolResult{Content: fmt.Sprintf("not run: no worker has the tool %q", ref), Kind: agent.Errored}, nil
 }
 
-// lookup returns the tool of a call.
+// lookup returns the tool of a call. A call with the field `To` sends a message, and its tool is not in the registry.
 func (a *Activities) lookup(ctx context.Context, in protocol.CallToolInput) (tool.Tool, error) {
 	if in.To != "" {
 		return a.messenger(in.To), nil

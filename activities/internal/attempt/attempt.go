@@ -44,21 +44,21 @@ type Attempt struct {
 	client client.Client
 	redact func(string) string
 	info   activity.Info
-	// lease is the lease of the worker; nil if there is none.
+	// lease is nil if the worker has none.
 	lease *lease
-	// calls counts the attempts on this worker that send heartbeats.
+	// calls is [Worker].calls.
 	calls *atomic.Int64
 	// tells says that the heartbeats report the partial text of a model call, or the output of a running tool.
 	tells bool
 	// copied says that a reset copied the activity from another run.
 	copied bool
-	// beating is the context in which heartbeats are sent. It ends when [Attempt.Stop] is called, or when the context of
-	// the attempt ends.
+	// beating is the context in which heartbeats are sent. It ends when [Attempt.Stop] calls `stopped`, or when the context
+	// of the attempt ends.
 	beating context.Context
 	stopped context.CancelFunc
 	wait    sync.WaitGroup
-	// over is closed when Temporal, or the stop of the worker, ends the attempt. The field `end` then holds the reason. If
-	// the activity returns first, the channel is not closed.
+	// over is closed when Temporal, or the stop of the worker, ends the attempt. The field `end` then has the reason. If the
+	// activity returns first, the channel is not closed.
 	over chan struct{}
 
 	mu sync.Mutex
@@ -75,20 +75,18 @@ type Attempt struct {
 	told int
 }
 
-// maxDoingBytes is the maximum size, in bytes, of the text that says what the activity does. The text is the field `Doing` of
-// [protocol.Progress].
+// maxDoingBytes is the maximum size, in bytes, of the field `Doing` of [protocol.Progress].
 const maxDoingBytes = 200
 
-// maxProgressBytes is the maximum size, in bytes, of the text in a heartbeat. This is the end of the reply that is arriving from the
-// model, or of what a running tool has reported: the field `Text` of [protocol.Progress].
+// maxProgressBytes is the maximum size, in bytes, of the field `Text` of [protocol.Progress]: the end of the reply that is arriving
+// from the model, or of what a running tool has reported.
 const maxProgressBytes = 2000
 
-// Start begins to send heartbeats for the activity attempt with the given context. They show that the attempt is alive.
-// There are two in the heartbeat timeout and no more, because Temporal Cloud bills each heartbeat. If `tells` is true, there is also
-// a heartbeat each second in which the model call or the tool has reported new text. When the attempt ends, the caller must call
-// [Attempt.Stop].
+// Start begins to send heartbeats for the activity attempt whose context is ctx. They show that the attempt is alive. Start sends
+// only two within the heartbeat timeout, because Temporal Cloud bills each heartbeat. If `tells` is true, it also sends one in each
+// second in which the model call or the tool has reported new text. When the attempt ends, the caller must call [Attempt.Stop].
 //
-// `operation` is what the input of the activity says about earlier runs; nil if the activity is no operation.
+// `operation` is what the input of the activity says about earlier runs; nil if the activity is not an operation.
 func (w *Worker) Start(ctx context.Context, tells bool, operation *protocol.Recall) *Attempt {
 	info := activity.GetInfo(ctx)
 	copied := operation != nil && operation.Run != "" && operation.Run != protocol.RunSuffix(info.WorkflowExecution.RunID)
@@ -120,7 +118,7 @@ func (a *Attempt) Info() activity.Info { return a.info }
 func (a *Attempt) Tells() bool { return a.tells }
 
 // beat sends heartbeats until the attempt ends or [Attempt.Stop] is called. Between two heartbeats it looks whether the attempt
-// has ended: see [Attempt.look]. If the attempt's context ends, the attempt is marked as ended: see [Attempt.finish].
+// has ended: see [Attempt.look]. If the attempt's context ends, beat marks the attempt as ended: see [Attempt.finish].
 func (a *Attempt) beat() {
 	interval := a.info.HeartbeatTimeout / 2
 	// due is the time of the next heartbeat, even if there is no new text. look is the time of the next look.
@@ -188,9 +186,9 @@ func (a *Attempt) hasNews() bool {
 	return said != a.told
 }
 
-// record sends a heartbeat and returns nil if Temporal has accepted the heartbeat. Temporal may answer that the activity is
-// cancelled, or that the attempt is unknown. In both cases the attempt is also marked as ended: see [Attempt.finish]. After
-// any other error the attempt continues, because the usual reason is that Temporal could not be reached for a moment.
+// record sends a heartbeat and returns nil if Temporal has accepted it. If Temporal answers that the activity is cancelled, or
+// that the attempt is unknown, record also marks the attempt as ended: see [Attempt.finish]. After any other error the attempt
+// continues, because the usual reason is that Temporal could not be reached for a moment.
 func (a *Attempt) record(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(a.info.HeartbeatTimeout/3, minHeartbeatWait))
 	defer cancel()
@@ -212,13 +210,13 @@ func (a *Attempt) record(ctx context.Context) error {
 	return err
 }
 
-// own returns nil if Temporal still considers the attempt alive. It is called directly before a model call or tool call. An
-// attempt that Temporal has given up must not make the call, because another attempt may make the same call. The error is
-// not nil if the attempt has ended, or if Temporal cannot be asked.
+// own returns nil if Temporal still considers the attempt alive. Call it directly before a model call or tool call: an attempt
+// that Temporal has given up must not make the call, because another attempt may make the same call. The error is not nil if
+// the attempt has ended, or if Temporal does not answer.
 //
-// own asks Temporal by a heartbeat. In two cases, own sends no heartbeat, and the attempt counts as alive. Either there is no
-// heartbeat timeout, or the last contact with Temporal is more recent than half of the heartbeat timeout. If the worker has a
-// lease, the lease must be alive, too: see [lease.confirm].
+// own asks Temporal by a heartbeat. It sends none, and the attempt counts as alive, if there is no heartbeat timeout, or if the
+// last contact with Temporal is more recent than half of the heartbeat timeout. If the worker has a lease, the lease must be
+// alive, too: see [lease.confirm].
 func (a *Attempt) own(ctx context.Context) error {
 	if a.ended() != open || a.ctx.Err() != nil {
 		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, because its time is up, or because the worker is stopping")
@@ -242,8 +240,8 @@ func age(t time.Time) time.Duration {
 }
 
 // Lost returns how many earlier attempts of the activity ended without reporting an error. Usually, their workers crashed or
-// lost contact with Temporal. An attempt also counts as lost if it failed before the activity's code ran. For example, the
-// input could not be decoded.
+// lost contact with Temporal. An attempt also counts as lost if it failed before the activity's code ran, for example because
+// its input could not be decoded.
 func (a *Attempt) Lost() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -251,8 +249,8 @@ func (a *Attempt) Lost() int {
 }
 
 // TookWorkersDown reports whether the activity has to be given up because it crashes its workers. This is the case if at
-// least [maxLost] attempts were lost and the previous attempt ended with a heartbeat timeout. If Temporal cannot be asked how
-// the previous attempt ended, TookWorkersDown returns a retryable error.
+// least [maxLost] attempts were lost, and the previous attempt ended with a heartbeat timeout or was returned with the calls of
+// a lost worker. If Temporal does not tell how the previous attempt ended, TookWorkersDown returns a retryable error.
 func (a *Attempt) TookWorkersDown(ctx context.Context) (bool, error) {
 	if a.Lost() < maxLost {
 		return false, nil
@@ -268,17 +266,16 @@ func (a *Attempt) TookWorkersDown(ctx context.Context) (bool, error) {
 		last.GetApplicationFailureInfo().GetType() == protocol.LeaseLost, nil
 }
 
-// workerLost returns the error of an activity that is given up because it crashes its workers. The given clause says what the
-// activity did, in the past tense, such as "made this model call". The error text contains this clause.
+// workerLost returns the error of an activity that is given up because it crashes its workers. `what` says what the activity
+// did, in the past tense, such as "made this model call". It becomes part of the error text.
 func (a *Attempt) workerLost(what string) error {
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", a.Lost(), what), protocol.WorkerLost, nil)
 }
 
-// CheckLost returns an error if the activity has to be given up because it crashes its workers: see
-// [Attempt.TookWorkersDown]. It also returns an error if Temporal cannot be asked. The given clause says what the activity
-// did: see [Attempt.workerLost]. An activity calls checkLost before its own work, because any part of this work may crash
-// the process.
+// CheckLost returns an error if the activity has to be given up because it crashes its workers, or if Temporal does not answer:
+// see [Attempt.TookWorkersDown]. `what` says what the activity did: see [Attempt.workerLost]. An activity calls CheckLost before
+// its own work, because any part of this work may crash the process.
 func (a *Attempt) CheckLost(what string) error {
 	down, err := a.TookWorkersDown(a.ctx)
 	if err == nil && down {
@@ -287,8 +284,8 @@ func (a *Attempt) CheckLost(what string) error {
 	return err
 }
 
-// Describe sets the text that says what the activity does. The heartbeats contain this text, and the Temporal Web UI shows
-// it. Only the beginning of the text is kept, on one line.
+// Describe sets the text that says what the activity does. The heartbeats contain the beginning of this text, on one line, and
+// the Temporal Web UI shows it.
 func (a *Attempt) Describe(doing string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -296,7 +293,7 @@ func (a *Attempt) Describe(doing string) {
 }
 
 // Try counts one more try of the activity's model call or tool call, and clears the partial text of the previous try. It
-// returns the number of all tries so far. This number includes the tries that earlier attempts of the activity made.
+// returns the number of tries so far, including those of earlier attempts of the activity.
 func (a *Attempt) Try() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -306,13 +303,12 @@ func (a *Attempt) Try() int {
 	return a.tried.Tried
 }
 
-// Tries returns how often the model call or tool call was tried so far. The number includes the tries that earlier
-// attempts of the activity made.
+// Tries returns how often the model call or tool call was tried so far, including the tries of earlier attempts of the activity.
 func (a *Attempt) Tries() int { return a.Progress().Tried }
 
 // Repeats returns how often the model call was tried before the current try, and how many earlier attempts of the activity
-// were lost: see [Attempt.Lost]. A lost attempt may have tried the call, but this is not recorded. Therefore each lost
-// attempt counts as at least one try.
+// were lost: see [Attempt.Lost]. Each lost attempt counts as at least one try, because it may have tried the call without
+// recording it.
 func (a *Attempt) Repeats() agent.Repeats {
 	lost := a.Lost()
 	return agent.Repeats{Attempts: max(a.Tries()-1, lost), Lost: lost}
@@ -352,8 +348,8 @@ func (a *Attempt) AddText(text string) {
 	a.tried.Text = text
 }
 
-// textEnd returns the end of a text, at most [maxProgressBytes] bytes. Bytes that are not UTF-8 become U+FFFD. But a character at
-// the beginning or the end of which only a part is in the text is left out.
+// textEnd returns the end of a text, at most [maxProgressBytes] bytes. It leaves out a character that is cut at the beginning or at
+// the end. Other bytes that are not UTF-8 become U+FFFD.
 func textEnd(text string) string {
 	if extra := len(text) - maxProgressBytes; extra > 0 {
 		text = text[extra:]
@@ -369,9 +365,9 @@ func textEnd(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// follow sets whose progress the heartbeats of this attempt report. If this attempt only waits for a result, they report the
-// progress of the attempt that makes the model call or tool call. The caller passes the heartbeat of that attempt. If this
-// attempt makes the call itself, the caller passes nil, and the heartbeats report the progress of this attempt.
+// follow sets whose progress the heartbeats of this attempt report. If another attempt makes the model call or tool call, and
+// this attempt only waits for the result, `running` is that other attempt. If this attempt makes the call itself, `running` is
+// nil, and the heartbeats report the progress of this attempt.
 func (a *Attempt) follow(running *Attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -392,9 +388,9 @@ func (a *Attempt) Progress() protocol.Progress {
 	return p
 }
 
-// Report tells Temporal, by a heartbeat, that the attempt is about to fail with the given error. Therefore the next attempt
-// does not count this attempt as lost. If the error is not retryable, nothing is sent, because no attempt follows. Nothing is
-// sent either if Temporal has already ended the attempt.
+// Report tells Temporal, by a heartbeat, that the attempt is about to fail with the given error, so that the next attempt does
+// not count this attempt as lost. It sends nothing if no attempt follows, because the error is not retryable, or if Temporal
+// has already ended the attempt.
 func (a *Attempt) Report(err error) {
 	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.NonRetryable() {
 		return

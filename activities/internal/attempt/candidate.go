@@ -13,23 +13,22 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// nextCandidateDelay is the time between the failure of one model and the request to the next model. It applies to requests
-// that several models can answer.
+// nextCandidateDelay is the time between the failure of one model and the request to the next model, if several models can
+// answer the request.
 const nextCandidateDelay = 100 * time.Millisecond
 
-// Candidate returns the number of the candidate to call. The candidates are the models that can answer the request. The first
-// candidate has the number 0. After the last candidate, the first one follows again, but the number continues to increase.
-// For example, if there are 3 candidates, number 4 is the second candidate in the second round.
+// Candidate returns the number of the candidate to call. The candidates are the models that can answer the request, counted
+// from 0. After the last candidate, the first one follows again, but the number keeps growing: if there are 3 candidates,
+// number 4 is the second candidate in the second round.
 func (a *Attempt) Candidate() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.tried.Candidate
 }
 
-// FallBack chooses the model that the next attempt calls, after a model has failed. The models that can answer the request
-// are its candidates. The caller passes the number of the failed candidate (`turn`; see [Attempt.Candidate]), how many
-// candidates there are (`n`), and the error of the failed candidate (`failed`). The result is a retryable error. Therefore
-// Temporal starts the next attempt.
+// FallBack chooses the candidate that the next attempt calls, after a candidate has failed: see [Attempt.Candidate]. `turn` is
+// the number of the failed candidate, `n` is how many candidates there are, and `failed` is the error of the failed candidate.
+// The result is a retryable error, so that Temporal starts the next attempt.
 //
 // The delay before the next attempt is [nextCandidateDelay]. If the next attempt begins a new round through the candidates,
 // the delay is at least the retry delay of the given error. A candidate whose error is not retryable is not called again: see
@@ -78,10 +77,11 @@ func (a *Attempt) FallBack(turn, n int, failed error) error {
 	return a.withFirstError(turn%n, app)
 }
 
+// maxFirstError limits the text of the first candidate's error, in bytes, because each heartbeat contains it.
 const maxFirstError = 500
 
-// withFirstError returns the final error of a model call. If the error is not that of the first candidate, the message of the first
-// candidate's error is added. The caller must hold the lock.
+// withFirstError returns the final error of a model call. If the error is not that of the first candidate, withFirstError adds the
+// message of the first candidate's error. The caller must hold the lock.
 func (a *Attempt) withFirstError(candidate int, app *temporal.ApplicationError) error {
 	if candidate == 0 || a.tried.FirstError == "" {
 		return app

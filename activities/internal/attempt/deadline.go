@@ -11,12 +11,13 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// timeIsUp reports whether the attempt's context ended because of the schedule-to-close timeout of the activity. This is the time
-// limit of the agent's turn, so the workflow does not need the result any more.
+// timeIsUp reports whether the attempt's context ended because of the schedule-to-close timeout of the activity. That timeout is
+// the time limit of the agent's turn, so the workflow no longer needs the result.
 func (a *Attempt) timeIsUp() bool {
 	return errors.Is(a.ctx.Err(), context.DeadlineExceeded) && a.endsWithTurn()
 }
 
+// endsWithTurn reports whether the attempt's deadline is the schedule-to-close timeout, and not an earlier timeout of one attempt.
 func (a *Attempt) endsWithTurn() bool {
 	limit := a.info.ScheduleToCloseTimeout
 	return limit > 0 && !a.info.ScheduledTime.Add(limit).After(a.info.Deadline)

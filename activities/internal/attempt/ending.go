@@ -11,7 +11,7 @@ import (
 
 const (
 	minLookInterval = 1500 * time.Millisecond
-	// looksPerSecond limits the looks of all calls of a worker.
+	// looksPerSecond limits the calls of [Attempt.look] of all attempts on a worker together.
 	looksPerSecond = 100
 	// maxClockSkew is the largest supported difference between the clocks of a worker and of Temporal. If the difference is larger,
 	// a worker may not notice that a call has reached the time limit of its turn.
@@ -26,8 +26,8 @@ const (
 	// lost means that Temporal has ended the attempt, but may still need the result. A heartbeat came too late, or the
 	// run was reset or terminated.
 	lost
-	// cancelled means that the workflow does not need the result any more. It cancelled the activity, or the time limit of
-	// the turn is over.
+	// cancelled means that the workflow no longer needs the result. It cancelled the activity, or the time limit of the turn
+	// is over.
 	cancelled
 	// stopped means that the worker is stopping and that the time for its running activities is over.
 	stopped
@@ -48,13 +48,14 @@ func (a *Attempt) ended() ending {
 	return a.end
 }
 
-// lookInterval returns the time between two looks at the activity. It is longer if the worker makes many calls.
+// lookInterval returns the time between two calls of [Attempt.look]. It grows with the number of attempts on the worker: see
+// [looksPerSecond].
 func (a *Attempt) lookInterval() time.Duration {
 	return max(minLookInterval, time.Duration(a.calls.Load())*time.Second/looksPerSecond)
 }
 
-// look asks Temporal whether the attempt was cancelled or lost, without a heartbeat. Heartbeats are few, because Temporal Cloud
-// bills them. It does not bill descriptions. If the description cannot be read, look does nothing.
+// look asks Temporal whether the attempt was cancelled or lost. It describes the workflow and sends no heartbeat, because Temporal
+// Cloud bills heartbeats but not descriptions. If Temporal does not answer, look does nothing.
 func (a *Attempt) look(ctx context.Context) {
 	run := a.info.WorkflowExecution
 	found, err := a.client.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
@@ -80,8 +81,8 @@ func pending(run *workflowservice.DescribeWorkflowExecutionResponse, id string) 
 	return nil
 }
 
-// whyGone returns why Temporal no longer knows the attempt: see [gone]. If the run cannot be described, the reason is
-// [lost].
+// whyGone describes the run and returns why Temporal no longer knows the attempt: see [Attempt.gone]. If the run cannot be
+// described, the reason is [lost].
 func (a *Attempt) whyGone() ending {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), minHeartbeatWait)
 	defer cancel()
@@ -93,10 +94,11 @@ func (a *Attempt) whyGone() ending {
 	return a.gone(found)
 }
 
-// gone returns why a run no longer has the attempt. The reason is [cancelled] if the run has completed or was cancelled,
-// because nothing needs the result of an attempt of this run. The same holds if the activity has ended shortly before its deadline:
-// it has reached the time limit of the turn, and the clock of this worker is behind. Otherwise the reason is [lost],
-// because another attempt or a later run may need the result.
+// gone returns why a run no longer has the attempt. Usually the reason is [lost], because another attempt or a later run may need
+// the result. In two cases the reason is [cancelled]:
+//   - The run has completed or was cancelled, so nothing needs the result.
+//   - The activity has ended shortly before its deadline. It has reached the time limit of the turn, and the clock of this worker
+//     is behind.
 func (a *Attempt) gone(run *workflowservice.DescribeWorkflowExecutionResponse) ending {
 	switch run.GetWorkflowExecutionInfo().GetStatus() {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// folderBytes limits the total size of the files in a folder, in bytes. A process removes files only after it has written
-	// about an eighth of this size. Therefore each process may exceed the limit by that eighth.
+	// folderBytes limits the total size of the files in a folder, in bytes. Each process may exceed it by about an eighth,
+	// because a process removes files only after it has written that much.
 	folderBytes = 256 << 20
-	// folderAge is the maximum age of a file that is used. Temporal has had the results in older files for a long time.
+	// folderAge is the maximum age of a file that is used. Temporal has long had the results in older files.
 	folderAge = 7 * 24 * time.Hour
 	// fileSuffix and temporaryPrefix identify the files that a folder writes. Other files in the same directory are never
 	// removed.
@@ -25,16 +25,17 @@ const (
 	temporaryPrefix = ".kept-"
 )
 
-// folder stores the results of model calls and tool calls in a directory, one file for each call. Therefore the results
-// survive a crash of the worker. Several processes may use the same directory. A folder is safe for concurrent use.
+// folder stores the results of model calls and tool calls in a directory, one file for each call, so that the results survive
+// a crash of the worker. Several processes may use the same directory. A folder is safe for concurrent use.
 //
-// Each file is written under a temporary name and renamed when it is complete. Therefore a crash of the process leaves no
-// incomplete result. A crash of the machine may leave a file empty or missing, because files are not synced.
+// A crash of the process leaves no incomplete result, because each file is written under a temporary name and renamed when it
+// is complete. A crash of the machine may leave a file empty or missing, because files are not synced.
 type folder struct {
 	dir string
 	// bytes is the maximum size of all files together, in bytes.
 	bytes int64
-	age   time.Duration
+	// age is the maximum age of a file that is used.
+	age time.Duration
 
 	mu sync.Mutex
 	// written is the number of bytes that this process has written since the last call of [folder.prune].
@@ -46,29 +47,30 @@ type folder struct {
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir, bytes: folderBytes, age: folderAge}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create the folder for results (KeepDir): %w", err)
+		return nil, fmt.Errorf("cannot create the folder for results (ResultsDir): %w; create it yourself, or set another one", err)
 	}
 	probe, err := os.CreateTemp(dir, temporaryPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("write to the folder for results (KeepDir): %w; make the folder writable or set another one", err)
+		return nil, fmt.Errorf("cannot write to the folder for results (ResultsDir): %w; make the folder writable, or set another one", err)
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-		return nil, fmt.Errorf("write to the folder for results (KeepDir): %w; make the folder writable or set another one", err)
+		return nil, fmt.Errorf("cannot write to the folder for results (ResultsDir): %w; make the folder writable, or set another one", err)
 	}
 	return f, f.prune()
 }
 
-// fileKey matches the keys that may be part of a file name. Each result is stored under a key, which comes from a workflow. A
-// key that does not match might name a file outside of the directory.
+// fileKey matches the keys that may be part of a file name. Keys come from workflows, and a key that does not match could name
+// a file outside of the directory.
 var fileKey = regexp.MustCompile(`^[a-z]+-[0-9a-z]{1,64}$`)
 
+// path returns the file of a key. The key must match [fileKey]: another key could name a file outside of the directory.
 func (f *folder) path(key string) string { return filepath.Join(f.dir, key+fileSuffix) }
 
 // write stores a result under the given key, in place of an earlier result. It returns an error if the key does not match
 // [fileKey].
 func (f *folder) write(key string, data []byte) error {
 	if !fileKey.MatchString(key) {
-		return fmt.Errorf("the key %q cannot be used as a file name", key)
+		return fmt.Errorf("the key %q cannot be part of a file name in the folder for results (ResultsDir)", key)
 	}
 	t, err := os.CreateTemp(f.dir, temporaryPrefix) // with mode 0600
 	if err != nil {
@@ -109,7 +111,7 @@ func (f *folder) read(key string) ([]byte, error) {
 		return nil, nil
 	}
 	if err == nil && len(data) == 0 {
-		return nil, fmt.Errorf("%s is empty", f.path(key))
+		return nil, fmt.Errorf("the stored result %s is empty: the machine may have crashed while it was written", f.path(key))
 	}
 	return data, err
 }
@@ -122,7 +124,7 @@ func (f *folder) prune() error {
 	f.written = 0
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
-		return fmt.Errorf("list the folder for results (KeepDir): %w", err)
+		return fmt.Errorf("cannot list the folder for results (ResultsDir): %w; make the folder readable, or set another one", err)
 	}
 	var files []fs.FileInfo
 	for _, entry := range entries {

@@ -19,12 +19,12 @@ type kept struct {
 	log    *slog.Logger
 }
 
-// entryBytes is the approximate size of an entry in memory besides its key and its data, in bytes. Without it, the entries of many agents
-// with short texts would need several times the memory that they may use.
+// entryBytes is the approximate size of an entry in memory besides its key and its data, in bytes. Without it, many short results would
+// need several times the memory that they may use.
 const entryBytes = 150
 
-// newKept returns a store that uses at most the given number of bytes of memory, and files in the given directory. If no
-// directory is given, the store uses no files.
+// newKept returns a store that uses at most `bytes` bytes of memory, and files in the directory `dir`. If dir is empty, the
+// store uses no files.
 func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
 	memory, err := otter.New(&otter.Options[agent.Key, []byte]{
 		MaximumWeight: uint64(bytes),
@@ -63,7 +63,7 @@ func (k *kept) has(key agent.Key) bool {
 }
 
 // get decodes the result that is stored under the key into the variable to which `out` points. It reports whether there is a
-// result. If the stored result cannot be read or decoded, the error is logged, and the answer is false.
+// result. If the stored result cannot be read or decoded, get logs the error and returns false.
 func (k *kept) get(key agent.Key, out any) bool {
 	data, ok := k.memory.GetIfPresent(key)
 	if !ok && k.folder != nil {

@@ -30,7 +30,8 @@ type lease struct {
 	began chan struct{}
 	// ended gets a value each time the activity that holds the lease has ended.
 	ended chan struct{}
-	quit  chan struct{}
+	// quit is closed when [Worker.RunLease] ends. The lease is then given up.
+	quit chan struct{}
 
 	// sending is locked while a heartbeat is sent, so that heartbeats are accepted in the order of their contents.
 	sending sync.Mutex
@@ -38,8 +39,8 @@ type lease struct {
 	mu sync.Mutex
 	// calls holds the calls in flight. The value is true if a heartbeat has named the call.
 	calls map[*Attempt]bool
-	// id is the workflow ID of the lease that the worker has asked for. The worker holds no other lease: one for which it sends
-	// no heartbeats would return the worker's calls.
+	// id is the workflow ID of the lease that the worker has asked for. The worker accepts no other lease, because it could send
+	// heartbeats for one lease only, and the other would return the worker's calls.
 	id string
 	// token is the task token of the activity that holds the lease. It is nil if the worker holds none.
 	token []byte
@@ -139,8 +140,7 @@ func (l *lease) take(ctx context.Context) error {
 	}
 }
 
-// expect stores the workflow ID of the lease that the worker has asked for. The worker does not accept any other lease. If the
-// ID is empty, the worker accepts no lease.
+// expect sets the workflow ID of the only lease that the worker accepts. If the ID is empty, the worker accepts no lease.
 func (l *lease) expect(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,8 +160,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// hold makes the lease of the given attempt at [Worker.HoldLease] the lease of this worker. It returns false if the worker
-// has not asked for this lease, or has asked for another one since.
+// hold makes a lease the lease of this worker. `info` describes the attempt at [Worker.HoldLease] that holds it. hold returns
+// false if the worker has not asked for this lease, has asked for another one since, or holds one already.
 func (l *lease) hold(info activity.Info) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,13 +175,13 @@ func (l *lease) hold(info activity.Info) bool {
 	return true
 }
 
-// beatBurst is the number of heartbeats that a lease may send at once. On average it sends one a second, plus those that a heartbeat timeout
-// of less than 2 seconds needs.
+// beatBurst is the number of heartbeats that a lease may send at once. On average it sends at most one a second, plus those that a
+// heartbeat timeout of less than 2 seconds needs.
 const beatBurst = 10
 
-// HoldLease holds the lease of this worker. It sends a heartbeat when a call has begun, and two in the heartbeat timeout. If many
-// calls begin, a heartbeat names all that have begun within a second. HoldLease returns when no call is in flight at the time of
-// a heartbeat, or when Temporal has ended the lease.
+// HoldLease holds the lease of this worker. It sends two heartbeats within the heartbeat timeout, and one when a call has begun. If
+// many calls begin, one heartbeat names all that have begun within a second. HoldLease returns when no call is in flight at the time
+// of a heartbeat, when Temporal has ended the lease, or when the worker stops.
 func (w *Worker) HoldLease(ctx context.Context) error {
 	l := w.lease
 	if !l.hold(activity.GetInfo(ctx)) {
@@ -226,8 +226,7 @@ func (w *Worker) HoldLease(ctx context.Context) error {
 	}
 }
 
-// release gives up the lease. It reports whether the worker has no lease any more: with `onlyIdle`, the worker keeps the lease
-// while calls are in flight.
+// release gives up the lease and returns true. With `onlyIdle`, it keeps the lease and returns false while calls are in flight.
 func (l *lease) release(onlyIdle bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -319,8 +318,8 @@ func (l *lease) lapse() {
 	l.release(false)
 }
 
-// confirm returns nil if another worker cannot have returned the call to Temporal. If the last heartbeat of the lease is too
-// old, confirm sends one, which Temporal must accept.
+// confirm returns nil if no other worker can have returned the call to Temporal. If the last heartbeat of the lease is too
+// old, confirm sends one, which Temporal must accept. A nil lease confirms every call.
 func (l *lease) confirm(ctx context.Context, a *Attempt) error {
 	if l == nil {
 		return nil

@@ -23,8 +23,8 @@ type running struct {
 // Operation is a model call or a tool call that this worker is making now. An operation may outlive the attempt that started it. If
 // Temporal ends this attempt, the operation continues, and a later attempt waits for the result.
 type Operation struct {
-	// ctx is the context of the operation. It does not end with the attempt that started the operation. It ends only when `cancel`
-	// is called. The timeouts of tools and models limit the duration of the operation.
+	// ctx does not end with the attempt that started the operation. It ends only when `cancel` is called. The timeouts of tools and
+	// models limit the duration of the operation.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	// first is the attempt that started the operation and runs it.
@@ -39,19 +39,16 @@ type Operation struct {
 	// waiting holds the attempts that wait for the operation and that Temporal has not ended. They are in the order in which
 	// they joined.
 	waiting []*Attempt
-	// unwanted and cancelled describe how the operation is cancelled. unwanted says that an attempt ended because the workflow
-	// cancelled the attempt or because the worker is stopping. An unwanted operation is cancelled as soon as no attempt waits for
-	// the operation. cancelled says that the operation was cancelled.
+	// unwanted says that an attempt ended because the workflow cancelled it or because the worker is stopping. An unwanted
+	// operation is cancelled as soon as no attempt waits for it. cancelled says that this has happened.
 	unwanted, cancelled bool
 }
 
-// Once returns the result of an activity's operation, which is a model call or a tool call. This worker never runs the operation
-// twice at the same time. If the operation is already running on this worker, the function waits for its result. If this worker
-// has stored the result, the function returns the stored result. Otherwise `run` is called to run the operation. The new result
-// is then stored if `keep` returns true for it.
-//
-// This attempt may end while it waits for an operation that another attempt runs. In this case the function returns an error,
-// and [Operation.leave] decides whether the operation continues.
+// Once calls `run` to run an activity's operation, which is a model call or a tool call, and returns the result. It stores the
+// result if `keep` returns true for it. This worker never runs the operation twice at the same time:
+//   - If this worker has stored the result already, Once returns the stored result.
+//   - If the operation is already running on this worker, Once waits for its result. If this attempt ends first, Once returns an
+//     error, and [Operation.leave] decides whether the operation continues.
 func Once[T any](w *Worker, beat *Attempt, keep func(T) bool, run func(*Operation) (T, error)) (T, error) {
 	key := beat.Key()
 	for {
@@ -80,10 +77,9 @@ func Once[T any](w *Worker, beat *Attempt, keep func(T) bool, run func(*Operatio
 	}
 }
 
-// begin runs an operation, that is, a model call or a tool call. If this worker has stored the result of the operation, begin
-// returns the stored result instead. The functions `keep` and `run` are those of [Once]. The operation runs in the goroutine of
-// the attempt that started it. begin returns when the operation has ended, even if Temporal has ended the attempt earlier.
-// Therefore a worker that is stopping waits for the operation.
+// begin runs an operation that is not running on this worker yet, or returns its stored result. The functions `keep` and `run` are
+// those of [Once]. The operation runs in the goroutine of the attempt that started it. begin returns when the operation has ended,
+// even if Temporal has ended the attempt earlier, so that a worker that is stopping waits for the operation.
 func begin[T any](w *Worker, key agent.Key, e *Operation, keep func(T) bool, run func(*Operation) (T, error)) (result T, err error) {
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -109,9 +105,8 @@ func begin[T any](w *Worker, key agent.Key, e *Operation, keep func(T) bool, run
 	return result, err
 }
 
-// join makes the attempt with the given heartbeat wait for the running operation with the given key. An operation is a model call
-// or a tool call. If no such operation is running, a new operation is added, and `began` is true. The caller must then run the
-// operation.
+// join makes the attempt `beat` wait for the running operation with the given key. If no such operation is running, join adds a
+// new one, and `began` is true. The caller must then run the operation.
 func (r *running) join(key agent.Key, beat *Attempt) (e *Operation, began bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,15 +127,15 @@ func (r *running) join(key agent.Key, beat *Attempt) (e *Operation, began bool) 
 	return e, true
 }
 
-// RunsHere reports whether this worker is already making the activity's model call or tool call, or has stored the result of
-// the call. In both cases the attempt does not start the call.
+// RunsHere reports whether this worker is already making the model call or tool call with the given key, or has stored its
+// result. In both cases [Once] does not start the call again.
 func (w *Worker) RunsHere(key agent.Key) bool {
 	w.running.mu.Lock()
 	defer w.running.mu.Unlock()
 	return w.running.operations[key] != nil || w.kept.has(key)
 }
 
-// end removes an operation that has ended, and wakes the attempts that wait for the operation.
+// end removes an operation whose result is set, and wakes the attempts that wait for it.
 func (r *running) end(key agent.Key, e *Operation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,16 +143,16 @@ func (r *running) end(key agent.Key, e *Operation) {
 	close(e.done)
 }
 
-// Context returns the context of the operation. It does not end with the attempt that began the operation.
+// Context returns the context for the model call or tool call. It does not end with the attempt that began the operation.
 func (e *Operation) Context() context.Context { return e.ctx }
 
 // Attempt returns the attempt that began the operation.
 func (e *Operation) Attempt() *Attempt { return e.first }
 
-// leave removes an attempt from those that wait for the operation, which is a model call or a tool call. It is called when the
-// attempt has ended before the operation. If other attempts still wait, the operation continues. If none waits any more, what
-// happens depends on why the attempts ended. If the workflow cancelled one of them, or the worker is stopping, the operation is
-// cancelled. If all were lost, the operation continues, because a later attempt may need the result.
+// leave removes an attempt that has ended before the operation from those that wait for it.
+//   - If other attempts still wait, the operation continues.
+//   - If none waits and all attempts were lost, the operation continues, because a later attempt may need the result.
+//   - If none waits, and the workflow cancelled one of them or the worker is stopping, leave cancels the operation.
 func (e *Operation) leave(beat *Attempt) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -174,17 +169,16 @@ func (e *Operation) leave(beat *Attempt) {
 	}
 }
 
-// wasCancelled reports whether [Operation.leave] has cancelled the operation.
 func (e *Operation) wasCancelled() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.cancelled
 }
 
-// Confirm returns nil if this worker may make the model call or tool call now. It is called immediately before the call. It
-// checks the attempt that makes the call, and later attempts on this worker that wait for the result. At least one of them
-// must be alive: see [Attempt.own]. Otherwise Confirm returns a retryable error. Another worker may then have made the
-// call already, for example while this process was suspended.
+// Confirm returns nil if this worker may make the model call or tool call now. Call it immediately before the call. At least one
+// attempt must be alive (see [Attempt.own]): the one that makes the call, or a later one on this worker that waits for the
+// result. If none is, Confirm returns a retryable error, because another worker may have made the call already, for example
+// while this process was suspended.
 func (e *Operation) Confirm() error {
 	e.mu.Lock()
 	waiting := slices.Clone(e.waiting)

@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// returnsAtOnce is the number of calls that [Worker.ReturnCalls] returns at the same time.
+// returnsAtOnce limits the calls that [Worker.ReturnCalls] returns at the same time, because each call needs two requests.
 const returnsAtOnce = 16
 
 // ReturnCalls returns the calls of a lost worker to Temporal, which gives them to other workers. It leaves out attempts that have

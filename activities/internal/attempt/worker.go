@@ -1,6 +1,6 @@
-// Package attempt is the life of an activity attempt: its heartbeats, the lease that all attempts of a worker share, the reasons for
-// which an attempt ends, and the results that a worker keeps until Temporal has them. An [Operation], which is a model call or a tool call,
-// belongs to its key and not to an attempt. So an operation may outlive the attempt that began it.
+// Package attempt runs the attempts at activities: it sends their heartbeats, holds the lease that all attempts on a worker share,
+// notices when and why an attempt ends, and keeps results until Temporal has them. An [Operation], which is a model call or a tool
+// call, belongs to its key and not to an attempt. So an operation may outlive the attempt that began it.
 package attempt
 
 import (
@@ -15,13 +15,11 @@ import (
 type Worker struct {
 	temporal client.Client
 	redact   func(string) string
-	// running holds the model calls and tool calls that this worker is making.
-	running running
-	// kept stores results that Temporal may not have yet.
-	kept *kept
+	running  running
+	kept     *kept
 	// lease is nil if the worker has none.
 	lease *lease
-	// calls counts the attempts on this worker that send heartbeats.
+	// calls is the number of attempts on this worker that have started and not stopped: see [Attempt.lookInterval].
 	calls atomic.Int64
 }
 
@@ -33,7 +31,7 @@ type Options struct {
 	Redact func(string) string
 	// ResultsBytes limits the memory for results, in bytes. Required.
 	ResultsBytes int
-	// ResultsDir is a folder for results. Empty means that results are kept in memory only.
+	// ResultsDir is the folder for results that have not reached Temporal yet. Empty means that results are kept in memory only.
 	ResultsDir string
 	// LeaseTimeout is the heartbeat timeout of the worker's lease. Zero means that the worker has no lease.
 	LeaseTimeout time.Duration
@@ -43,7 +41,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// NewWorker returns an error if the folder for results cannot be used.
+// NewWorker returns a Worker. It returns an error if the folder [Options.ResultsDir] cannot be used.
 func NewWorker(o Options) (*Worker, error) {
 	kept, err := newKept(o.ResultsBytes, o.ResultsDir, o.Log)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/flight"
 )
 
-// index lists the activities that one run of an agent scheduled, and says where their results are in the run's history. The
-// results themselves are read later, when they are needed. Therefore an index is small, and a worker can cache the indexes of
-// all earlier runs of its agents. An index must not be modified after it was made.
+// index lists the activities that one run of an agent scheduled, and says where their results are in the run's history. It does
+// not have the results themselves, so it is small, and a worker can cache the indexes of all earlier runs of its agents. An
+// index must not be modified after it was made.
 type index struct {
 	// activities says where the result of each activity is in the history, by activity ID. It also has an entry for each
 	// sub-agent that the run started, by workflow ID. That entry is the zero [place], because the results of sub-agents are
@@ -29,6 +29,7 @@ type index struct {
 	// links holds the runs that may have done what this run or its copies ask for: the run that continued it as new, those that
 	// it was reset from, the last one first, and the run that it resumes.
 	links []string
+	// pages has the page token of each page of the history, in order. The token of the first page is nil.
 	pages [][]byte
 	// size is the approximate size of the index in memory, in bytes.
 	size int
@@ -38,7 +39,7 @@ type index struct {
 type place struct {
 	event int64
 	page  int
-	// cancelled says that the agent has cancelled the activity. It has then told the model that the activity has no result.
+	// cancelled says that the agent has cancelled the activity, and has told the model that the activity has no result.
 	cancelled bool
 }
 
@@ -48,8 +49,8 @@ type location struct {
 	event int64
 }
 
-// pageEvents is the maximum number of events in one page of a history. The number is small, because the whole page is read
-// for one result.
+// pageEvents is the maximum number of events in one page of a history. It is small, because [Reader.resultAt] reads a whole
+// page for one result.
 const pageEvents = 50
 
 // index returns the index of a run: see the type [index]. The index of a closed run is cached. The index of an open run is
@@ -129,9 +130,9 @@ func (x *index) link(event *historypb.HistoryEvent, dc converter.DataConverter) 
 	}
 }
 
-// resultAt returns an activity's result from the cache or from the history of a run. The caller passes the run's index and
-// the [place] of the result, which the index contains. If the history does not have the result at this place, resultAt
-// removes the index from the cache and returns an error. The next attempt then makes a new index.
+// resultAt returns an activity's result from the cache or from the history of a run. `x` is the run's index, and `at` is the
+// place of the result in this index. If the history does not have the result at this place, resultAt removes the index from
+// the cache and returns an error. The next attempt then makes a new index.
 func (r *Reader) resultAt(ctx context.Context, workflowID, runID string, x *index, at place) (*commonpb.Payloads, error) {
 	if result, ok := r.results.GetIfPresent(location{runID, at.event}); ok {
 		return result, nil

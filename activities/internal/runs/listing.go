@@ -107,11 +107,11 @@ func (l *lister) send(ctx context.Context, r *listRequest) {
 }
 
 // allRuns returns the IDs of all runs of the activity's workflow ID, newest first. Each worker lists the runs once for each run
-// in which it executes activities. Other callers share the slice, and must not modify it.
+// in which it executes activities. All callers share the slice, and must not modify it.
 //
-// Temporal updates its list of runs late, by seconds if the cluster is busy. While the list lacks the activity's own run, it
-// may lack earlier runs, too. The model calls and tool calls of these runs would be repeated. Therefore the error is
-// retryable until the list has the activity's own run.
+// Temporal updates its list of runs late, by seconds if the cluster is busy. As long as the list lacks the activity's own run,
+// it may lack earlier runs, too, whose model calls and tool calls would be repeated. So allRuns returns a retryable error until
+// the list has the activity's own run.
 func (r *Reader) allRuns(ctx context.Context) ([]string, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	runs, err := flight.Do(ctx, &r.flights, "list\n"+here.RunID, func(ctx context.Context) ([]string, error) {
@@ -140,7 +140,8 @@ func (r *Reader) earlier(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(runs), func(run string) bool { return run == self }), err
 }
 
-// newest returns the run whose state the run `self` of the activity's agent takes over: see [history.Newest].
+// newest returns the run whose state the run `self` of the activity's agent takes over. Usually this is `from`, the run that a resume
+// was asked to continue: see [history.Newest].
 func (r *Reader) newest(ctx context.Context, from agent.RunRef, self string) (agent.RunRef, error) {
 	runs, err := r.allRuns(ctx)
 	if err != nil {
@@ -154,7 +155,7 @@ func (r *Reader) newest(ctx context.Context, from agent.RunRef, self string) (ag
 }
 
 // listLater returns a retryable error with the text of the given error. An activity returns it if Temporal's list of runs does not
-// contain all runs yet, or if Temporal refuses to list the runs. Each attempt waits longer than the attempt before it.
+// contain all runs yet, or if Temporal refuses to list the runs. The retry delay doubles with each attempt, up to [maxListDelay].
 func listLater(ctx context.Context, err error) error {
 	delay := min(listDelay<<min(activity.GetInfo(ctx).Attempt-1, 10), maxListDelay)
 	return temporal.NewApplicationErrorWithOptions(err.Error(), protocol.Unavailable,

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// maxFoundBytes limits the messages and decisions of one page, in bytes. A single one that is larger gets a page of its own.
+	// maxFoundBytes limits the messages and decisions of one page, in bytes. A larger message or decision gets a page of its own.
 	maxFoundBytes = 1_000_000
 	// maxOrderBytes limits the IDs and times in the first page, in bytes. If there are too many messages, the newest are left
 	// out of the list. The package `agent` treats a message that is not in the list as newer than all messages in the list.
 	maxOrderBytes = 300_000
-	// maxPlacesBytes limits the places in the first page, in bytes. If there are too many, those that come last in the transcripts are left
-	// out. A message without a place enters at the end of a turn.
+	// maxPlacesBytes limits the places in the first page, in bytes. If there are too many, those that come last in the transcripts
+	// are left out. A message without a place enters the transcript at the end of a turn.
 	maxPlacesBytes = 300_000
 )
 
-// Messages returns one page of the messages and decisions that an agent may lack after a reset. Other runs of the agent received
-// them. The run whose activity calls Messages is called the searching run. What follows about messages holds for
-// decisions and revoked permissions, too.
+// Messages returns one page of the messages, decisions and revoked permissions that an agent may lack after a reset, because other
+// runs of the agent received them. The run whose activity calls Messages is called the searching run. What follows about messages
+// also holds for decisions and revoked permissions.
 //
 // Another run of the agent can be a base run or a predecessor of the searching run:
 //
@@ -47,9 +47,9 @@ const (
 //   - Any other run: Messages returns the messages that senders sent to this run, and the messages that this run had
 //     found in other runs.
 //
-// Each message and each revoked permission occurs once, and so does each call with its first decision. The messages of base
-// runs, and of runs that continued a base run as new, come first. The messages of all other runs follow. Within both groups, the messages of older
-// runs come first. All decisions follow in the same order.
+// Each message and each revoked permission occurs once. Of several decisions of one kind on a call, only the first occurs. The
+// messages of base runs, and of runs that continued a base run as new, come first. The messages of all other runs follow. Within
+// both groups, the messages of older runs come first. All decisions follow in the same order.
 func (r *Reader) Messages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	others, err := r.earlier(ctx)
@@ -101,8 +101,8 @@ func (r *Reader) Messages(ctx context.Context, in protocol.FindMessagesInput) (p
 	return found, nil
 }
 
-// places returns where the given runs have put messages into their transcripts: see [agent.AddPlaces]. The runs are ordered, oldest first.
-// The result has only messages with the given IDs, and only places behind at least `count` messages.
+// places returns where the given runs, oldest first, have put messages into their transcripts: see [agent.AddPlaces]. The result has
+// only messages with the given IDs, and only places behind at least `count` messages.
 func (r *Reader) places(ctx context.Context, id string, runs, messages []string, count int) (map[string]agent.Place, error) {
 	places := map[string]agent.Place{}
 	for _, run := range runs {
@@ -117,8 +117,8 @@ func (r *Reader) places(ctx context.Context, id string, runs, messages []string,
 	return needed(places, messages, count), nil
 }
 
-// needed returns the places of the messages with the given IDs, behind at least `count` messages. It leaves out places if they have more than
-// [maxPlacesBytes] bytes together.
+// needed returns those of the places that belong to the messages with the given IDs and are behind at least `count` messages. If they
+// have more than [maxPlacesBytes] bytes together, it leaves out the last places.
 func needed(places map[string]agent.Place, messages []string, count int) map[string]agent.Place {
 	var ids []string
 	for _, id := range messages {
@@ -140,9 +140,9 @@ func needed(places map[string]agent.Place, messages []string, count int) map[str
 // inOrder sorts the given messages by the time at which a run first took them, oldest first. It returns their IDs in this
 // order, and these times in Unix milliseconds. The agent uses the order to sort found messages into its queue.
 //
-// Each ID occurs once. If the IDs and times together have more than [maxOrderBytes] bytes, the newest messages are left out
-// of the results. A message has the time 0 and comes first if its time is unknown, for example because the run that took it
-// is deleted.
+// Each ID occurs once. If the IDs and times together have more than [maxOrderBytes] bytes, inOrder leaves out the newest
+// messages. A message whose time is unknown, for example because the run that took it is deleted, has the time 0 and comes
+// first.
 func inOrder(messages []agent.QueuedMessage) (ids []string, times []int64) {
 	first := map[string]int64{}
 	for _, m := range messages {
@@ -167,9 +167,10 @@ func inOrder(messages []agent.QueuedMessage) (ids []string, times []int64) {
 }
 
 // page returns one page of the given messages and decisions. `skip` is the number of messages and decisions that the earlier
-// pages had. The page begins after these, and holds as many as fit. If several messages have the same ID, only the first of
-// them counts and is returned. The same holds for decisions of the same kind on the same call. The field `More` of the result
-// says whether there are further messages or decisions.
+// pages had. The page begins after these, and has as many as fit. The field `More` of the result says whether there are more.
+//
+// If several messages have the same ID, only the first of them counts. The same holds for decisions of one kind on one call: a
+// decision with a result from outside is one kind, and any other decision is the other kind.
 func page(all received, skip int) protocol.FoundMessages {
 	var found protocol.FoundMessages
 	taken, size := map[string]bool{}, 0
@@ -198,7 +199,7 @@ func page(all received, skip int) protocol.FoundMessages {
 	return found
 }
 
-// received holds what a run received by updates.
+// received holds what runs received by updates, in the order in which they came.
 type received struct {
 	messages  []agent.QueuedMessage
 	decisions []agent.Decision

@@ -1,6 +1,6 @@
-// Package runs reads the other runs of an agent from their histories: results that are recalled, messages and decisions that a reset would
-// lose, states of runs that have ended, and the progress of sub-agents. The functions of a [Reader] are called by activities of the agent,
-// whose context says which run reads.
+// Package runs reads other runs from their histories: results that are recalled, messages and decisions that a reset would lose, states
+// of runs that have ended, and the progress of sub-agents. Activities of the agent call the methods of a [Reader] with their context,
+// which says which run reads.
 package runs
 
 import (
@@ -16,12 +16,12 @@ import (
 
 // Reader reads other runs, and caches what it has read. It is safe for concurrent use. Create it with [NewReader].
 type Reader struct {
-	// temporal is the client of the options, with a limit for list requests.
+	// temporal is [Options].Temporal with a limit for list requests.
 	temporal  client.Client
 	lister    *lister
 	converter converter.DataConverter
 	log       *slog.Logger
-	// flights merges identical reads of histories that happen at the same time.
+	// flights merges identical reads that happen at the same time.
 	flights singleflight.Group
 
 	indexes *otter.Cache[string, *index]
@@ -43,7 +43,7 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// NewReader returns an error if the caches cannot be made.
+// NewReader returns a Reader with empty caches. The error is that of a cache that cannot be made.
 func NewReader(o Options) (r *Reader, err error) {
 	limited := newLimitedLists(o.Temporal)
 	r = &Reader{temporal: limited, lister: newLister(limited), converter: o.Converter, log: o.Log}

@@ -16,7 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// Memory is what the earlier runs of an agent say about an activity, for example about a model call or a tool call.
+// Memory is what the earlier runs of an agent say about a model call, a tool call or another activity.
 type Memory struct {
 	// Result is nil if no earlier run has a result of the activity.
 	Result *commonpb.Payloads
@@ -29,10 +29,11 @@ type Memory struct {
 	Cancelled bool
 }
 
-// Recall searches the earlier runs of the agent for a result of this activity. If there is one, the model call or tool call
-// need not be made again. Recall first follows the links from run to run in the histories. Only if none of these runs has a
-// result, it asks Temporal for a list of all runs, because list requests are limited for the whole namespace. The [protocol.Recall] says whether an earlier run can have a result. If none can, Recall reads
-// nothing and returns the zero Memory.
+// Recall searches the earlier runs of the agent for a result of this activity, so that the model call or tool call need not be
+// made again. `e` says whether an earlier run can have a result. If none can, Recall reads nothing and returns the zero Memory.
+//
+// Recall first follows the links from run to run in the histories. It asks Temporal for a list of all runs only if none of these
+// runs has a result, because Temporal limits list requests for the whole namespace.
 func (r *Reader) Recall(ctx context.Context, e protocol.Recall) (Memory, error) {
 	info := activity.GetInfo(ctx)
 	here, key := info.WorkflowExecution, agent.Key(info.ActivityID)
@@ -70,8 +71,8 @@ type search struct {
 	seen         map[string]bool // runs that were read, and the run of the activity
 }
 
-// follow searches the given base runs, and the runs to which they are linked: see [index]. It ends at the first result. A
-// linked run whose history is deleted is no reason for doubt, because Temporal's list does not show it either.
+// follow searches the given base runs, and the runs to which they are linked: see [index]. It ends at the first result. If the
+// history of a linked run is deleted, this is no reason for doubt, because Temporal's list does not show such a run either.
 func (s *search) follow(ctx context.Context, bases []string) error {
 	queue := bases
 	for i := 0; i < len(queue) && s.memory.Result == nil; i++ {
@@ -150,8 +151,8 @@ func (r *Reader) earlierRuns(ctx context.Context, e protocol.Recall) ([]string, 
 	return runs, nil
 }
 
-// Decode decodes the result in the given memory into the variable to which `out` points. It returns false if the memory
-// has no result. The memory comes from [Reader.Recall].
+// Decode decodes the result in a [Memory] into the variable to which `out` points. It returns false if the Memory has no
+// result.
 func (r *Reader) Decode(m Memory, out any) (bool, error) {
 	if m.Result == nil {
 		return false, nil
@@ -162,10 +163,12 @@ func (r *Reader) Decode(m Memory, out any) (bool, error) {
 	return true, nil
 }
 
+// maxLineages limits the number of runs whose base runs are cached.
 const maxLineages = 10_000
 
-// bases returns the IDs of a run's base runs, that is, the runs that the given run was reset from. It reads them from the
-// history of the given run, which is always up to date. The result is cached, because the base runs of a run do not change.
+// bases returns the IDs of a run's base runs, that is, the runs that it was reset from, the last one last. It reads them from the
+// history of the run, which is always up to date, and caches them, because the base runs of a run do not change. The callers
+// share the slice, and must not modify it.
 func (r *Reader) bases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	return flight.Do(ctx, &r.flights, "bases\n"+runID, func(ctx context.Context) ([]string, error) {
 		if bases, ok := r.lineages.GetIfPresent(runID); ok {

@@ -15,10 +15,10 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// FindCall looks for the recorded result of one call of a sub-agent. If it finds the result, the agent does not call the
-// sub-agent again. FindCall searches the earlier runs of the agent, and returns the result from the newest run that has
-// one. If no run has a result, the field `Started` says whether any of the runs started the sub-agent. A run is skipped if
-// its history is deleted or cannot be read: see [recallAttempts].
+// FindCall searches the earlier runs of the agent for the recorded result of one call of a sub-agent, so that the agent does not
+// call the sub-agent again. It returns the result from the newest run that has one. If no run has a result, the field `Started`
+// says whether any of the runs started the sub-agent. FindCall skips a run whose history is deleted or cannot be read: see
+// [recallAttempts].
 func (r *Reader) FindCall(ctx context.Context, in protocol.FindCallInput) (protocol.FoundCall, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	out := protocol.FoundCall{Run: protocol.RunSuffix(here.RunID)}
@@ -42,9 +42,9 @@ func (r *Reader) FindCall(ctx context.Context, in protocol.FindCallInput) (proto
 	return out, nil
 }
 
-// Told returns the result of this activity's tool call that the model was told in an earlier run, although the call had none: for example,
-// that a person had interrupted it. It returns nil if there is none. The model then went on, and a run that tells it something else would do
-// again what followed.
+// Told returns what an earlier run told the model about this activity's tool call, although the call had no result: for example,
+// that a person had interrupted it. It returns nil if there is no such run. The model went on from there, and a run that tells it
+// something else would do again what followed.
 func (r *Reader) Told(ctx context.Context, e protocol.Recall) (*agent.Result, error) {
 	info := activity.GetInfo(ctx)
 	id, key := info.WorkflowExecution.ID, agent.Key(info.ActivityID)
@@ -67,15 +67,15 @@ func (r *Reader) Told(ctx context.Context, e protocol.Recall) (*agent.Result, er
 	return nil, nil
 }
 
-// recallAttempts is the number of an activity attempt. From this attempt on, an activity skips an earlier run whose history
-// cannot be read. Before that, the activity fails with an error and is retried, because the reason may be temporary. For
-// example, a codec server may not answer.
+// recallAttempts is the number of the attempt from which on an activity skips an earlier run whose history cannot be read.
+// Earlier attempts fail and are retried, because the reason may be temporary: for example, a codec server may not answer.
 const recallAttempts = 10
 
-// stateWith returns the state at the end of a run if the run's history mentions the given call of a sub-agent. The history
-// mentions the call if it has the model call that requested the sub-agent, an activity for the call, or the start of the
-// sub-agent, or the call's own activity. Otherwise stateWith returns nil, because making a state takes time. It also returns nil if there is no state:
-// see [Reader.lastState].
+// stateWith returns the state at the end of a run if the run's history mentions the given call. The history mentions the call if
+// it has the model call that asked for it, the activity of the call, the search for its result, or the start of its sub-agent.
+//
+// If the history does not mention the call, stateWith returns nil, because making a state takes time. It also returns nil if
+// there is no state: see [Reader.lastState].
 func (r *Reader) stateWith(ctx context.Context, from agent.RunRef, call agent.Call) (*agent.State, error) {
 	x, err := r.index(ctx, from.ID, from.RunID)
 	if errors.As(err, new(*serviceerror.NotFound)) {
@@ -98,8 +98,8 @@ func (r *Reader) stateWith(ctx context.Context, from agent.RunRef, call agent.Ca
 	return r.lastState(ctx, from)
 }
 
-// lastState returns the state at the end of a run, and caches the state. It returns nil if the run has no state or the state
-// cannot be read: see [Reader.packLast].
+// lastState returns the state at the end of a run, and caches it in compressed form. It returns nil if the run has no state or
+// the state cannot be read: see [Reader.packLast].
 func (r *Reader) lastState(ctx context.Context, from agent.RunRef) (*agent.State, error) {
 	name := fmt.Sprint("last state\n", from.ID, "\n", from.RunID)
 	packed, known := r.states.GetIfPresent(name)

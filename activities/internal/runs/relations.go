@@ -28,10 +28,9 @@ type relations struct {
 	past map[string]bool
 }
 
-// trace finds the predecessors and base runs of the searching run (see [Reader.Messages]), and fills the fields
-// `own`, `bases` and `past`. It begins with the searching run, whose ID is given, and goes back from each run to its
-// predecessor. It stops at a run that has no predecessor. It also stops at a predecessor whose history is deleted or cannot
-// be read: see [relations.messagesOf].
+// trace finds the predecessors and base runs of the searching run (see [Reader.Messages]), and fills the fields `own`, `bases`
+// and `past`. It begins with the searching run, whose ID is `run`, and goes back from each run to its predecessor. It stops at a
+// run that has no predecessor, and at a predecessor whose history is deleted or cannot be read: see [relations.messagesOf].
 func (r *relations) trace(ctx context.Context, run string) error {
 	t, err := r.reader.readMessages(ctx, agent.RunRef{ID: r.id, RunID: run})
 	if err != nil {
@@ -54,7 +53,7 @@ func (r *relations) trace(ctx context.Context, run string) error {
 }
 
 // source returns the ID of a run's predecessor, or "" if there is none. The predecessor is the run of the same agent with
-// whose state the given run began. The caller also passes what the history of the given run says about messages.
+// whose state the given run began. `t` is what the history of the given run says about messages.
 //
 // A run that resumes the agent may not have read the state of its predecessor yet. In this case the result is the ID of the
 // run whose state it would read now: see [history.Newest].
@@ -66,8 +65,8 @@ func (r *relations) source(ctx context.Context, run string, t *runMessages) (str
 	return newest.RunID, err
 }
 
-// addBases adds the base runs of a run to `relations.bases`. These are the runs that the run was reset from. Then addBases
-// adds the base runs of these base runs, and so on. The given [runMessages] are those of the run.
+// addBases adds to the field `bases` the runs that a run was reset from, the base runs of these base runs, and so on. `t` is what
+// the history of the run says about messages.
 func (r *relations) addBases(ctx context.Context, t *runMessages) error {
 	for _, base := range t.bases {
 		if slices.Contains(r.bases, base) {

@@ -16,12 +16,12 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// Result returns the result of an earlier tool call for the tool `read_result`. The handle identifies the call: it
-// is the beginning of the hash in the call's [agent.Key]. Result searches the histories of the agent's runs: this run
-// first, and then the other runs, newest first.
+// Result returns the result of an earlier tool call for the tool `read_result`. The handle identifies the call: it is the
+// beginning of the hash in the call's [agent.Key], with at least 8 digits. Result searches the histories of the agent's runs:
+// this run first, and then the other runs, newest first.
 //
-// Several runs may have the result. If a run took the result from an earlier run, its history has only the part that the
-// transcript shows. Therefore Result returns such a partial result only if no run has the whole result any more.
+// Several runs may have the result. A run that has recalled the result has only the part that the transcript shows. Result
+// returns such a part only if no run has the whole result any more.
 func (r *Reader) Result(ctx context.Context, handle string) (string, error) {
 	if len(handle) < 8 || strings.Trim(handle, "0123456789abcdef") != "" {
 		return "", errors.New("the value of `handle` is not a handle; the note in the shortened result of a tool has one")
@@ -82,9 +82,8 @@ func (r *Reader) resultIn(ctx context.Context, workflowID, runID, handle string)
 	return nil, nil
 }
 
-// readable converts an error that occurred while a history was read. If the history is deleted, readable returns nil. The
-// caller then treats the results in this history as missing. Otherwise readable returns an error that wraps the given error
-// and [tool.ErrNotRun]. With such an error, the tool call is retried.
+// readable converts an error that occurred while a history was read. The result wraps the error and [tool.ErrNotRun], with which
+// the tool call is retried. If the history is deleted, readable returns nil, and the caller treats its results as missing.
 func readable(err error) error {
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		return nil

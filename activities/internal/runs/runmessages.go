@@ -42,7 +42,7 @@ type runMessages struct {
 	// deciding holds the decisions that the run has accepted without telling their senders yet, by the ID of the
 	// WorkflowExecutionUpdateAccepted event. The run may still refuse such a decision.
 	deciding map[int64]agent.Decision
-	// unsearched says that a reset began the run, and that it has not ended a search since. Decisions that it accepts are early.
+	// unsearched says that a reset began the run, and that no search has ended since. Decisions that the run accepts are early.
 	unsearched bool
 	// listed holds the messages in the lists that searches returned. These messages have only an ID and a time.
 	listed []agent.QueuedMessage
@@ -72,15 +72,15 @@ func (r *Reader) readMessages(ctx context.Context, from agent.RunRef) (*runMessa
 	return t, nil
 }
 
-// close adds the decisions that the run had accepted and whose senders it had not told yet at its end. A run that goes on with its state has
-// them.
+// close adds the decisions that the run had accepted when it ended, but had not reported to their senders. A run that continues
+// with its state has these decisions.
 func (t *runMessages) close() {
 	for _, accepted := range slices.Sorted(maps.Keys(t.deciding)) {
 		t.sent.decisions = append(t.sent.decisions, t.deciding[accepted])
 	}
 }
 
-// add adds what one event of the run's history says about messages. The data converter decodes the payloads.
+// add adds what one event of the run's history says about messages.
 func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConverter) error {
 	if began := event.GetWorkflowExecutionStartedEventAttributes(); began != nil {
 		var start agent.Start

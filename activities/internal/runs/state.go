@@ -13,10 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// Page returns one page of the compressed state of an agent. A new run needs this state to continue the agent.
-// Page makes the state from the history of the run that the input names. A resume may need the state of a newer run
-// instead: see [history.Newest]. Page looks for a newer run when it is asked for the first page. If there is one, the
-// field `RunID` of the result names it.
+// Page returns one page of the compressed state of an agent, from which a new run continues the agent. It makes the state from
+// the history of the run that the input names. A resume may need the state of a newer run instead: see [history.Newest]. Page
+// looks for a newer run when it is asked for the first page. If there is one, the field `RunID` of the result names it.
 //
 // If the history is deleted or has no state, the error has the type [protocol.Gone]. If the history cannot be replayed, the
 // type is [protocol.Mismatch]. If the state is too large, the type is [protocol.StateSize].
@@ -76,6 +75,6 @@ func (r *Reader) Page(ctx context.Context, in protocol.ReadAgentInput) (protocol
 type packedState struct {
 	// data is the result of [protocol.Pack].
 	data []byte
-	// events is the number of events that were read for the state.
+	// events is the number of events of the history from which the state was made.
 	events int64
 }
