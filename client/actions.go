@@ -12,7 +12,7 @@ import (
 )
 
 // Actions estimates how many actions Temporal Cloud bills for an agent. It reads the histories of the newest run and of the earlier
-// runs that Temporal still has, and needs no worker. The actions of sub-agents, and of runs that a reset has ended, are not included.
+// runs that Temporal still has, and needs no worker. It does not count the actions of sub-agents, and of runs that a reset has ended.
 // See [history.Actions] for what a history does not show.
 func (c *Client) Actions(ctx context.Context, id string) (history.Actions, error) {
 	var sum history.Actions

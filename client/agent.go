@@ -12,12 +12,12 @@ import (
 )
 
 // Agent is one agent during one action of a program, such as a message and the wait for its answer. It keeps what it has read of the
-// agent, so that the action does not ask Temporal and the worker for it again. Make a new Agent for each action, because the agent goes on.
-// An Agent is not safe for concurrent use.
+// agent, so that the action does not ask Temporal and the worker for it again. Make a new Agent for each action, because what it keeps
+// is soon out of date. An Agent is not safe for concurrent use.
 type Agent struct {
 	client *Client
 	id     string
-	// found and view are what Temporal and a worker have told; nil if the Agent has not asked them, or has changed the agent since.
+	// found comes from Temporal, and view from a worker. They are nil if the Agent has not asked, or has sent a message since.
 	found *description
 	view  *protocol.StateView
 }
@@ -50,20 +50,20 @@ func (a *Agent) state(ctx context.Context) (protocol.StateView, error) {
 // forget lets the next method ask again, because the agent may have changed.
 func (a *Agent) forget() { a.found, a.view = nil, nil }
 
-// TaskQueue is [Client.TaskQueue].
+// TaskQueue is [Client.TaskQueue]. It sends no request if the Agent has described the agent before.
 func (a *Agent) TaskQueue(ctx context.Context) (string, error) {
 	found, err := a.describe(ctx)
 	return found.queue, err
 }
 
-// Describe is [Client.Describe].
+// Describe is [Client.Describe]. A later call returns the same snapshot, unless [Agent.Send] has sent a message since.
 func (a *Agent) Describe(ctx context.Context) (Snapshot, error) {
 	_, snap, err := a.look(ctx)
 	return snap, err
 }
 
-// look returns the sub-agents of the agent, and the same snapshot as [Agent.Describe]. If the agent has ended, there are no
-// sub-agents in the result.
+// look returns the sub-agents of the agent, and the same snapshot as [Agent.Describe]. If the agent has ended, look returns no
+// sub-agents.
 func (a *Agent) look(ctx context.Context) ([]agent.Child, Snapshot, error) {
 	found, err := a.describe(ctx)
 	if err != nil {

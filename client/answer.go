@@ -11,9 +11,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// InvalidOutputError says that an agent's answer does not fit the JSON schema for its answers. The agent asks the model to
-// correct such an answer. If the model does not correct the answer, [Client.Answer] returns this error. `reagent.Execute` also
-// returns this error if it cannot decode the answer into the Go type that its caller wants.
+// InvalidOutputError is the error of [Client.Answer] if an agent's answer does not fit the JSON schema for its answers, and the
+// model has not corrected it. `reagent.Execute` also returns this error if it cannot decode the answer into the Go type that
+// its caller wants.
 type InvalidOutputError struct {
 	// ID is the agent's ID.
 	ID string
@@ -24,10 +24,12 @@ type InvalidOutputError struct {
 // Error returns a text that names the agent and the problem.
 func (e *InvalidOutputError) Error() string { return fmt.Sprintf("agent %s: %s", e.ID, e.Problem) }
 
-// Answer waits until an agent has ended, and returns the agent's answer. If the answer does not fit the JSON schema for the
-// agent's answers, the error is an [*InvalidOutputError]. Answer also returns an error if the agent failed, was cancelled,
-// was terminated or timed out. If ctx ends before the agent has ended, the error wraps context.Cause(ctx), and the agent
-// keeps running. While a call waits for a person, Answer waits, too; [Client.Pending] returns such calls.
+// Answer waits until an agent has ended, and returns the agent's answer. While a call waits for a person, Answer waits, too;
+// [Client.Pending] returns such calls.
+//
+// Answer returns an error if the agent failed, was cancelled, was terminated or timed out. If the answer does not fit the JSON
+// schema for the agent's answers, the error is an [*InvalidOutputError]. If ctx ends before the agent has ended, the error
+// wraps context.Cause(ctx), and the agent keeps running.
 func (c *Client) Answer(ctx context.Context, id string) (string, error) {
 	var result protocol.Result
 	err := c.temporal.GetWorkflow(ctx, id, "").Get(ctx, &result)

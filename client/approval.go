@@ -26,7 +26,7 @@ type Waits struct {
 	AgentID string
 	// Agent is the name of the agent's definition.
 	Agent string
-	// Call is the call, with the arguments that a decision is about. Its field Until is the time at which the wait ends.
+	// Call is the call, with the arguments that a decision is about. The field Wait.Until is the time at which the wait ends.
 	Call agent.Call
 	// Since is the time of the reply that asked for the call, in Unix milliseconds.
 	Since int64
@@ -61,11 +61,11 @@ func (e *AmbiguousCallError) Error() string {
 type NoCallError struct {
 	// ID is the ID of the agent. Call is the name of the call; empty means any call.
 	ID, Call string
-	// For says for what the call should wait, such as "a decision".
+	// For is what the call would have to wait for, such as "a decision".
 	For string
 	// WaitsFor is what the call waits for instead. It is empty if the call does not wait.
 	WaitsFor agent.WaitsFor
-	// Decided says that somebody has decided on the call before.
+	// Decided says that somebody has already decided on the call.
 	Decided bool
 }
 
@@ -95,8 +95,9 @@ func (c *Client) Pending(ctx context.Context, id string) ([]Waits, error) {
 
 // outside is what [Client.outside] and [Client.outsideOf] read about the calls of agents that wait for somebody outside.
 type outside struct {
+	// status is that of the first agent.
 	status Status
-	// waiting are the calls that wait. decided are the keys of the calls that somebody has decided.
+	// waiting are the calls that wait. decided are the keys of the calls on which somebody has decided.
 	waiting []Waits
 	decided []agent.Key
 }
@@ -148,9 +149,11 @@ func (c *Client) outsideOf(ctx context.Context, e Entry) (outside, error) {
 // inboxReads limits the number of histories that [Client.Inbox] reads at the same time, because each is held in memory and replayed.
 const inboxReads = 8
 
-// Inbox returns everything that waits for a person, over all agents of the namespace, oldest first. If the namespace has the search
-// attributes of agents, it reads only the histories of the agents that wait (see [protocol.AttributeWaitingFor]), and of those that
-// were started without search attributes. Otherwise, it reads the history of each agent that has not ended. It needs no worker.
+// Inbox returns the calls that wait for somebody outside, over all agents of the namespace, oldest first. It needs no worker.
+//
+// Inbox reads the histories of the agents that wait (see [protocol.AttributeWaitingFor]), and of those that were started without
+// search attributes. If the namespace does not have the search attributes of agents, it reads the history of each agent that has not
+// ended.
 func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
 	options := ListOptions{Statuses: []Status{Running}, outside: true}
 	for _, err := range c.List(ctx, options) {
@@ -189,8 +192,8 @@ func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
 
 // DecideOptions are the options of [Client.Approve] and [Client.Deny].
 type DecideOptions struct {
-	// Arguments replace the arguments of an approved call. They are a JSON object, and the model is told. Empty means that the
-	// arguments stay.
+	// Arguments replace the arguments of an approved call. They must be a JSON object. The result tells the model about the change.
+	// Empty means that the arguments stay.
 	Arguments string
 	// Remember says which later calls of the agent the approval also permits. Empty means none.
 	Remember agent.Remember
@@ -201,12 +204,14 @@ type DecideOptions struct {
 }
 
 // Approve lets a call run. The call may be one of the agent with the given ID or of a running sub-agent below it. `call` is its
-// [Waits.Handle] or its key; it may be empty if one call waits. The decision holds only for the arguments that the call has now.
+// [Waits.Handle] or its key; it may be empty if only one call waits. The decision is valid only for the arguments that the call has now.
 // Approve returns the decided call. It needs a running worker.
 //
-// The error is a [*NoCallError] or an [*AmbiguousCallError] if no call or several calls have the name. It wraps [ErrClosed] if no such
-// call waits and the agent has ended. It wraps [ErrRefused] if the agent refuses the decision, for example because another person has
-// decided before.
+// The error is one of these:
+//   - a [*NoCallError] if no such call waits
+//   - an [*AmbiguousCallError] if several calls have the name
+//   - an error that wraps [ErrClosed] if no such call waits and the agent has ended
+//   - an error that wraps [ErrRefused] if the agent refuses the decision, for example because another person has already decided
 func (c *Client) Approve(ctx context.Context, id, call string, o DecideOptions) (Waits, error) {
 	return c.decide(ctx, id, call, agent.Decision{Approve: true, Arguments: o.Arguments, Remember: o.Remember, By: o.By}, agent.WaitsForApproval)
 }
@@ -231,8 +236,8 @@ type CompleteOptions struct {
 }
 
 // Complete gives a call its result from outside: the result of a tool with the effect [tool.External], or the answer to a question of
-// the tool "ask_user" or of any other tool (see [agent.Elicitation]). The model reads the result, of at most [agent.MaxGivenBytes] bytes. See [Client.Approve] for the other
-// parameters and the errors.
+// the tool "ask_user" or of any other tool (see [agent.Elicitation]). The model reads the result, which has at most
+// [agent.MaxGivenBytes] bytes. See [Client.Approve] for the other parameters and the errors.
 func (c *Client) Complete(ctx context.Context, id, call, result string, o CompleteOptions) (Waits, error) {
 	kinds := []WaitsFor{agent.WaitsForResult, agent.WaitsForAnswer}
 	if o.For != "" {
@@ -245,7 +250,7 @@ func (o CompleteOptions) decision(result string) agent.Decision {
 	return agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By, From: o.From}
 }
 
-// decide sends a decision on the call with the given name. It looks only at the calls of the given kinds.
+// decide sends a decision on the call with the given name. It ignores calls that wait for something other than the given kinds.
 func (c *Client) decide(ctx context.Context, id, call string, d agent.Decision, kinds ...WaitsFor) (Waits, error) {
 	found, err := c.outside(ctx, id)
 	if err != nil {
@@ -258,7 +263,7 @@ func (c *Client) decide(ctx context.Context, id, call string, d agent.Decision, 
 	return w, c.Decide(ctx, w, d)
 }
 
-// choose returns the call of the given kinds that waits and has the given name. An empty name means any call.
+// choose returns the call that waits for one of the given kinds and has the given name. An empty name means any call.
 func (o outside) choose(id, call string, kinds []WaitsFor) (Waits, error) {
 	named := func(key agent.Key) bool { return call == "" || string(key) == call || key.Handle() == call }
 	missing := &NoCallError{ID: id, Call: call, For: kinds[0].SettledBy(), Decided: call != "" && slices.ContainsFunc(o.decided, named)}
@@ -294,7 +299,7 @@ func (c *Client) Decide(ctx context.Context, w Waits, d agent.Decision) error {
 }
 
 // signed returns the decision on the call with the names of the person and the machine. The error wraps [ErrRefused] if no agent would
-// accept it.
+// accept the decision.
 func signed(w Waits, d agent.Decision) (agent.Decision, error) {
 	d.Key = w.Call.Key
 	d.By, d.From = cmp.Or(d.By, person()), cmp.Or(d.From, machine())
@@ -304,8 +309,8 @@ func signed(w Waits, d agent.Decision) (agent.Decision, error) {
 	return d, nil
 }
 
-// person returns the name of the user of this process. A process of cron or in a container may have no such environment variable, and
-// a container may have no entry for its user. The name is then the number of the user.
+// person returns the name of the user of this process, or "uid " and the user's number if the name is not known. A cron job or a
+// container may not have the environment variables, and a container may have no entry for its user.
 func person() string {
 	if name := cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME")); name != "" {
 		return name
@@ -316,7 +321,7 @@ func person() string {
 	return "uid " + strconv.Itoa(os.Getuid())
 }
 
-// machine returns the name of this machine. It is empty if the system does not tell it.
+// machine returns "" if the system does not tell the name of this machine.
 func machine() string {
 	host, err := os.Hostname()
 	if err != nil {

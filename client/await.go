@@ -8,18 +8,18 @@ import (
 
 const awaitPause = 250 * time.Millisecond
 
-// Await returns the same snapshot of an agent as [Client.Describe]. If no worker answers, or Temporal does not answer, Describe
-// returns an error, but Await tries again until ctx ends. If the agent has ended, Await needs no worker.
+// Await returns the same snapshot of an agent as [Client.Describe]. If no worker answers, or Temporal does not answer, Await tries
+// again until ctx ends. If the agent has ended, Await needs no worker.
 //
-// After each failed attempt, Await calls `see` with a [Progress] in which only `NoWorker` or `NoServer` is set. With `see`, a
-// program can tell its user what is missing. `see` may be nil.
+// After each failed attempt, Await calls `see` with a [Progress] in which only `NoWorker` or `NoServer` is set, so that a program
+// can tell its user what is missing. `see` may be nil.
 //
-// When the deadline of ctx passes, Await checks whether Temporal answers. If it does not, the error wraps [ErrNoServer].
-// Otherwise, the error wraps [ErrNoWorker].
+// If the deadline of ctx passes, the error wraps [ErrNoWorker], or [ErrNoServer] if Temporal does not answer.
 func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Snapshot, error) {
 	return c.Agent(id).Await(ctx, see)
 }
 
+// unanswered reports whether a later attempt may succeed, because a worker or Temporal did not answer.
 func unanswered(err error) bool {
 	return errors.Is(err, ErrNoWorker) || errors.Is(err, ErrNoServer) || unavailable(err)
 }

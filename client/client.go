@@ -31,7 +31,7 @@ import (
 // DefaultTaskQueue is the Temporal task queue of an agent if the program names no other task queue.
 const DefaultTaskQueue = protocol.DefaultTaskQueue
 
-// maxIDBytes is the largest length of an agent ID, in bytes. Temporal accepts workflow IDs of 1000 bytes. But the ID of a
+// maxIDBytes is the largest length of an agent ID, in bytes. Temporal accepts workflow IDs of 1000 bytes, but the ID of a
 // sub-agent begins with the ID of its parent, so there must be room for more.
 const maxIDBytes = 200
 
@@ -40,7 +40,7 @@ var (
 	// ErrNotFound says that no agent has the given ID. Temporal deletes ended agents at the end of the namespace's retention
 	// period.
 	ErrNotFound = errors.New("no such agent")
-	// ErrClosed says that the agent has ended and takes no messages.
+	// ErrClosed says that the agent has ended and takes no messages or other requests.
 	ErrClosed = errors.New("the agent has ended")
 	// ErrNoWorker says that no worker answers for the agent, usually because no worker runs on the agent's task queue.
 	ErrNoWorker = errors.New("no worker answers")
@@ -48,7 +48,8 @@ var (
 	ErrNoServer = errors.New("no answer from Temporal")
 	// ErrNoNamespace says that the namespace of the Temporal client does not exist.
 	ErrNoNamespace = errors.New("no such namespace")
-	// ErrRefused says that the agent refused a message. The text of the error that wraps ErrRefused gives the reason.
+	// ErrRefused says that the agent refused a message or another request, such as a decision. The text of the error that wraps
+	// ErrRefused gives the reason.
 	ErrRefused = errors.New("the agent refused the message")
 )
 
@@ -70,15 +71,15 @@ func (e *ClosedError) Error() string {
 // Unwrap returns [ErrClosed].
 func (e *ClosedError) Unwrap() error { return ErrClosed }
 
-// Client starts agents, sends messages to them, and reads their status and transcripts. It is safe for concurrent use.
+// Client works on the agents of one namespace. It is safe for concurrent use. Create it with [New].
 type Client struct {
 	temporal  client.Client
 	taskQueue string
 	converter converter.DataConverter
-	// unindexed is true if it is known that the namespace has no search attributes for agents.
+	// unindexed is true if Temporal has refused to start an agent with search attributes, because the namespace does not have them.
 	unindexed *atomic.Bool
 	// replays limits how many watchers replay a history at the same time. Each watcher keeps its place for twice the time of the
-	// replay. Therefore many watchers together use about a quarter of the processors.
+	// replay, so many watchers together use about a quarter of the processors.
 	replays chan struct{}
 }
 
@@ -114,8 +115,8 @@ type StartOptions struct {
 	Mode agent.Mode
 	// Message is the first message to the agent. The mode [agent.Task] requires a message or images.
 	Message string
-	// MessageID is the ID of this message: see [Message]. Empty means a new ID. After an error of [Client.Start], it is not known
-	// whether the agent was started. A program that then sends the message with the same ID sends it once in any case.
+	// MessageID is the ID of this message: see [Message]. Empty means a new ID. After an error of [Client.Start], the agent may or
+	// may not have been started. If a program then sends the message again with the same ID, the agent takes it only once.
 	MessageID string
 	// Images are shown to the model after the text. There are at most [agent.MaxImages]. Each is an http:// or https:// URL,
 	// or a data:image/ URL. All data: URLs together have at most [agent.MaxImageBytes] bytes. [agent.CheckMessage] checks
@@ -139,8 +140,8 @@ type StartOptions struct {
 	Tenant string
 }
 
-// priority returns Temporal's priority for the options. The parameters are the defaults for a chat and for a task. 0 means that of
-// Temporal.
+// priority returns Temporal's priority for the options. The parameters are the defaults for a chat and for a task; 0 means
+// Temporal's default.
 func (o StartOptions) priority(chat, task int) temporal.Priority {
 	key := task
 	if o.Mode == agent.Chat {
@@ -163,8 +164,8 @@ type Started struct {
 }
 
 // Start starts an agent. If an agent with the same ID exists, running or ended, Start starts nothing and sets `Found` in the
-// result. The existing agent does not get the message. Therefore, if two programs call Start with the same ID, only one agent
-// is started. [Client.Same] tells whether the existing agent has the same task.
+// result. The existing agent does not get the message. So if two programs call Start with the same ID, only one agent starts.
+// [Client.Same] tells whether the existing agent has the same task.
 func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if o.Agent != "" && o.ID == "" {
 		o.ID = o.Agent + "-" + uuid.NewString()[:8]
@@ -185,8 +186,8 @@ func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction,
 	if err != nil {
 		return nil, fmt.Errorf("schedule agent %q: %w", o.ID, err)
 	}
-	// Incarnation stays empty. Each agent of the schedule then has the ID of its first run as its incarnation. All agents of the
-	// schedule have the key version of this program, even if a worker of a later version runs them.
+	// Incarnation stays empty, so that each agent of the schedule has the ID of its first run as its incarnation. All agents of
+	// the schedule have the key version of this program, even if a worker of a later version runs them.
 	return &client.ScheduleWorkflowAction{
 		ID: o.ID, Workflow: protocol.AgentWorkflow, Args: []any{in}, TaskQueue: c.taskQueue,
 		Memo: workflows.Memo(in), StaticSummary: workflows.StaticSummary(in), StaticDetails: workflows.StaticDetails(in),
@@ -212,8 +213,7 @@ func (o StartOptions) start() (agent.Start, error) {
 	return in, err
 }
 
-// newMessage returns a copy of a message. If the message has no ID, the copy has a new one. newMessage returns an error if
-// [agent.CheckMessage] finds the copy invalid.
+// newMessage returns a copy of a message, with a new ID if the message has none. The error is that of [agent.CheckMessage].
 func newMessage(m agent.QueuedMessage) (*agent.QueuedMessage, error) {
 	m.ID = cmp.Or(m.ID, uuid.NewString())
 	return &m, agent.CheckMessage(m)
@@ -235,9 +235,8 @@ func CheckID(id string) error {
 
 // Message is one message to an agent.
 type Message struct {
-	// ID identifies the message. The agent drops a message if it has already received another one with the same ID.
-	// Therefore, it is safe to send a message again with the same ID. An ID has 1 to 200 bytes and no white space or control
-	// characters. Empty means a new ID.
+	// ID identifies the message. It is safe to send a message again with the same ID, because the agent drops a message whose ID
+	// it has already received. An ID has 1 to 200 bytes and no white space or control characters. Empty means a new ID.
 	ID string
 	// Text is the text of the message. It may be empty if there are images.
 	Text string
@@ -251,12 +250,12 @@ type Message struct {
 	// PartialText asks for the text of the replies to the message, and for the output of the tools, while they grow: see
 	// [StartOptions].
 	PartialText bool
-	// Automatic says that a program sends the message by itself, and not for a person. If the model asks a person a question, such a message
-	// is refused: it never becomes the answer.
+	// Automatic says that a program sends the message by itself, and not for a person. While the agent waits for a person's answer to
+	// a question, it refuses such a message, so that the message never becomes the answer.
 	Automatic bool
 }
 
-// Sent is the result of [Client.Send]. It has the ID of the message.
+// Sent is the result of [Client.Send]. After an error, it has only the ID of the message.
 type Sent struct {
 	// MessageID is the ID of the sent message. If the [Message] had no ID, [Client.Send] has made this one.
 	MessageID string
@@ -268,12 +267,14 @@ type Sent struct {
 }
 
 // Send puts a message into an agent's queue. Send needs a running worker, and returns when the agent has received the
-// message. After a temporary failure, Send tries again with the same message ID. Nevertheless, the agent takes the message
-// only once. If the model asks a question by the tool "ask_user", the message without images becomes the answer, unless it is [Message].Automatic.
+// message. After a temporary failure, Send tries again with the same message ID, so the agent takes the message only once.
+//
+// If the agent waits for a person's answer to a question (see [agent.AskUser]), a message without images becomes the answer, unless
+// it is [Message].Automatic.
 //
 // The error wraps [agent.ErrMessage] if the message is invalid, [ErrClosed] if the agent has ended, and [ErrRefused] if the
-// agent refuses the message. After any other error, the agent may or may not have received the message. In this case, send the
-// message again with the ID in [Sent].
+// agent refuses the message. After any other error, the agent may or may not have received the message: send it again with the
+// ID in [Sent].
 func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
 	return c.Agent(id).Send(ctx, m)
 }
@@ -284,17 +285,21 @@ func (c *Client) Close(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, protocol.CloseUpdate)
 }
 
-// RequestPartialText asks an agent for the text of its replies and the output of its tools while they grow: see [Progress.PartialText] and
-// [Progress.ToolOutputs]. The model calls and tool calls that begin within the given time report it; the time is at most one hour. Programs that start an agent or send it a message ask with
-// the options instead, which costs nothing more. RequestPartialText needs a running worker.
+// RequestPartialText asks an agent for the text of its replies and the output of its tools while they grow: see
+// [Progress.PartialText] and [Progress.ToolOutputs]. The model calls and tool calls that begin within the time d report them; d is
+// at most one hour. RequestPartialText needs a running worker.
+//
+// A program that starts an agent or sends it a message can set PartialText in [StartOptions] or [Message] instead, which needs no
+// further request.
 func (c *Client) RequestPartialText(ctx context.Context, id string, d time.Duration) error {
 	return c.update(ctx, id, nil, protocol.PartialTextUpdate, min(d, time.Hour).Milliseconds())
 }
 
 // update sends a Temporal update with the given name to an agent, and decodes the result into `out`, which may be nil. If the
-// agent continues in a new run meanwhile, the new run gets the update. If a failure is [transient], update sends the update
-// again, at most [maxFailures] times. The agent may have received the update before the failure, and then gets it twice. The
-// second time does no harm: for example, the agent drops a message that it has already received.
+// agent continues in a new run meanwhile, the new run gets the update.
+//
+// After a failure that is [transient], update sends the update again, at most [maxFailures] times. The agent may then get the
+// update twice. The second time does no harm: for example, the agent drops a message that it has already received.
 func (c *Client) update(ctx context.Context, id string, out any, name string, args ...any) error {
 	failures := 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -344,9 +349,8 @@ func ended(err error) bool {
 	return errors.As(err, new(*serviceerror.NotFound))
 }
 
-// transient reports whether err describes a failure that usually passes within a second. There are three such failures.
-// Temporal limits the requests to the agent. Temporal cannot be reached. The worker did not complete the workflow task that
-// had the update.
+// transient reports whether err describes a failure that usually passes within a second: Temporal limits the requests to the
+// agent, Temporal cannot be reached, or the worker did not complete the workflow task that had the update.
 func transient(err error) bool {
 	return errors.As(err, new(*serviceerror.ResourceExhausted)) || errors.As(err, new(*serviceerror.WorkflowNotReady)) || unavailable(err)
 }
@@ -377,9 +381,8 @@ func wrap(operation, id string, err error) error {
 	return served(fmt.Sprintf("%s agent %q", operation, id), err)
 }
 
-// wrapUnanswered is [wrap] for operations that need a worker. If wrap returns [ErrNoWorker], the cause may be that Temporal
-// itself does not answer. In this case, wrapUnanswered sends a health check to Temporal. If the check fails, the result
-// wraps [ErrNoServer] instead.
+// wrapUnanswered is [wrap] for operations that need a worker. If wrap returns [ErrNoWorker], wrapUnanswered sends a health check,
+// because Temporal itself may not answer. If the check fails, the result wraps [ErrNoServer] instead.
 func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err error) error {
 	wrapped := wrap(operation, id, err)
 	if errors.Is(wrapped, ErrNoWorker) && c.temporalIsDown(context.WithoutCancel(ctx)) {
@@ -388,7 +391,7 @@ func (c *Client) wrapUnanswered(ctx context.Context, operation, id string, err e
 	return wrapped
 }
 
-// served is [wrap] for operations that Temporal performs without a worker. Therefore, served never returns [ErrNoWorker].
+// served is [wrap] for operations that Temporal performs without a worker, so it never returns [ErrNoWorker].
 // `operation` is the beginning of the error text, such as "list agents". err must not be nil.
 func served(operation string, err error) error {
 	if namespace, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
@@ -400,17 +403,15 @@ func served(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// agentError is an error that does not repeat the texts of the errors that it wraps. An error of fmt.Errorf repeats these
-// texts.
+// agentError is an error that does not repeat the texts of the errors that it wraps, as an error of fmt.Errorf would.
 type agentError struct {
 	text string
+	// errs are an error of this package, such as [ErrNotFound], and the cause if there is one.
 	errs []error
 }
 
-// Error returns the text of the error.
 func (e *agentError) Error() string { return e.text }
 
-// Unwrap returns the wrapped errors: an error of this package, such as [ErrNotFound], and the cause if there is one.
 func (e *agentError) Unwrap() []error { return e.errs }
 
 // notFoundError returns an error that names the ID and wraps [ErrNotFound]. `why` is the end of the error text: nothing, or a

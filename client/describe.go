@@ -20,7 +20,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// queryTimeout is the time limit of [Client.ask] and of [Client.reportLostResume].
+// queryTimeout limits the time of [Client.ask] and of [Client.reportLostResume].
 const queryTimeout = 5 * time.Second
 
 // page asks a worker for one page of an agent's transcript. The page begins with the message at index `from`, counted from 0.
@@ -31,8 +31,8 @@ func (c *Client) page(ctx context.Context, id string, from int) (protocol.Transc
 	return page, err
 }
 
-// state asks a worker for an agent's state without its transcript. A new run may first have to read the state of an earlier
-// run. During that time, state repeats the query, for at most [busyTimeout].
+// state asks a worker for an agent's state without its transcript. While a new run reads the state of an earlier run, state
+// repeats the query, for at most [busyTimeout].
 func (c *Client) state(ctx context.Context, id string) (protocol.StateView, error) {
 	began := time.Now()
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -42,7 +42,7 @@ func (c *Client) state(ctx context.Context, id string) (protocol.StateView, erro
 		case err != nil || !view.Reading:
 			return view, err
 		case time.Since(began) > busyTimeout:
-			return view, &agentError{fmt.Sprintf("agent %q still reads its state from an earlier run", id), []error{ErrNoWorker}}
+			return view, &agentError{fmt.Sprintf("agent %q still reads its state from an earlier run; try again later", id), []error{ErrNoWorker}}
 		case !sleep(ctx, pause):
 			return view, fmt.Errorf("query agent %q: %w", id, context.Cause(ctx))
 		}
@@ -57,8 +57,9 @@ const (
 )
 
 // query sends a query to a worker and decodes the result into `out`. It repeats the query in two cases, for at most
-// [busyTimeout]. In the first case, Temporal refuses the query before a worker gets it, because many clients query the same
-// agent. In the second case, a worker fails while it replays the agent's history for the query.
+// [busyTimeout]:
+//   - Temporal refuses the query before a worker gets it, because many clients query the same agent.
+//   - A worker fails while it replays the agent's history for the query, up to [maxQueryFailures] times.
 func (c *Client) query(ctx context.Context, id string, out any, name string, args ...any) error {
 	began, failures := time.Now(), 0
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -73,9 +74,8 @@ func (c *Client) query(ctx context.Context, id string, out any, name string, arg
 	}
 }
 
-// ask sends a query once. The result `refused` is true if Temporal refused the query before a worker got the query. The
-// caller may then repeat the query. After any other error, `refused` is false, for example if there was no answer within
-// [queryTimeout].
+// ask sends a query once. The result `refused` is true if Temporal refused the query before a worker got it; the caller may then
+// repeat it. After any other error, such as no answer within [queryTimeout], `refused` is false.
 func (c *Client) ask(ctx context.Context, id string, out any, name string, args ...any) (refused bool, err error) {
 	asked, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -104,8 +104,8 @@ func (c *Client) Describe(ctx context.Context, id string) (Snapshot, error) {
 	return c.Agent(id).Describe(ctx)
 }
 
-// Show returns a full snapshot of an agent. If the agent has ended, Show reads the agent's history and needs no worker.
-// Otherwise, Show asks a worker.
+// Show returns a full snapshot of an agent. It asks a worker. If the agent has ended, Show reads the agent's history instead and
+// needs no worker.
 func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 	subAgents, snap, err := c.Agent(id).look(ctx)
 	if err != nil {
@@ -163,8 +163,8 @@ func (c *Client) read(ctx context.Context, ref agent.RunRef) (*history.Run, erro
 	return run, wrap("read", ref.ID, err)
 }
 
-// children returns the sub-agents of an agent for the field `Children` of a [Snapshot]. `subAgents` comes from the state of
-// the agent. children asks Temporal for the status of each sub-agent. It leaves out sub-agents that have not been started.
+// children returns the sub-agents of an agent for the field `Children` of a [Snapshot]. `subAgents` comes from the state of the
+// agent. children asks Temporal for the status of each sub-agent, and leaves out those that have not been started.
 func (c *Client) children(ctx context.Context, subAgents []agent.Child) ([]Child, error) {
 	var children []Child
 	for _, child := range subAgents {
@@ -199,8 +199,9 @@ type description struct {
 	// retry is a failed call that is tried again; nil if there is none.
 	retry *Retry
 	// words is the partial text of the running model call; nil if there is none.
-	words  *PartialText
-	runID  string
+	words *PartialText
+	runID string
+	// events is the number of events in the history of the run.
 	events int64
 	// workflowTask is the workflow task that has not ended; nil if there is none. activities are those that have not ended.
 	workflowTask *workflowpb.PendingWorkflowTaskInfo
@@ -254,6 +255,7 @@ func closeStatus(s enumspb.WorkflowExecutionStatus) Status {
 	}
 }
 
+// memo returns "" if the memo does not have the field, or if the field cannot be decoded.
 func (c *Client) memo(m *commonpb.Memo, field string) string {
 	var text string
 	// FromPayload may send a request to a codec server, so it is not called for a missing field.

@@ -8,10 +8,11 @@ import (
 	"github.com/reagent-dev/reagent/history"
 )
 
-// Earlier returns the first messages of an agent's transcript, including messages that were summarised. A [Snapshot] does not
-// have the summarised messages. `before` is the number of messages to return, usually [Snapshot.First]. It must not be
-// greater than the number of messages in the transcript. Earlier reads the histories of the agent's earlier runs. Temporal
-// keeps these histories for the retention period of the namespace. If a history is gone, the error wraps [ErrNotFound].
+// Earlier returns the first `before` messages of an agent's transcript, including messages that were summarised. A [Snapshot]
+// does not have these, so `before` is usually [Snapshot.First].
+//
+// Earlier reads the histories of the agent's earlier runs, which Temporal keeps for the retention period of the namespace. If a
+// history is deleted, the error wraps [ErrNotFound].
 func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Message, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -40,8 +41,7 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 	return all, nil
 }
 
-// previous reads the run from which the given run got its first state. The given run continues, resumes or forks that run. If
-// there is no such run, the error wraps [ErrNotFound].
+// previous reads the run that the given run continues, resumes or forks. If there is no such run, the error wraps [ErrNotFound].
 func (c *Client) previous(ctx context.Context, id string, run *history.Run) (*history.Run, error) {
 	if run.Previous == nil {
 		return nil, &agentError{fmt.Sprintf("the earlier messages of agent %q cannot be read: its first run does not have them", id), []error{ErrNotFound}}

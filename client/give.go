@@ -11,7 +11,7 @@ import (
 
 // The errors of [Client.GiveResult]. Compare with [errors.Is], because other errors wrap these errors.
 var (
-	// ErrSettled says that an external call takes no result any more. It has another result, or its agent has completed without one.
+	// ErrSettled says that an external call no longer takes a result. It has another result, or its agent has completed without one.
 	ErrSettled = errors.New("the call is settled otherwise")
 	// ErrNotReady says that an external call takes no result now, and may take one later.
 	ErrNotReady = errors.New("the call does not wait for a result now")
@@ -19,15 +19,20 @@ var (
 
 // GiveResult gives an external call its result, as [Client.Complete] does. It is for programs that repeat a result until they know that
 // the agent has it:
-//   - `call` is the key of the call, so the result is for one call of one agent. GiveResult does not look at sub-agents.
+//   - `call` is the key of the call, and the call must be one of the agent itself and not of a sub-agent.
 //   - If the call has exactly this result from outside already, GiveResult returns nil and changes nothing. This also holds if the agent
 //     has ended. The agent remembers its last 1,000 decisions.
 //
-// The error wraps [ErrNotFound] if there is no such agent, and is a [*NoCallError] if the agent has no such call. It wraps [ErrSettled]
-// if the call has another result, and [ErrNotReady] if it does not wait for its result yet: the agent was reset to a point before the
-// call, a person has to approve the call first, or the agent has ended without an answer and takes the result after [Client.Resume]. It wraps [ErrNoWorker] or [ErrNoServer] if there is no answer until ctx ends, and
-// [ErrRefused] if the result is not valid: see [agent.MaxGivenBytes]. After any other error, the agent may or may not have the result;
-// call GiveResult again.
+// The error is one of these:
+//   - a [*NoCallError] if the agent has no such call
+//   - one that wraps [ErrNotFound] if there is no such agent
+//   - one that wraps [ErrSettled] if the call has another result, or the agent has completed without the result
+//   - one that wraps [ErrNotReady] if the call does not wait for its result yet: the agent was reset to a point before the call, a person
+//     has to approve the call first, or the agent has ended without an answer and takes the result after [Client.Resume]
+//   - one that wraps [ErrNoWorker] or [ErrNoServer] if there is no answer until ctx ends
+//   - one that wraps [ErrRefused] if the result is not valid: see [agent.MaxGivenBytes]
+//
+// After any other error, the agent may or may not have the result: call GiveResult again.
 func (c *Client) GiveResult(ctx context.Context, id string, call agent.Key, result string, o CompleteOptions) error {
 	d, err := signed(Waits{AgentID: id, Call: agent.Call{Key: call}}, o.decision(result))
 	if err != nil {
@@ -48,8 +53,8 @@ func (c *Client) GiveResult(ctx context.Context, id string, call agent.Key, resu
 	}
 }
 
-// given returns what [Client.GiveResult] returns for a result that the agent has refused. It reads the history of the newest run. If the
-// call waits for its result by now, or if the newest run has no state yet, `again` is true, and the caller can send the result again.
+// given returns what [Client.GiveResult] returns for a result that the agent has refused. It reads the history of the newest run. `again`
+// tells the caller to send the result again, because the call waits for its result by now, or the newest run has no state yet.
 func (c *Client) given(ctx context.Context, id string, d agent.Decision) (again bool, err error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {

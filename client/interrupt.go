@@ -10,11 +10,12 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// Interrupt stops the running turn of an agent: its model call, its tool calls and the sub-agents that it waits for. The calls get
-// results that say so, and the agent waits for a message, with which the turn goes on. These sub-agents are cancelled; those in the
-// background go on. Interrupt returns when the agent has received the request; the calls end shortly after. It needs a running worker.
+// Interrupt stops the running turn of an agent: its model call, its tool calls and the sub-agents that it waits for, which are
+// cancelled. Sub-agents in the background keep working. The stopped calls get results that say so. The agent is then held until a
+// message comes, with which the turn goes on. Interrupt returns when the agent has received the request, shortly before the calls
+// end. It needs a running worker.
 //
-// The error wraps [ErrRefused] if no turn runs, and [ErrClosed] if the agent has ended.
+// The error wraps [ErrRefused] if no turn is running, and [ErrClosed] if the agent has ended.
 func (c *Client) Interrupt(ctx context.Context, id string) error {
 	return c.updateRun(ctx, id, nil, protocol.InterruptUpdate, func(run string) any {
 		return agent.Interrupt{Run: run, By: person(), From: machine()}
@@ -22,7 +23,8 @@ func (c *Client) Interrupt(ctx context.Context, id string) error {
 }
 
 // Aside asks the model of an agent a question, and returns the answer. The model answers from the transcript so far, while the agent
-// works on. The question and the answer do not enter the transcript; the tokens and the cost count. It needs a running worker.
+// keeps working. The question and the answer do not enter the transcript, but their tokens and their cost count. Aside needs a
+// running worker.
 //
 // The error wraps [ErrRefused] if there is no conversation yet, if the agent has used up its tokens or its cost, or if the model call
 // fails, and [ErrClosed] if the agent has ended.
@@ -32,8 +34,8 @@ func (c *Client) Aside(ctx context.Context, id, question string) (string, error)
 	return answer, err
 }
 
-// updateRun is [Client.update] for an update that is only for the newest run: after a reset, the new run refuses it. `arg` makes the
-// argument of the update from the end of the run's ID.
+// updateRun is [Client.update] for an update that names the newest run, because after a reset the new run must refuse it. `arg` makes
+// the argument of the update from [protocol.RunSuffix] of the run's ID. If the agent gets a new run meanwhile, updateRun tries again.
 func (c *Client) updateRun(ctx context.Context, id string, out any, name string, arg func(run string) any) error {
 	var err error
 	for range maxMoves {

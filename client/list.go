@@ -43,9 +43,8 @@ type Entry struct {
 
 // ListOptions select the agents that [Client.List] yields. The zero value selects all agents.
 type ListOptions struct {
-	// Statuses selects only agents with one of these statuses. Empty means all. Temporal's list does not distinguish
-	// [Running], [Waiting] and [Held]. Therefore, each of the three selects all agents that have not ended. A [Snapshot]
-	// distinguishes them.
+	// Statuses selects only agents with one of these statuses. Empty means all. Each of [Running], [Waiting] and [Held] selects
+	// all agents that have not ended, because Temporal's list does not distinguish them. A [Snapshot] does.
 	Statuses []Status
 	// Agent selects only the agents of the definition with this name. Empty means all.
 	Agent string
@@ -59,11 +58,12 @@ type ListOptions struct {
 	Before time.Time
 }
 
-// List yields the agents of the namespace, including sub-agents. The agents that have not ended come first, sorted by the
-// time of their start. The agents that have ended follow, sorted by the time of their end. In both parts, the newest comes
-// first. Each agent comes once, with the data of its newest run, even if the agent was reset or resumed. The status of an
-// agent that has not ended is always [Running]; [Client.DescribeEntry] returns the exact status. If a request fails, List yields
-// the error and stops.
+// List yields the agents of the namespace, including sub-agents: first those that have not ended, by the time of their start,
+// and then those that have ended, by the time of their end. In both parts, the newest comes first. Each agent comes once, with
+// the data of its newest run, even if the agent was reset or resumed.
+//
+// The status of an agent that has not ended is always [Running]; [Client.DescribeEntry] returns the exact status. If a request
+// fails, List yields the error and stops.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query()}
@@ -115,8 +115,8 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 	}
 }
 
-// superseded reports whether an item of Temporal's list is out of date, because the agent has a newer run. `info` is the
-// item. Temporal lists an old run without the newer run if the options select only the old run.
+// superseded reports whether the agent has a newer run than `info`, an item of Temporal's list. Temporal lists an old run without
+// the newer run if the options select only the old run.
 func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	if len(o.Statuses) == 0 && o.Before.IsZero() || info.GetCloseTime() == nil {
 		return false, nil

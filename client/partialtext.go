@@ -20,8 +20,8 @@ type PartialText struct {
 	Text string
 	// Said is the number of bytes of the whole partial text.
 	Said int
-	// Attempt is the number of the attempt at the call, counted from 1. If the number has grown, discard the text of the
-	// earlier attempt.
+	// Attempt is the number of the attempt at the call, counted from 1. When the number grows, discard the text of the earlier
+	// attempt.
 	Attempt int
 }
 
@@ -34,11 +34,11 @@ type ToolOutput struct {
 	CallID string
 	// Name is the name of the tool.
 	Name string
-	// Text is the end of the output. It has at most about 2,000 bytes. Control characters in it are those of the tool.
+	// Text is the end of the output. It has at most about 2,000 bytes. It may contain control characters from the tool.
 	Text string
 	// Said is the number of bytes of the whole output so far.
 	Said int
-	// Attempt is the number of the attempt at the call, counted from 1. If the number has grown, discard the output of the earlier
+	// Attempt is the number of the attempt at the call, counted from 1. When the number grows, discard the output of the earlier
 	// attempt.
 	Attempt int
 }
@@ -59,7 +59,7 @@ func (c *Client) partialText(pending []*workflowpb.PendingActivityInfo) *Partial
 	return nil
 }
 
-// maxOutputs is the largest number of calls of which a [Progress] has the output. A codec server may have to decode each of them.
+// maxOutputs is the largest number of tool outputs in a [Progress]. It is small, because a codec server may have to decode each output.
 const maxOutputs = 10
 
 // toolOutputs returns the output of the running tools. `pending` has the agent's activities that have not ended, and `calls` the

@@ -14,13 +14,11 @@ import (
 const maxMoves = 20
 
 // deliver sends a message to the agent and decodes the agent's reply into `out`. It sets the fields `Run` and `After` of the
-// message: see [agent.QueuedMessage]. After a reset of the agent, Temporal delivers the message again. From these two fields,
-// the agent then knows at which position in the transcript it took the message before. The agent takes the message at the same
-// position again.
+// message: see [agent.QueuedMessage]. After a reset of the agent, Temporal delivers the message again, and from these two
+// fields the agent knows at which position in the transcript it has to take the message again.
 //
-// Only a steering message has `After`. The agent refuses a steering message if the value of `After` is out of date. deliver
-// then asks for the new value and sends the message again. After [maxMoves] attempts, deliver sends the message without
-// `After`, so that no value can be out of date.
+// Only a steering message has `After`. If the value is out of date, the agent refuses the message, and deliver sends it again
+// with the new value. After [maxMoves] attempts, deliver sends the message without `After`, so that no value can be out of date.
 func (a *Agent) deliver(ctx context.Context, out *protocol.Accepted, in agent.QueuedMessage) error {
 	defer a.forget() // the agent has the message
 	for range maxMoves {
@@ -36,8 +34,8 @@ func (a *Agent) deliver(ctx context.Context, out *protocol.Accepted, in agent.Qu
 }
 
 // place returns the values for the fields `Run` and `After` of a message that the caller is going to send: see [Agent.deliver].
-// If Temporal or the agent do not answer, place returns zero values and no error. The caller then sends the message without these
-// fields, and gets an error if there is still no answer.
+// If Temporal or the worker does not answer, place returns zero values. The caller then sends the message without these fields,
+// and gets an error if there is still no answer.
 func (a *Agent) place(ctx context.Context, steer bool) (run string, after int) {
 	ended := a.found != nil && a.found.status.Ended() // no worker may answer for it
 	if a.view == nil && (!steer || ended) {
@@ -57,8 +55,8 @@ func (a *Agent) place(ctx context.Context, steer bool) (run string, after int) {
 	return view.Run, view.Entry
 }
 
-// asks returns the key of the call that the message answers, if the agent has refused the message with the error
-// [protocol.AwaitsAnswer]. Otherwise, it returns "".
+// asks returns the key of the call that waits for a person's answer, if this is why the agent has refused a message: see
+// [protocol.AwaitsAnswer]. In all other cases it returns "".
 func asks(err error) agent.Key {
 	refused, ok := errors.AsType[*temporal.ApplicationError](err)
 	if !ok || refused.Type() != protocol.AwaitsAnswer {

@@ -11,16 +11,16 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// maxRuns is the largest number of runs of one agent that [Client.DescribeEntry] reads. DescribeEntry reads another run if the agent
-// has meanwhile continued in a new run.
+// maxRuns is the largest number of runs of one agent that [Client.DescribeEntry] reads, because the agent has continued in a new run
+// meanwhile.
 const maxRuns = 5
 
 // DescribeEntry returns a snapshot of an agent that [Client.List] has yielded. The snapshot has no messages, calls, queue or
-// sub-agents. DescribeEntry reads Temporal's history and needs no worker.
+// sub-agents. DescribeEntry reads the whole history of the newest run, and needs no worker.
 //
-// If the agent has completed, failed or was cancelled, DescribeEntry reads only the last event of the history, and leaves `Count`
-// and `ChildCount` empty. If the agent failed or was cancelled, it also leaves `Usage`, `Answer` and `Stopped` empty. In all
-// other cases, DescribeEntry reads the whole history of the newest run.
+// If the agent has completed, failed or was cancelled, DescribeEntry reads only the last event of the history, and leaves `Count`,
+// `ChildCount` and the fields about models and context empty. If the agent failed or was cancelled, it also leaves `Usage`,
+// `Answer` and `Stopped` empty.
 //
 // The error wraps [ErrNotFound] if the agent was deleted after it was listed. The error wraps a [*history.UnreadableError] if
 // the history does not fit this version of the workflow or cannot be decoded.

@@ -17,8 +17,8 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// ErrNotResumable says that [Client.Resume] cannot resume an agent. There are two possible reasons: the agent has completed,
-// or it ended before it began to work.
+// ErrNotResumable says that [Client.Resume] cannot resume an agent, because the agent has completed, or because it ended before
+// it began to work.
 var ErrNotResumable = errors.New("nothing to resume")
 
 // ResumeOptions are the options of [Client.Resume].
@@ -29,14 +29,14 @@ type ResumeOptions struct {
 	Reload bool
 }
 
-// Resume continues an agent that failed, was cancelled, was terminated or timed out. It starts a new run of the agent, that
-// is, a new Temporal run with the same workflow ID. The new run begins with the last state of the agent. Therefore, calls
-// that have a result are not made again. The new run is on the task queue of the client.
+// Resume continues an agent that failed, was cancelled, was terminated or timed out. It starts a new Temporal run with the same
+// workflow ID, on the task queue of the client. The new run begins with the last state of the agent, so calls that have a result
+// are not made again.
 //
-// If the agent is running, Resume starts nothing and sets `Found` in the result. The same happens if another program resumes
-// the agent at the same time and is faster. In both cases, the agent does not get the message in the options.
+// If the agent has not ended, or if another program resumes it at the same time and is faster, Resume starts nothing and sets
+// `Found` in the result. The agent then does not get the message in the options.
 //
-// If the agent has completed before the call, or if it ended before it began to work, the error wraps [ErrNotResumable].
+// If the agent has completed, or ended before it began to work, the error wraps [ErrNotResumable].
 func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Started, error) {
 	found, err := c.describe(ctx, id)
 	switch {
@@ -71,8 +71,8 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	return started, err
 }
 
-// reportLostResume tells a running agent that this client tried to resume it, but another program was faster. The agent only
-// counts these reports. Therefore, reportLostResume does not wait long and ignores its error.
+// reportLostResume tells a running agent that this client tried to resume it, but another program was faster. It does not wait
+// long and ignores its error, because the agent only counts these reports.
 func (c *Client) reportLostResume(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -97,9 +97,9 @@ type ForkOptions struct {
 // again. The fork has sub-agents of its own. If an agent with the ID of the fork exists, Fork starts nothing and sets `Found`
 // in the result.
 //
-// The error wraps an [*agent.ForkPointError] in two cases. In the first case, `At` is negative or more than the number of
-// messages of the other agent. In the second case, a copied message contains a tool call, and the result of the call is in a
-// message that is not copied.
+// The error wraps an [*agent.ForkPointError] in two cases:
+//   - `At` is negative or more than the number of messages of the other agent.
+//   - A copied message contains a tool call, and the result of the call is in a message that is not copied.
 func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -152,9 +152,8 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, taskOf(run)), found.priority, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
-// start starts the workflow of an agent with the given input. If an agent with the same ID is running, start starts nothing
-// and sets `Found` in the result. It does the same if an agent with the same ID has ended, and Temporal's policy `reuse`
-// forbids a new run.
+// start starts the workflow of an agent with the given input. It starts nothing and sets `Found` in the result if an agent with
+// the same ID is running, or has ended and Temporal's policy `reuse` forbids a new run.
 //
 // `taskText` is the agent's task, as lists of agents show it. If it is empty, lists show the beginning of the first message.
 func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText string, priority temporal.Priority, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
@@ -186,8 +185,8 @@ func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText 
 	return started, nil
 }
 
-// execute starts a workflow with the search attributes of agents, if the namespace has these attributes. If it does not have
-// them, Temporal refuses the start as invalid. Therefore, after such an error, execute tries again without search attributes.
+// execute starts a workflow with the search attributes of agents. If the namespace does not have these attributes, Temporal
+// refuses the start as invalid, and execute tries again without them.
 func (c *Client) execute(ctx context.Context, in agent.Start, o client.StartWorkflowOptions) error {
 	if !c.unindexed.Load() {
 		o.TypedSearchAttributes = workflows.Attributes(in)

@@ -15,8 +15,8 @@ import (
 // running.
 var ErrRunning = errors.New("the agent is still running")
 
-// StillRunning returns the error of [Client.Remove] for an agent that is still running. The error names the agent and wraps
-// [ErrRunning].
+// StillRunning returns the error of [Client.Remove] for an agent that is still running, for programs that check this before they
+// call Remove. The error wraps [ErrRunning].
 func StillRunning(id string) error {
 	return &agentError{fmt.Sprintf("agent %q is still running", id), []error{ErrRunning}}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // WaitingError is the error of [Client.Reply] if calls wait for somebody outside the agent, so that the answer may not come for days.
-// Decide on the calls with [Client.Decide], or show them to a person. Then wait on with [Client.AwaitReply].
+// Decide on the calls with [Client.Decide], or show them to a person. Then keep waiting with [Client.AwaitReply].
 type WaitingError struct {
 	// ID is the ID of the agent.
 	ID string
@@ -41,22 +41,22 @@ func (e *WaitingError) Error() string {
 //     for such calls after 2 seconds, and then less and less often, up to once in 30 seconds.
 //   - ctx ends. The error is then context.Cause(ctx).
 //
-// Reply watches the agent as [Client.Watch] does, beginning with the message at index `from`. The answered message must have
-// this index or a higher one. Reply calls `see` with each [Progress]; `see` may be nil.
+// Reply watches the agent as [Client.Watch] does, beginning with the message at index `from`. The message with the ID `messageID`
+// must have this index or a higher one. Reply calls `see` with each [Progress]; `see` may be nil.
 func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (Snapshot, error) {
 	return c.reply(ctx, id, messageID, from, see, true)
 }
 
-// AwaitReply is [Client.Reply] for a program that waits as long as it takes: it goes on waiting while calls wait for somebody outside.
+// AwaitReply is [Client.Reply] for a program that waits as long as it takes: it keeps waiting while calls wait for somebody outside.
 func (c *Client) AwaitReply(ctx context.Context, id, messageID string, from int, see func(Progress)) (Snapshot, error) {
 	return c.reply(ctx, id, messageID, from, see, false)
 }
 
-// minCallsPause and maxCallsPause are the shortest and the longest pause before reply looks at the calls of sub-agents. Each look lists
+// minCallsPause and maxCallsPause are the shortest and the longest pause before reply checks the calls of sub-agents. Each check lists
 // the sub-agents and reads their histories.
 const minCallsPause, maxCallsPause = 2 * time.Second, 30 * time.Second
 
-// reply does the work of [Client.Reply]. It returns because of calls that wait only if `outside` is set.
+// reply is [Client.Reply] if `outside` is set, and [Client.AwaitReply] if not.
 func (c *Client) reply(ctx context.Context, id, messageID string, from int, see func(Progress), outside bool) (snap Snapshot, err error) {
 	watching, stop := context.WithCancel(ctx)
 	reports := c.reports(watching, id, from)

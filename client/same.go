@@ -11,8 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 )
 
-// Same reports whether an existing agent was started with the definition, mode, message, images and output schema that are in the
-// options. Call Same if [Client.Start] has found an agent with the same ID. Same reads the agent's history and needs no worker. It
+// Same reports whether the agent with the ID in the options was started with the same definition, mode, message, images and output
+// schema. Call Same if [Client.Start] has found an agent with this ID. Same reads the agent's history and needs no worker. It
 // returns false for a fork, and if Temporal has deleted the history with the first message.
 func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	found, err := c.describe(ctx, o.ID)

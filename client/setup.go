@@ -12,9 +12,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// Setup registers the search attributes of agents in a namespace, and returns the names of those that it has registered. It leaves
-// those that exist. The server may need some time before agents can be started with them. Temporal Cloud takes search attributes only
-// from its own tools: `tcld namespace search-attributes add`, or the Cloud UI.
+// Setup registers the search attributes of agents that a namespace does not have yet, and returns their names, sorted. The server may
+// need some time before agents can be started with them. If an attribute exists with another type, Setup registers nothing and returns
+// an error. Temporal Cloud takes search attributes only from its own tools: `tcld namespace search-attributes add`, or the Cloud UI.
 func (c *Client) Setup(ctx context.Context, namespace string) ([]string, error) {
 	service := c.temporal.OperatorService()
 	known, err := service.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})

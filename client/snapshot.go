@@ -19,9 +19,9 @@ type Status = agent.Status
 
 // The statuses of an agent. An agent with one of the first three has not ended.
 const (
-	Running    = agent.Running // the agent is working on a message
-	Waiting    = agent.Waiting // the agent waits for a message, or for a person's decision on a tool call
-	Held       = agent.Held    // a failure stopped the work on a message; the agent continues when it gets another message
+	Running    = agent.Running // a turn is running
+	Waiting    = agent.Waiting // the agent waits for a message, or all its open calls wait for somebody outside
+	Held       = agent.Held    // a failure or an interrupt has stopped the turn, and the agent waits for a message
 	Completed  = agent.Completed
 	Failed     = agent.Failed
 	Cancelled  = agent.Cancelled
@@ -42,11 +42,14 @@ const (
 	WaitsForAnswer    = agent.WaitsForAnswer    // a person's answer to a question
 	WaitsForResult    = agent.WaitsForResult    // the result of a call that happens outside
 	WaitsForRelease   = agent.WaitsForRelease   // a person who removes the cause of a failure and sends a message: see [Held]
-	WaitsForSubAgents = agent.WaitsForSubAgents // the answers of sub-agents: all open calls wait for sub-agents
+	WaitsForSubAgents = agent.WaitsForSubAgents // sub-agents: all open calls wait for them, or a task waits for those in the background
 )
 
-// Snapshot describes an agent at one time. [Client.Show] and [Client.ShowRecorded] set all fields, except that Read does not set
-// `Retry`. [Client.Describe] and [Client.DescribeEntry] leave `Messages`, `First`, `Pending`, `Queue` and `Children` empty.
+// Snapshot describes an agent at one time. Fields may be empty because nobody has read them:
+//   - [Client.Describe] and [Client.DescribeEntry] leave `Messages`, `First`, `Pending`, `Queue` and `Children` empty.
+//   - Only [Client.Show] and [Client.Describe] set `Retry`, and only if the agent has not ended.
+//   - Only [Client.ShowRecorded] and [Client.DescribeEntry] set `Models`, `ContextTokens` and `ContextLimit`, and only if they read a
+//     whole history. [Client.Show] calls ShowRecorded if the agent has ended.
 type Snapshot struct {
 	// ID is the agent's ID.
 	ID string
@@ -66,7 +69,7 @@ type Snapshot struct {
 	First int
 	// Count is the number of messages in the whole transcript.
 	Count int
-	// Retry is a failed call that is tried again; nil if there is none. [Client.ShowRecorded] and [Client.DescribeEntry] always leave it nil.
+	// Retry is a failed call that is tried again; nil if there is none.
 	Retry *Retry
 	// Pending are the tool calls without a result.
 	Pending []agent.Call
@@ -81,8 +84,7 @@ type Snapshot struct {
 	Usage agent.Usage
 	// Spent counts the tokens and the cost of the agent and of its sub-agents that have ended; nil if unknown.
 	Spent *agent.Spending
-	// Models are the models that the agent may use. The first is the preferred one, and the others are its fallbacks. Only
-	// [Client.ShowRecorded] and [Client.DescribeEntry] set Models, ContextTokens and ContextLimit, and only if they read a whole history.
+	// Models are the models that the agent may use. The first is the preferred one, and the others are its fallbacks.
 	Models []llm.Candidate
 	// ContextTokens is the number of tokens of the newest model reply and its request; 0 if unknown.
 	ContextTokens int
@@ -90,13 +92,13 @@ type Snapshot struct {
 	ContextLimit int
 	// Answer is the text of the agent's last answer; empty if there is none.
 	Answer string
-	// FinishReason is the provider's finish reason if the provider may have cut the answer. For example, "length" means that the answer
-	// reached the model's output limit. Otherwise, it is empty.
+	// FinishReason is the provider's finish reason if the provider may have cut the answer; empty if not. For example, "length" means
+	// that the answer reached the model's output limit.
 	FinishReason string
 	// Stopped names the limit that ended the work on the last message: "model_calls", "tokens", "cost" or "time". It is empty
 	// if no limit ended the work.
 	Stopped string
-	// Failure says why the status is [Held], or why the agent ended without completing. Otherwise, it is empty.
+	// Failure says why the status is [Held], or why the agent ended without completing. In all other cases it is empty.
 	Failure string
 	// Class is the type of the failure, such as an [llm.Class]. It is empty if there is no failure, or if the failure has no
 	// type.
@@ -109,7 +111,7 @@ type Child struct {
 	ID string
 	// Agent is the name of the sub-agent's definition.
 	Agent string
-	// Status is [Running] for a sub-agent that has not ended. Otherwise, it says how the sub-agent ended.
+	// Status is [Running] for a sub-agent that has not ended. For one that has ended, it says how.
 	Status Status
 }
 

@@ -8,9 +8,9 @@ import (
 	"go.temporal.io/api/serviceerror"
 )
 
-// Tree returns an agent and all sub-agents below it, each parent before its sub-agents. Each agent is in the result once,
-// with the data of its newest run. The first entry is the agent with the given ID. This entry has only the fields `ID`,
-// `Agent`, `Status` and `RunID`.
+// Tree returns an agent and all sub-agents below it, each parent before its sub-agents. Each agent is in the result once, with
+// the data of its newest run. The first entry is the agent with the given ID; it has only the fields `ID`, `Agent`, `Status`
+// and `RunID`.
 func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {
@@ -33,10 +33,11 @@ func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 	return tree, nil
 }
 
-// Cancel asks Temporal to cancel an agent and all sub-agents below it. It returns the IDs of the agents that it cancelled,
-// and does not wait until they have ended. The result of each open call then says that the call was cancelled. If the agent
-// has ended, Cancel still cancels the running sub-agents below it. If the agent and all these sub-agents have ended, the
-// error wraps [ErrClosed].
+// Cancel asks Temporal to cancel an agent and all sub-agents below it. It returns the IDs of the agents that it has asked to end,
+// and does not wait until they have ended. The result of each open call then says that the call was cancelled.
+//
+// If the agent has ended, Cancel still cancels the running sub-agents below it. If these have all ended, too, the error wraps
+// [ErrClosed].
 func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	root, err := c.describe(ctx, id)
 	if err != nil {

@@ -100,9 +100,8 @@ func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) err
 	}
 }
 
-// startNewRun asks an agent to continue in a new run, waits until this run has started, and returns its description. `old`
-// describes the present run. Any run with another ID counts as the new run. When the agent has accepted the request,
-// startNewRun calls `taken`, which may be nil.
+// startNewRun asks an agent to continue in a new run, waits until the newest run is another one than `old`, and returns the
+// description of that run. When the agent has accepted the request, startNewRun calls `taken`, which may be nil.
 func (c *Client) startNewRun(ctx context.Context, id string, old description, taken func()) (description, error) {
 	if err := c.Upgrade(ctx, id); err != nil {
 		return description{}, err
@@ -125,9 +124,8 @@ func (c *Client) startNewRun(ctx context.Context, id string, old description, ta
 	}
 }
 
-// staysBehind reports whether an upgrade has left an agent on its old worker version. `before` describes the old run, and
-// `after` the new run. Two conditions must hold: the new run is pinned to the version of the old run, and the current version
-// of the deployment is another version.
+// staysBehind reports whether an upgrade has left an agent on its old worker version: the new run (`after`) is pinned to the
+// version of the old run (`before`), and the deployment has another current version.
 func (c *Client) staysBehind(ctx context.Context, before, after description) (bool, error) {
 	old, now := before.version.GetDeploymentVersion(), after.version.GetDeploymentVersion()
 	if after.version.GetBehavior() != enumspb.VERSIONING_BEHAVIOR_PINNED || now.GetBuildId() != old.GetBuildId() {

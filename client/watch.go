@@ -22,8 +22,7 @@ type Progress struct {
 	// Index is the index of the new message in the transcript, counted from 0. If there is no new message, Index is the index
 	// that the next message will have.
 	Index int
-	// Status is the agent's status. It is set only when [Client.Watch] has yielded all messages that the transcript has so
-	// far.
+	// Status is the agent's status. It is set only when [Client.Watch] has yielded all messages of the transcript so far.
 	Status Status
 	// WaitsFor says what the agent waits for. It is set only with a status.
 	WaitsFor WaitsFor
@@ -42,17 +41,17 @@ type Progress struct {
 	// [StartOptions], [Message] and [Client.RequestPartialText]. It is set only with the status [Running]. The text is a preview:
 	// discard it when the message with the same key comes, or when PartialText becomes nil.
 	PartialText *PartialText
-	// ToolOutputs has the output of the running tools so far, in the order in which the model asked for the calls. It has the tools
-	// that have reported output, 10 at most. It is empty if nobody has asked for the text of the turn: see PartialText. It is set only
-	// with the status [Running]. The output is a preview: discard it when the call is no longer in ToolOutputs.
+	// ToolOutputs has the output so far of the running tools that have reported output, in the order in which the model asked for the
+	// calls. There are at most 10. It is empty if nobody has asked for the text of the turn: see PartialText. It is set only with the
+	// status [Running]. The output is a preview: discard it when the call is no longer in ToolOutputs.
 	ToolOutputs []ToolOutput
 	// Rewound says that the transcript has become shorter, because a reset took the agent back to an earlier point. Discard
 	// all messages that have the index `Index` or a higher one. The next message has the index `Index`.
 	Rewound bool
 }
 
-// Rests reports whether the agent does not go on by itself: it has ended, is held, or waits for a message. An agent whose calls wait
-// for somebody outside does not rest, because its turn has not ended. Neither does an agent that waits for sub-agents.
+// Rests reports whether the agent does nothing until a message comes: it has ended, is held, or waits for a message. An agent whose
+// calls wait for somebody outside does not rest, because its turn has not ended. Neither does an agent that waits for sub-agents.
 func (p Progress) Rests() bool {
 	return p.Status != "" && p.Status != Running && !CallWaits(p.WaitsFor) && p.WaitsFor != WaitsForSubAgents
 }
@@ -73,8 +72,8 @@ const (
 // Watch continues if workers or Temporal restart.
 //
 // Watch reads the messages from the agent's history, by long polls. So it needs no worker, and Temporal sends each event when
-// it is written. It sends no queries, which Temporal Cloud bills. While the agent waits for a message, Watch only waits for the
-// next event, and checks once a minute that Temporal answers.
+// it is written. Watch sends no queries, because Temporal Cloud bills them. While the agent waits for a message, Watch only
+// waits for the next event, and checks about once a minute that Temporal answers.
 //
 // The iteration ends when the agent has ended, when the caller stops it, or when an error occurs. Watch yields the error as
 // its last item. If ctx ends, this error is context.Cause(ctx). The error wraps a [*history.UnreadableError] if the history
@@ -88,8 +87,8 @@ func (c *Client) Watch(ctx context.Context, id string, from int) iter.Seq2[Progr
 
 func unavailable(err error) bool { return errors.As(err, new(*serviceerror.Unavailable)) }
 
-// temporalIsDown reports whether Temporal fails a health check. Call it after a failed query, because the error of the query
-// does not tell who did not answer: a worker, or Temporal.
+// temporalIsDown reports whether Temporal fails a health check. After a failed query it tells who did not answer: a worker, or
+// Temporal.
 func (c *Client) temporalIsDown(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -20,31 +20,31 @@ const (
 	// statusPause is the time between two statuses that [Client.Watch] yields while the agent is working.
 	statusPause = 250 * time.Millisecond
 	// minLook and maxLook are the shortest and the longest time between two descriptions of a working agent. A description has
-	// what the history does not have: calls that are tried again, partial text, and work that no worker has taken. The time
-	// grows as long as there is nothing of this kind. textLook is the time if the agent reports its partial text.
+	// what the history does not have: calls that are tried again, partial text, and work that no worker has taken. As long as
+	// there is nothing of this kind, the time grows. If the agent reports its partial text, the time is textLook.
 	minLook, maxLook, textLook = time.Second, 5 * time.Second, 500 * time.Millisecond
 	// maxHealthPause is the longest time between two checks that Temporal answers, while the agent waits for a message.
 	maxHealthPause = time.Minute
-	lookTimeout    = 5 * time.Second
-	// batchPause is the time without an event after which a group of events that were written together is complete.
+	// lookTimeout limits the time of one description.
+	lookTimeout = 5 * time.Second
+	// batchPause is the time without an event after which a batch is complete: events that Temporal has written together.
 	batchPause = 2 * time.Millisecond
-	// restFactor is the ratio of the pause after a replay to the time of the replay. The pause limits the number of replays if
-	// many events of a long history come in a short time.
+	// restFactor times the duration of a replay is the pause after it, so that many events of a long history do not cause many
+	// replays.
 	restFactor = 4
-	// maxReplayRest limits the pause after a replay. The limit is needed because the first replay of a process is slow.
+	// maxReplayRest limits this pause, because the first replay of a process is slow.
 	maxReplayRest = 250 * time.Millisecond
-	// maxQuick is the number of requests for events that follow each other without a rest. minRest and maxRest are the shortest and
-	// the longest rest after these requests. If no event has come for the time `calm`, the next requests need no rest again.
+	// maxQuick is the number of requests for events that may follow each other without a rest. After that, the rest between two
+	// requests grows from minRest to maxRest. If no event has come for the time `calm`, the count begins again.
 	maxQuick               = 10
 	minRest, maxRest, calm = 2 * time.Millisecond, 500 * time.Millisecond, time.Second
 	// replayPause is the time until the next try to replay a history, while other watchers do so.
 	replayPause = 10 * time.Millisecond
-	// maxReplayFailures is the number of times that the replay of a history is tried again after an error.
+	// maxReplayFailures is how often the replay of a history is tried again after an error. With [maxPause] this takes half a minute.
 	maxReplayFailures = 60
-	// maxLosses is the number of requests for events that may fail in a row.
+	// maxLosses is the number of requests for events that fail in a row, at which the watcher gives up.
 	maxLosses = 20
-	// unservedTime is the time for which work of the agent must have waited for a worker, before [Client.Watch] reports that
-	// there is none.
+	// unservedTime is how long work of the agent must have waited for a worker before [Client.Watch] reports that there is none.
 	unservedTime = 2 * time.Second
 )
 
@@ -56,10 +56,10 @@ type watcher struct {
 	from  int
 	yield func(Progress, error) bool
 
-	// runID is the ID of the run that the watcher follows, and queue is the name of the run's task queue. task is the beginning of the
-	// agent's first message.
+	// runID is the run that the watcher follows, and queue is its task queue. task is the beginning of the agent's first message.
 	runID, queue, task string
-	events             []*historypb.HistoryEvent
+	// events are the events of the run so far, from the first one on.
+	events []*historypb.HistoryEvent
 	// losses is the number of failed requests for events since the event with the ID `seen`, which is the newest event of the run.
 	losses int
 	seen   int64
@@ -71,7 +71,8 @@ type watcher struct {
 	// text says that the agent's model calls and tool calls report their partial text, and calls are the open calls after the events.
 	text  bool
 	calls []agent.Call
-	// found is a description of the agent that is newer than the last message. outputs is the output of its running tools.
+	// found is a description of the agent that is newer than the last message; zero if there is none. outputs is the output of the
+	// tools that were running then.
 	found   description
 	outputs []ToolOutput
 	// pause is the time until the next description or health check, which is due at the time `next`.
@@ -141,8 +142,8 @@ func (w *watcher) end(status Status, run *history.Run, err error) {
 	w.yield(Progress{Index: w.from, Status: status, Snapshot: &snap}, nil)
 }
 
-// closed yields the end of the agent whose run the events have closed, and returns false: the iteration is over. It returns true if the
-// events do not tell the end of the agent: the agent goes on in another run, or its state is that of an earlier run.
+// closed yields the end of the agent whose run the events have closed, and returns false: the iteration is over. It returns true if
+// the watcher has to describe the agent again: the agent may go on in another run, or the events do not give its last state.
 func (w *watcher) closed() bool {
 	status, ended := ends[w.events[len(w.events)-1].GetEventType()]
 	if !ended {
@@ -156,8 +157,8 @@ func (w *watcher) closed() bool {
 	return false
 }
 
-// ends has the statuses of agents whose runs have ended with these events. A termination is not here, because it may belong to a reset,
-// after which the agent goes on.
+// ends maps the last event of a run to the status of the agent. A termination is not here, because it may belong to a reset, after
+// which the agent goes on.
 var ends = map[enumspb.EventType]Status{
 	enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: Completed,
 	enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:    Failed,
@@ -236,8 +237,8 @@ func (w *watcher) follow(ctx context.Context, found description) bool {
 	}
 }
 
-// collect adds an event to the events, and all events that follow it at once. It returns the error of the history, if there is
-// one.
+// collect adds to the events an event and all that follow it without a pause: see [batchPause]. It returns the error of the
+// feed, if there is one.
 func (w *watcher) collect(item followed, feed <-chan followed) error {
 	for {
 		if item.err != nil {
@@ -256,16 +257,16 @@ func (w *watcher) collect(item followed, feed <-chan followed) error {
 	}
 }
 
-// followed is an event of a run, or the error because of which no event follows.
+// followed is an event of a run, or the error after which no event follows.
 type followed struct {
 	event *historypb.HistoryEvent
 	err   error
 }
 
-// follow returns a channel with the events of a run, from the first one on. Later events follow as soon as they are written. But if
-// many events come one after the other, follow rests between two requests, so that many watchers of one agent do not keep Temporal
-// busy. If a request fails, the channel gets the error. The SDK repeats a request that failed for a moment, and goes on after the
-// last event. follow stops when the context ends.
+// follow returns a channel with the events of a run, from the first one on. Later events follow as soon as they are written. If many
+// events come one after the other, follow rests between two requests (see [maxQuick]), so that many watchers of one agent do not
+// keep Temporal busy. If a request fails and the SDK's retries fail, too, the channel gets the error. follow stops when the context
+// ends.
 func follow(ctx context.Context, temporal client.Client, id string, run description) <-chan followed {
 	feed := make(chan followed)
 	go func() {
@@ -317,9 +318,9 @@ func changes(batch []*historypb.HistoryEvent) bool {
 	})
 }
 
-// lost decides what follows after a request for events has failed with the given error. It returns true if the history has to be
-// read again, for one of two reasons: the failure may pass, or the run was deleted and the agent has a newer run. The SDK has already
-// repeated the request.
+// lost decides what follows after a request for events has failed with the given error, although the SDK has repeated it. It returns
+// true if the history has to be read again: the failure may pass, or the run was deleted and the agent has a newer run. If not, it
+// yields the error and returns false.
 func (w *watcher) lost(ctx context.Context, err error) bool {
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		found, gone := w.describe(ctx)
@@ -334,8 +335,8 @@ func (w *watcher) lost(ctx context.Context, err error) bool {
 	return false
 }
 
-// show yields the new messages and the status of a run that was read from the events, or the error of the reading. It returns false
-// if the iteration is over.
+// show yields the new messages and the status of a run that was read from the events, or `err` if it could not be read. It returns
+// false if the iteration is over.
 func (w *watcher) show(run *history.Run, err error) bool {
 	if err != nil {
 		w.yield(Progress{}, wrap("read", w.id, err))
@@ -398,7 +399,7 @@ func (w *watcher) report() bool {
 	return w.yield(p, nil)
 }
 
-// look makes the next description or health check follow soon after the given time, because something has changed.
+// look makes the next description or health check follow soon after `now`, because something has changed.
 func (w *watcher) look(now time.Time) {
 	w.pause = minLook
 	if w.text {
