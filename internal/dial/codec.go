@@ -17,16 +17,15 @@ import (
 )
 
 const (
-	// codecTimeout is the longest duration of one request to a codec server.
+	// codecTimeout limits one request to a codec server.
 	codecTimeout = 10 * time.Second
-	// codecPause is the first pause before a worker repeats a request to a codec server. Each later pause is longer, up to
-	// [maxCodecPause].
-	codecPause = 100 * time.Millisecond
-	// maxCodecPause is the longest pause before a worker repeats a request to a codec server.
+	// codecPause is the first pause before a worker repeats a request to a codec server. Each later pause is longer by this
+	// time, up to maxCodecPause.
+	codecPause    = 100 * time.Millisecond
 	maxCodecPause = 5 * time.Second
-	// codecPatience is the longest time for which a worker repeats a request if the SDK passes no context, for example when
-	// the SDK encodes the result of an activity. After this time, the activity attempt fails. The worker keeps the result,
-	// and a later attempt reports it.
+	// codecPatience is how long a worker repeats a request if the SDK passes no context, for example when the SDK encodes the
+	// result of an activity. After this time, the activity attempt fails. The worker keeps the result, and a later attempt
+	// reports it.
 	codecPatience = 5 * time.Minute
 	// maxCodecAnswer is the largest size of a response of the codec server, in bytes.
 	maxCodecAnswer = 64 << 20
@@ -34,13 +33,12 @@ const (
 	maxCodecError = 500
 )
 
-// codecSource returns a codec for a context. The codec sends requests to a codec server, which encodes and decodes the
-// payloads. These requests end when the context ends.
+// codecSource returns a codec that sends its payloads to a codec server. The requests end when the context ends.
 type codecSource func(context.Context) converter.PayloadCodec
 
 // remote returns the [codecSource] for a codec server. `c` has the address of the server and the key for it. The requests are
-// the same as those of the Temporal CLI, with three differences. They have a timeout. They do not follow redirects. Their
-// header X-Namespace has the given namespace.
+// those of the Temporal CLI, with three differences: they have a timeout, they follow no redirects, and their header
+// X-Namespace has the given namespace.
 func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 	client := http.Client{
 		Timeout:       codecTimeout,
@@ -63,11 +61,11 @@ func remote(c envconfig.ClientConfigCodec, namespace string) codecSource {
 	}
 }
 
-// CodecError is an error response of the codec server that is final: the same request would get the same response again. An
-// example is the response to a payload that the server cannot decode.
+// CodecError is a final error response of the codec server: the same request would get the same response again. An example is
+// the response to a payload that the server cannot decode.
 type CodecError struct {
 	Status  int    // HTTP status code
-	Message string // beginning of the response
+	Message string // beginning of the response, at most 500 bytes
 }
 
 // Error returns a text with the status and the message of the response.
@@ -76,8 +74,8 @@ func (e *CodecError) Error() string {
 }
 
 // codecTransport is the HTTP transport for requests to a codec server. It turns a response with a status 3xx or 4xx into a
-// [*CodecError]. The statuses 408, 425 and 429 are exceptions, because the same request may succeed later. The body of any
-// other response is limited to [maxCodecAnswer] bytes.
+// [*CodecError], except for 408, 425 and 429, because the same request may succeed later. It limits the body of any other
+// response to [maxCodecAnswer] bytes.
 type codecTransport struct{ http.RoundTripper }
 
 func (t codecTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -106,10 +104,11 @@ func commandConverter(server codecSource) converter.DataConverter {
 	return contextConverter{DataConverter: here, inWorkflow: here, withContext: of}
 }
 
-// retryingConverter returns the data converter for a worker with a codec server. While the codec server does not answer,
-// agents wait and do not fail. In a workflow, a failed request fails the workflow task, and Temporal retries the task. Outside
-// of workflows, the converter repeats the request until the context ends. Without a context, it repeats the request for the
-// time [codecPatience]. It does not repeat a request after a [*CodecError].
+// retryingConverter returns the data converter for a worker with a codec server. While the codec server does not answer, agents
+// wait and do not fail:
+//   - In a workflow, a failed request fails the workflow task, and Temporal retries the task.
+//   - Outside of workflows, the converter repeats the request until the context ends, or for the time [codecPatience] if the SDK
+//     passes no context. It does not repeat a request after a [*CodecError].
 func retryingConverter(server codecSource) converter.DataConverter {
 	of := func(ctx context.Context, patience time.Duration) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), retrying{server, ctx, patience})
@@ -122,9 +121,8 @@ func retryingConverter(server codecSource) converter.DataConverter {
 	})
 }
 
-// contextConverter is a data converter that works differently inside and outside of workflows. It passes each value on to
-// another data converter. In workflows, this other converter is `inWorkflow`. Outside of workflows, it is the result of
-// `withContext`. If the SDK passes no context, it is the embedded converter.
+// contextConverter passes each value on to another data converter: in workflows to `inWorkflow`, outside of workflows to the
+// result of `withContext`, and to the embedded converter if the SDK passes no context.
 type contextConverter struct {
 	converter.DataConverter
 	inWorkflow  converter.DataConverter
@@ -133,26 +131,22 @@ type contextConverter struct {
 
 var _ workflow.ContextAware = contextConverter{}
 
-// WithWorkflowContext returns the data converter for workflows. It implements [workflow.ContextAware].
 func (d contextConverter) WithWorkflowContext(workflow.Context) converter.DataConverter {
 	return d.inWorkflow
 }
 
-// WithContext returns a data converter whose requests end when ctx ends. It implements [workflow.ContextAware].
 func (d contextConverter) WithContext(ctx context.Context) converter.DataConverter {
 	return d.withContext(ctx)
 }
 
-// failingTask is a codec for workflows. If the embedded codec returns an error, failingTask panics with this error. The panic
-// fails the workflow task but not the workflow. Temporal shows the error and retries the task.
+// failingTask is a codec for workflows. It panics with the error of the embedded codec, which fails the workflow task but not the
+// workflow. Temporal shows the error and retries the task.
 type failingTask struct{ converter.PayloadCodec }
 
-// Encode encodes payloads and panics if that fails. It implements [converter.PayloadCodec].
 func (f failingTask) Encode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return orPanic(f.PayloadCodec.Encode(all))
 }
 
-// Decode decodes payloads and panics if that fails. It implements [converter.PayloadCodec].
 func (f failingTask) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return orPanic(f.PayloadCodec.Decode(all))
 }
@@ -164,20 +158,18 @@ func orPanic(payloads []*commonpb.Payload, err error) ([]*commonpb.Payload, erro
 	return payloads, nil
 }
 
-// retrying is a codec that repeats each failed request to a codec server. It stops when a request succeeds or the server
-// returns a [*CodecError]. It also stops when `ctx` ends, or after the time `patience`.
+// retrying is a codec that repeats a failed request to a codec server until a request succeeds, the server returns a
+// [*CodecError], `ctx` ends, or the time `patience` has passed.
 type retrying struct {
 	server   codecSource
 	ctx      context.Context
 	patience time.Duration // 0 means no limit
 }
 
-// Encode encodes payloads and repeats failed requests. It implements [converter.PayloadCodec].
 func (r retrying) Encode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return r.do(converter.PayloadCodec.Encode, all)
 }
 
-// Decode decodes payloads and repeats failed requests. It implements [converter.PayloadCodec].
 func (r retrying) Decode(all []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return r.do(converter.PayloadCodec.Decode, all)
 }
@@ -200,7 +192,7 @@ func (r retrying) do(code func(converter.PayloadCodec, []*commonpb.Payload) ([]*
 		}
 		select {
 		case <-ctx.Done():
-			return all, fmt.Errorf("the codec server did not answer in time; check that it runs: %w (%w)", err, ctx.Err())
+			return all, fmt.Errorf("no request to the codec server succeeded before the context ended: %w (%w); check that the codec server is running and reachable", err, ctx.Err())
 		case <-time.After(pause):
 		}
 	}

@@ -67,7 +67,7 @@ func TestCodecServerThatIsAwayIsAnErrorAtTheStart(t *testing.T) {
 	_, err = opts.DataConverter.ToPayload("text")
 	require.ErrorContains(t, err, "Service Unavailable: later")
 	_, err = WorkerOptions("", "")
-	require.ErrorContains(t, err, "the codec server that TEMPORAL_CODEC_ENDPOINT names did not encode a test payload; check the server and its address: Service Unavailable: later")
+	require.ErrorContains(t, err, "the codec server that TEMPORAL_CODEC_ENDPOINT names did not encode a test payload: Service Unavailable: later")
 }
 
 // A codec server that fails while a worker runs fails no activity and no agent. The request is repeated; in a workflow, the

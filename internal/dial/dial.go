@@ -19,8 +19,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// DefaultAddress is the address of Temporal if no other address is set. It is not "localhost", because that name may mean
-// ::1. A server that listens on 127.0.0.1 does not listen on ::1.
+// DefaultAddress is the address of Temporal if no other address is set. It is not "localhost", because that name may mean ::1,
+// on which a server that listens on 127.0.0.1 does not listen.
 const DefaultAddress = "127.0.0.1:7233"
 
 // ClientOptions returns the options of a Temporal client. It reads Temporal's own configuration file and environment
@@ -40,17 +40,17 @@ func ClientOptions(address, namespace string) (client.Options, error) {
 	return opts, err
 }
 
-// WorkerOptions is like [ClientOptions], but for the client of a worker. The difference matters only if a codec server is
-// configured. WorkerOptions then sends a test payload to the codec server, and returns an error if the server does not encode
-// the payload. Later, the worker repeats each failed request to the codec server. If it did not, an agent could fail or make a
-// call twice. After a [CodecError], the worker does not repeat the request.
+// WorkerOptions is [ClientOptions] for the client of a worker. The difference matters only if a codec server is configured.
+// WorkerOptions then sends a test payload to the codec server, and returns an error if the server does not encode the payload.
+// Later, the worker repeats each failed request to the codec server, because an agent could fail or make a call twice if it
+// did not. It does not repeat a request after a [CodecError].
 func WorkerOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec == nil {
 		return opts, err
 	}
 	if _, err := codec(context.Background()).Encode([]*commonpb.Payload{{}}); err != nil {
-		return client.Options{}, fmt.Errorf("the codec server that TEMPORAL_CODEC_ENDPOINT names did not encode a test payload; check the server and its address: %w", err)
+		return client.Options{}, fmt.Errorf("the codec server that TEMPORAL_CODEC_ENDPOINT names did not encode a test payload: %w; check the server and its address", err)
 	}
 	encode(&opts, retryingConverter(codec))
 	return opts, nil
@@ -65,7 +65,7 @@ func encode(opts *client.Options, dc converter.DataConverter) {
 	})
 }
 
-// The codecSource is nil if no codec server is configured.
+// options returns the options of [ClientOptions] without a data converter. The codecSource is nil if no codec server is configured.
 func options(address, namespace string) (client.Options, codecSource, error) {
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	var opts client.Options
@@ -90,8 +90,8 @@ func options(address, namespace string) (client.Options, codecSource, error) {
 	return opts, remote(*profile.Codec, opts.Namespace), nil
 }
 
-// OnTemporalCloud reports whether a client with these options connects to Temporal Cloud, by the name of the host. The options must
-// come from [ClientOptions] or [WorkerOptions].
+// OnTemporalCloud reports whether a client with these options connects to Temporal Cloud. It decides by the name of the host, or by the
+// server name in the TLS options. The options must come from [ClientOptions] or [WorkerOptions].
 func OnTemporalCloud(opts client.Options) bool {
 	host, _, _ := strings.Cut(opts.HostPort, ":")
 	names := []string{host}
