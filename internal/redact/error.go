@@ -2,11 +2,11 @@ package redact
 
 type hiddenError struct {
 	error
-	text string
+	text string // the text of the error without the secrets
 }
 
-// Error returns an error with the text of the given error, but without the secrets. The new error wraps the given error. If
-// the text contains no secret, Error returns the given error. Nil gives nil.
+// Error hides the secrets in the text of an error. The result wraps err, whose own text still contains them. If the text
+// contains no secret, Error returns err itself.
 func (r *Redactor) Error(err error) error {
 	if err == nil {
 		return nil
@@ -17,8 +17,6 @@ func (r *Redactor) Error(err error) error {
 	return err
 }
 
-// Error returns the text without the secrets.
 func (e hiddenError) Error() string { return e.text }
 
-// Unwrap returns the error whose text may contain secrets.
 func (e hiddenError) Unwrap() error { return e.error }

@@ -13,12 +13,11 @@ type handler struct {
 	redactor *Redactor
 }
 
-// Handler returns a log handler that hides the secrets in log records. It then passes the records on to the handler `next`.
-// It hides secrets in messages and in the values of attributes, but not in the keys of attributes. A value that contains a
-// secret becomes a text.
+// Handler returns a log handler that hides the secrets in log records, and passes the records on to the handler `next`. It hides
+// secrets in messages and in the values of attributes, but not in the keys of attributes. A value that contains a secret
+// becomes a text.
 func (r *Redactor) Handler(next slog.Handler) slog.Handler { return handler{next, r} }
 
-// Handle implements [slog.Handler].
 func (h handler) Handle(ctx context.Context, record slog.Record) error {
 	clean := slog.NewRecord(record.Time, record.Level, h.redactor.Text(record.Message), record.PC)
 	record.Attrs(func(a slog.Attr) bool {
@@ -28,12 +27,10 @@ func (h handler) Handle(ctx context.Context, record slog.Record) error {
 	return h.Handler.Handle(ctx, clean)
 }
 
-// WithAttrs implements [slog.Handler].
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return handler{h.Handler.WithAttrs(h.attrs(attrs)), h.redactor}
 }
 
-// WithGroup implements [slog.Handler].
 func (h handler) WithGroup(name string) slog.Handler {
 	return handler{h.Handler.WithGroup(name), h.redactor}
 }
@@ -46,7 +43,7 @@ func (h handler) attrs(attrs []slog.Attr) []slog.Attr {
 	return hidden
 }
 
-// A value that contains no secret keeps its type.
+// attr hides the secrets in the value of an attribute. A value that contains no secret keeps its type.
 func (h handler) attr(a slog.Attr) slog.Attr {
 	value := a.Value.Resolve()
 	switch value.Kind() {
@@ -63,9 +60,9 @@ func (h handler) attr(a slog.Attr) slog.Attr {
 	return slog.Attr{Key: a.Key, Value: value}
 }
 
-// secret reports whether a secret could appear when a log handler prints the value. It also returns the value as a text
-// without the secrets. A handler prints a value with package fmt or as JSON, and a byte slice as a text. If the JSON encoding
-// panics, the returned text is "[hidden]".
+// secret reports whether a secret could appear when a log handler prints the value, and returns the value as a text without the
+// secrets. A handler prints a value with package fmt or as JSON, and a byte slice as a text. If the JSON encoding panics,
+// the text is "[hidden]" and found is true.
 func (h handler) secret(value any) (text string, found bool) {
 	defer func() {
 		if recover() != nil {

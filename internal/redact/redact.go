@@ -14,10 +14,11 @@ const (
 	hidden = "[hidden]"
 	// minSecret is the minimum length of a secret in bytes. Shorter secrets are ignored.
 	minSecret = 4
-	// minEncoded is the minimum length, in bytes, of a secret that is also hidden in hexadecimal and in base64.
+	// minEncoded is the minimum length, in bytes, of a secret that is also hidden in capitals or small letters, in hexadecimal and
+	// in base64.
 	minEncoded = 8
-	// fragment is a length in bytes. If a secret looks random (see [LooksRandom]), every part of the secret that has at least
-	// this length is hidden.
+	// fragment is the minimum length, in bytes, of a part of a secret that is hidden. Parts are hidden only of secrets that look
+	// random: see [LooksRandom].
 	fragment = 12
 )
 
@@ -27,19 +28,21 @@ const (
 // A Redactor finds a secret in these forms:
 //   - plain, also with white space or invisible characters in it
 //   - percent-encoded, or with JSON escapes or the character references of HTML
-//   - if the secret has at least 8 bytes: in capitals, in small letters and in any mixture of both; in hexadecimal and in base64, also of
-//     the secret in capitals or in small letters
+//   - if the secret has at least 8 bytes: in capitals, in small letters and in any mixture of both
+//   - if the secret has at least 8 bytes: in hexadecimal and in base64, also of the secret in capitals or in small letters
 //
 // The base64 text may use either alphabet, may have padding or not, and may encode a longer text that contains the secret.
 //
 // If a secret looks random (see [LooksRandom]), a Redactor also finds every part of the secret that has at least 12 bytes. A
 // Redactor does not find secrets that are encrypted, compressed, reversed or split into smaller parts.
 type Redactor struct {
+	// exact is searched in the text itself.
 	exact windows
-	// folded is searched in texts whose ASCII letters are small.
+	// folded is searched in the text with its ASCII letters small.
 	folded windows
 }
 
+// windows are the byte strings that are hidden: each part of a secret's form that is as long as its width (see [windows.add]).
 type windows struct {
 	set map[string]struct{}
 	// lengths holds the different lengths of the byte strings in `set`.
@@ -50,8 +53,8 @@ type windows struct {
 
 func newWindows() windows { return windows{set: map[string]struct{}{}, begin: new([1 << 16]bool)} }
 
-// New returns a Redactor that hides the given secrets. It ignores white space around a secret. It ignores secrets of fewer
-// than 4 bytes.
+// New returns a Redactor that hides the given secrets. It ignores white space around a secret, and secrets of fewer than 4
+// bytes.
 func New(secrets ...string) *Redactor {
 	r := &Redactor{newWindows(), newWindows()}
 	for _, secret := range secrets {
@@ -78,7 +81,7 @@ func New(secrets ...string) *Redactor {
 	return r
 }
 
-// Each byte keeps its place.
+// small changes only ASCII letters, so that each byte keeps its offset.
 func small(text string) string {
 	capital := func(r rune) bool { return 'A' <= r && r <= 'Z' }
 	if !strings.ContainsFunc(text, capital) {
@@ -93,11 +96,11 @@ func small(text string) string {
 	return string(lower)
 }
 
-// Random is like [New], but ignores secrets that do not look random (see [LooksRandom]), such as words and paths. Words and
-// paths also occur in harmless texts.
+// Random is [New] for the secrets that look random (see [LooksRandom]). It ignores others, such as words and paths, because
+// these also occur in harmless texts.
 func Random(secrets ...string) *Redactor { return New(OnlyRandom(secrets)...) }
 
-// OnlyRandom returns the secrets that look random; see [LooksRandom]. It does not change its argument.
+// OnlyRandom returns a new slice with the secrets that look random: see [LooksRandom].
 func OnlyRandom(secrets []string) []string {
 	return slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return !LooksRandom(strings.TrimSpace(s)) })
 }
@@ -110,8 +113,8 @@ func LooksRandom(value string) bool {
 		!strings.Contains(value, "://")
 }
 
-// addBase64 adds parts of the base64 forms of a secret to the byte strings that are hidden. It does this for
-// both alphabets of base64. The Redactor then finds every part of the secret that has at least `width` bytes.
+// addBase64 adds parts of the base64 forms of a secret to the byte strings that are hidden, for both alphabets of base64. The
+// Redactor then finds every encoded part of the secret that has at least `width` bytes.
 func (r *Redactor) addBase64(secret string, width int) {
 	// Base64 encodes groups of three bytes. So a secret within a longer text has three forms: one for each position of its first
 	// byte in a group.
@@ -126,6 +129,7 @@ func (r *Redactor) addBase64(secret string, width int) {
 	}
 }
 
+// add adds each part of the text that has `width` bytes. A shorter text is added as a whole.
 func (w *windows) add(text string, width int) {
 	width = min(width, len(text))
 	if width < 2 {
@@ -177,12 +181,11 @@ func (r *Redactor) Text(text string) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// span is a range of bytes of a text, given by two offsets. The first byte of the range has the offset `from`. The first byte
-// after the range has the offset `to`.
+// span is the half-open byte range [from, to) of a text.
 type span struct{ from, to int }
 
-// find searches the decoded text of a view for the byte strings that are hidden. Each match was decoded from a range of bytes
-// of the original text. find appends this range to the list `spans`, and returns the extended list.
+// find searches the decoded text of a view for the byte strings that are hidden. For each match, it appends to `spans` the bytes
+// of the original text from which the match was decoded.
 func (r *Redactor) find(v view, spans []span) []span {
 	spans = r.exact.find(v.text, v, spans)
 	if len(r.folded.set) > 0 {

@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// IsSetting reports whether an HTTP header or a parameter of a query holds a setting, which is no secret. The parameter is its name.
-// The values of settings, such as the version of an API, may look random.
+// IsSetting reports whether an HTTP header or a query parameter with this name has a setting and not a secret as its value. The values of
+// settings, such as the version of an API, may look random.
 func IsSetting(name string) bool {
 	name = strings.ToLower(name)
 	switch name {

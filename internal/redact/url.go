@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// URLParts returns the parts of a URL that may be secret: the segments of its path, and the values in its query. The URL of a webhook
-// often contains a key. It returns nil if the URL is not valid.
+// URLParts returns the parts of a URL that may be secret, because the URL of a webhook often contains a key: the segments of its path,
+// and the values in its query. It returns nil if the URL is not valid.
 func URLParts(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -9,18 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// view is a decoded form of an original text, for example without percent-encoding. It knows for each decoded byte from which
-// bytes of the original text the byte comes. Therefore a secret that is found in the decoded text can be hidden in the
-// original text.
+// view is a decoded form of an original text, for example without percent-encoding. A secret that is found in the decoded text
+// can be hidden in the original text, because the view knows where each decoded byte comes from.
 type view struct {
-	text string // the decoded text
-	// spans holds, for each byte of the decoded text, the range of bytes in the original text from which the byte was
-	// decoded. Nil means that the field `text` is the original text.
+	text string // decoded
+	// spans holds, for each byte of the decoded text, the bytes of the original text from which it was decoded. Nil means that
+	// the field `text` is the original text.
 	spans []span
 }
 
-// span returns the range of bytes in the original text from which n bytes of the decoded text come. The first of these n
-// bytes has the offset i in the decoded text. The number n must be positive.
+// span returns the bytes of the original text from which the n decoded bytes at the offset i come. n must be positive.
 func (v view) span(i, n int) span {
 	if v.spans == nil {
 		return span{i, i + n}
@@ -28,9 +26,8 @@ func (v view) span(i, n int) span {
 	return span{v.spans[i].from, v.spans[i+n-1].to}
 }
 
-// rewrite decodes a text piece by piece and returns the view. It calls the function `decode` with the part of the text that is
-// not decoded yet. The function decodes one piece at the start of this part. It returns the length of the piece before the
-// decoding, and the decoded piece. The length must be at least 1.
+// rewrite decodes a text piece by piece. It calls `decode` with the rest of the text, which is not empty. `decode` decodes one
+// piece at the start of the rest, and returns the length of the piece before the decoding, at least 1, and the decoded piece.
 func rewrite(text string, decode func(rest string) (length int, decoded string)) view {
 	var b strings.Builder
 	spans := make([]span, 0, len(text))
@@ -56,10 +53,10 @@ func percentDecoded(text string) view {
 	})
 }
 
-// maxReference is the length in bytes of the longest character reference that [unreferenced] decodes, such as &#0000043; or &lowbar;.
+// maxReference is the length, in bytes, of the longest character reference that [unreferenced] decodes.
 const maxReference = 12
 
-// unreferenced decodes HTML character references, such as &amp; and &#43;.
+// unreferenced decodes HTML character references, such as &amp; and &#0000043;.
 func unreferenced(text string) view {
 	return rewrite(text, func(rest string) (int, string) {
 		if rest[0] == '&' {
@@ -73,8 +70,8 @@ func unreferenced(text string) view {
 	})
 }
 
-// unescaped returns the view of a text with its JSON escapes decoded, such as \u0041 and \/. It accepts more than one backslash
-// before an escape, because JSON within a JSON string has two or more. The escapes \n, \r, \t, \b and \f become spaces.
+// unescaped decodes JSON escapes, such as \u0041 and \/. It accepts more than one backslash before an escape, because JSON within a
+// JSON string has two or more. The escapes \n, \r, \t, \b and \f become spaces.
 func unescaped(text string) view {
 	return rewrite(text, func(rest string) (int, string) {
 		slashes := len(rest) - len(strings.TrimLeft(rest, `\`))
@@ -97,9 +94,10 @@ func unescaped(text string) view {
 	})
 }
 
-// Such characters may be inserted into a secret.
+// ignorable reports whether a text that repeats a secret may contain the character in the secret, such as a line break.
 func ignorable(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
 
+// compact leaves out the characters that are [ignorable].
 func compact(text string) view {
 	return rewrite(text, func(rest string) (int, string) {
 		r, n := utf8.DecodeRuneInString(rest)
