@@ -3,7 +3,7 @@
 //
 // A token has two parts, with a dot between them. The first part is the text KEY/AGENT in base64 for URLs (RFC 4648, section 5): the key
 // of the call and the ID of the agent. The second part signs this text: it is an HMAC-SHA256 in hexadecimal digits. A token does not
-// expire, but when the call has its result, the token has no further use.
+// expire, but it is useless when the call has its result.
 package token
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/reagent-dev/reagent/internal/webhook"
 )
 
-// purpose begins each text that is signed. So no other signature with the same secret is the signature of a token. In the texts that
-// package webhook signs, the ID of a message stands there.
+// purpose begins each text that is signed, so that no other signature with the same secret is the signature of a token. The texts that
+// package webhook signs begin with the ID of a message instead.
 const purpose = "reagent callback 1\n"
 
-// encoding refuses texts that have spare bits.
+// encoding is strict: it refuses texts whose unused bits are not zero, so that a call has only one token.
 var encoding = base64.RawURLEncoding.Strict()
 
 // Call names an external call.
@@ -39,7 +39,7 @@ type Call struct {
 type Signer struct{ keys [][]byte }
 
 // NewSigner returns a Signer that signs with the secret, and accepts tokens that were signed with the secret or with one of the old
-// secrets. A secret needs [webhook.MinSecretBytes] bytes: see [webhook.Key]. The error never contains a secret.
+// secrets. Each secret must be valid: see [webhook.Key]. The error never contains a secret.
 func NewSigner(secret string, old ...string) (*Signer, error) {
 	s := &Signer{}
 	for i, text := range append([]string{secret}, old...) {
@@ -55,13 +55,13 @@ func NewSigner(secret string, old ...string) (*Signer, error) {
 	return s, nil
 }
 
-// Sign returns the token of a call.
+// Sign returns the token of a call, signed with the first secret.
 func (s *Signer) Sign(c Call) string {
 	payload := string(c.Key) + "/" + c.AgentID
 	return encoding.EncodeToString([]byte(payload)) + "." + hex.EncodeToString(sign(s.keys[0], payload))
 }
 
-// Verify returns the call of a token. It returns false if [Signer.Sign] has not made the token, with any of the secrets of s. The time
+// Verify returns the call of a token. It returns false unless [Signer.Sign] has made the token with one of the secrets of s. The time
 // that the comparison takes does not depend on where a signature differs.
 func (s *Signer) Verify(text string) (Call, bool) {
 	encoded, signature, _ := strings.Cut(text, ".")
@@ -89,14 +89,14 @@ func sign(key []byte, payload string) []byte {
 	return sum.Sum(nil)
 }
 
-// Signature returns the secret part of a token or of a URL that ends with a token. A text without this part is no token any more.
+// Signature returns the secret part of a token, or of a URL that ends with a token. Without this part, the rest is useless.
 func Signature(text string) string { return text[strings.LastIndex(text, ".")+1:] }
 
-// URL returns the URL that ends with the token. `base` is valid: see [CheckURL].
+// URL returns the URL that ends with the token. `base` must be valid: see [CheckURL].
 func URL(base, token string) string { return strings.TrimRight(base, "/") + "/" + token }
 
-// CheckURL returns an error if a text cannot be the beginning of the URLs of callbacks: an http:// or https:// URL with a host, and
-// without a query, a fragment, a user and the characters "{", "}" and "%" in its path. The error does not contain the text.
+// CheckURL returns an error if a text cannot be the beginning of the URLs of callbacks. It must be an http:// or https:// URL with a host,
+// without a query, a fragment or a user, and without the characters "{", "}" and "%" in its path. The error does not contain the text.
 func CheckURL(base string) error {
 	u, err := url.Parse(base)
 	switch {
