@@ -26,7 +26,7 @@ const (
 
 const (
 	encodedPrefix = "whsec_"
-	// MinSecretBytes is the smallest size of a secret, in bytes. The specification demands it.
+	// MinSecretBytes is the smallest size of a signing key, in bytes. The specification demands it.
 	MinSecretBytes = 24
 	// maxReply limits how many bytes of a response are read, so that the connection can be used again.
 	maxReply = 64 << 10
@@ -36,8 +36,8 @@ const (
 	maxRetryAfter = time.Minute
 )
 
-// Key returns the signing key of a secret. A secret that begins with "whsec_" is base64, as in the specification. The bytes of any
-// other secret are the key itself. The error never contains the secret.
+// Key returns the signing key of a secret, of at least [MinSecretBytes] bytes. If the secret begins with "whsec_", the rest is base64,
+// as in the specification. The bytes of any other secret are the key itself. The error never contains the secret.
 func Key(secret string) ([]byte, error) {
 	key := []byte(secret)
 	if text, encoded := strings.CutPrefix(secret, encodedPrefix); encoded {
@@ -52,7 +52,7 @@ func Key(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// Sign returns the value of the header [SignatureHeader] for a message.
+// Sign returns the value of the header [SignatureHeader] for a message. id and now must be the values of the other two headers.
 func Sign(key []byte, id string, now time.Time, body []byte) string {
 	sum := hmac.New(sha256.New, key)
 	fmt.Fprintf(sum, "%s.%d.", id, now.Unix())
@@ -60,12 +60,14 @@ func Sign(key []byte, id string, now time.Time, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(sum.Sum(nil))
 }
 
-// Message is a message to a URL.
+// Message is what [Post] sends.
 type Message struct {
-	URL     string
+	URL string
+	// Headers are sent in addition to those of the specification.
 	Headers map[string]string
 	// Key signs the message: see the function [Key]. Nil means that the message has no signature.
-	Key  []byte
+	Key []byte
+	// ID must be the same for each attempt, so that the receiver can ignore a message that it has already got.
 	ID   string
 	Body []byte // JSON
 }
