@@ -12,12 +12,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// cgroupGrace limits the time for which the end of a group waits for processes that have got SIGKILL, and have not gone yet.
+// cgroupGrace limits how long the end of a group waits for processes that have got SIGKILL and have not gone yet.
 const cgroupGrace = time.Second
 
-// cgroup is a control group of its own for one command. A process is born in the control group of its parent, and stays there if it leaves
-// the process group, becomes a daemon or changes its environment. Only a process that may write to the control groups, such as one of root,
-// can leave on purpose. The nil cgroup stands for a system on which the worker cannot make one; its methods do nothing.
+// cgroup is the control group of one command. A child process begins in the control group of its parent, and stays there even if it
+// leaves the process group, becomes a daemon or changes its environment. Only a process that may write to the control groups, such as one
+// of root, can leave on purpose. If the worker cannot make a control group, the cgroup is nil, and its methods do nothing.
 type cgroup struct {
 	dir  string
 	file *os.File // the open folder `dir`
@@ -35,7 +35,7 @@ var parentCgroup = sync.OnceValue(func() string {
 	return dir
 })
 
-// removeBelow removes the control groups of workers below a control group. Those that still have processes cannot be removed.
+// removeBelow removes the control groups of workers below a control group. It leaves those that still have processes.
 func removeBelow(dir string) {
 	below, _ := filepath.Glob(filepath.Join(dir, cgroupPrefix+"*")) // the pattern is well-formed, because dir has no metacharacters
 	for _, each := range below {
@@ -69,7 +69,7 @@ func cgroupFolder(own, mounts string) string {
 	return ""
 }
 
-// newCgroup makes a control group. It returns nil if the worker must not make one, or if the kernel cannot end one (before Linux 5.14).
+// newCgroup returns nil if the worker may not make a control group, or if the kernel cannot kill one (before Linux 5.14).
 func newCgroup() *cgroup {
 	parent := parentCgroup()
 	if parent == "" {

@@ -1,5 +1,5 @@
-// Package processgroup starts a command in a process group of its own. The whole group can then be ended: the command and the
-// processes that it has started.
+// Package processgroup starts a command in a process group of its own, and ends the whole group: the command and the processes
+// that it has started.
 package processgroup
 
 import (
@@ -11,12 +11,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// variable is the name of an environment variable that marks the processes of one [Group]. [Start] sets the variable to a new
-// value for each command. Child processes inherit the variable, even if they leave the process group. [killMarked] finds the
-// processes by this variable.
+// variable is the name of an environment variable with which [killMarked] finds the processes of one [Group]. [Start] sets it to
+// a new value for each command. Child processes inherit it, even if they leave the process group.
 const variable = "REAGENT_PROCESS_GROUP"
 
-// pollInterval is the time between two looks at whether a process group still has processes. No system reports the end of a group.
+// pollInterval is the time between two checks whether a process group still has processes, because no system reports the end of a group.
 const pollInterval = 10 * time.Millisecond
 
 // Group is a command that was started by [Start], with the processes that the command has started. On Linux the kernel kills
@@ -29,12 +28,13 @@ type Group struct {
 }
 
 // Start starts a command in a new process group. It sets the field SysProcAttr of the command and adds a variable to the field
-// Env. Stdin, Stdout and Stderr of the command must be nil or of the type [*os.File]. Otherwise a process that keeps a pipe open
-// could delay the end of the group.
+// Env. Set Env before, because with a nil Env the command gets only this variable: see [Environ]. Stdin, Stdout and Stderr of the
+// command must be nil or of the type [*os.File], because a process that keeps a pipe open could delay the end of the group.
 //
-// When the command has exited, Start kills all processes of the group that are still running. On Linux it also kills processes that have left
-// the group: all of them if the worker may make control groups, and otherwise those that have not changed their environment variables. On
-// systems without process groups, only the command itself is ended.
+// When the command has exited, the group kills its processes that are still running:
+//   - On Linux, also processes that have left the process group: all of them if the worker may make control groups. If it may not,
+//     only those that have not changed their environment variables.
+//   - On systems without process groups, none: only the command itself can be ended.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	mark := variable + "=" + uuid.NewString()
 	cmd.Env = append(cmd.Env, mark)
@@ -65,8 +65,8 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	return g, nil
 }
 
-// startIn starts a command in a control group. If the kernel does not let it in, it starts without one, and the control group is removed. It
-// returns the command that runs, which may be a copy, and its control group.
+// startIn starts a command in a control group. If that fails, it removes the control group and starts a copy of the command without
+// one. It returns the command that is running, and its control group.
 func startIn(c *cgroup, cmd *exec.Cmd) (*exec.Cmd, *cgroup, error) {
 	again := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, Err: cmd.Err}
 	prepare(cmd)
@@ -89,9 +89,9 @@ func (g *Group) Wait() error {
 	return g.err
 }
 
-// Terminate sends SIGTERM to the group. If the command exits, the other processes of the group may run on until `grace` has passed
-// since the call of Terminate. Then they are killed. The command itself is not killed after this time: see [Group.Kill]. On
-// systems without SIGTERM, Terminate does the same as Kill.
+// Terminate sends SIGTERM to the group. When the command has exited, the other processes of the group are killed, but not before
+// `grace` has passed since the call of Terminate. The command itself is not killed after this time: see [Group.Kill]. On systems
+// without SIGTERM, Terminate does the same as Kill.
 func (g *Group) Terminate(grace time.Duration) {
 	g.until.Store(time.Now().Add(grace).UnixNano())
 	g.signal(terminateGroup)
@@ -100,8 +100,7 @@ func (g *Group) Terminate(grace time.Duration) {
 // Kill sends SIGKILL to the group. On systems without process groups it kills only the command.
 func (g *Group) Kill() { g.signal(killGroup) }
 
-// signal calls the function `send` with the command, unless the group has ended. After the end, the ID of the group may belong to
-// other processes.
+// signal calls `send` with the command, unless the group has ended: the ID of the group may then belong to other processes.
 func (g *Group) signal(send func(*exec.Cmd)) {
 	select {
 	case <-g.ended:

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// prepare makes the command start in a new process group. Therefore [terminateGroup] and [killGroup] also reach the command's
-// child processes.
+// prepare makes the command start in a new process group, so that [terminateGroup] and [killGroup] also reach its child
+// processes.
 func prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killMarked does nothing on this system. On Linux it kills all processes that have a given environment variable. For this it
-// needs the files /proc/<pid>/environ, which this system does not have.
+// killMarked does nothing, because this system does not have the files /proc/<pid>/environ, with which Linux finds the processes
+// that have an environment variable.
 func killMarked(string) {}

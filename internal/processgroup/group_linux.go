@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// prepare makes the command start in a new process group. Therefore [terminateGroup] and [killGroup] also reach the command's
-// child processes. prepare also makes the kernel kill the command if the worker crashes.
+// prepare makes the command start in a new process group, so that [terminateGroup] and [killGroup] also reach its child
+// processes. It also makes the kernel kill the command if the worker crashes.
 func prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // killMarked kills all processes that have a given environment variable, except the worker. `variable` has the form NAME=value.
-// During the search, a process may start another process. Therefore killMarked searches again until it kills no more processes,
-// but at most 10 times.
+// It searches again until it finds no more processes, but at most 10 times, because a process may start another one during the
+// search.
 func killMarked(variable string) {
 	for range 10 {
 		found := false
