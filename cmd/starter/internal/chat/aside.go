@@ -13,7 +13,6 @@ type askedMsg struct {
 	err      error
 }
 
-// ask asks the agent something aside. The agent works on meanwhile.
 func (m *model) ask(question string) tea.Cmd {
 	it := &item{kind: asideItem, index: -1, text: question}
 	m.items = append(m.items, it)

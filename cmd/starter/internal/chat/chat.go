@@ -1,5 +1,5 @@
 // Package chat is the conversation with one agent on a terminal. It stores nothing: all that it shows comes from the agent, so a
-// chat can end at any time and another one can go on.
+// chat can end at any time, and another one can go on from there.
 package chat
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// Options say with which agent a person talks.
+// Options say which agent a person talks with.
 type Options struct {
 	// Agents reads and changes agents. It is required.
 	Agents Agents

@@ -21,16 +21,16 @@ Tab         selects a call, Shift-Tab the next newer one; Enter expands it
 Ctrl-O      expands all calls, reasoning and sub-agents, and folds them
 PgUp PgDn   scroll; Up brings back earlier messages; Ctrl-L redraws
 Ctrl-C      twice detaches: the agent goes on; Ctrl-Z suspends the chat
-A message to an agent that works steers it; to one that asks, it is the answer.
+While the agent works, a message steers it. A message answers its question.
 `
 
 const commandsText = `Commands
-/aside QUESTION          asks aside, while the agent works
+/aside QUESTION          asks the model a question while the agent works
 /approve [CALL] [--all] [--for-agent | --for-agent-call | --arguments JSON]
-                         lets a call run, and later ones like it
+                         approves a call, and with --for-agent later ones, too
 /deny [CALL] [--all] [REASON]
-/permissions             lists what --for-agent has approved
-/revoke [NAME...]        revokes it, without a name all of it
+/permissions             lists what the agent may do without asking you
+/revoke [NAME...]        revokes permissions; without a name, all of them
 /interrupt               interrupts the agent
 /fork [N]                goes on in a new agent with the first N messages
 /model /cost             the model; tokens and cost
@@ -40,11 +40,11 @@ A message that begins with two slashes is sent with one.`
 // command is what a person types instead of a message, such as "/deny 3f2a91c4 too expensive".
 type command struct {
 	name string
-	// rest is the text after it, without white space at its ends.
+	// rest is the text after the name, without white space at its ends.
 	rest string
 }
 
-// commandOf returns false if the text is a message. A text of several lines is one, unless the command takes a text.
+// commandOf returns false if the text is a message. A text of several lines is a message, unless its command takes a text.
 func commandOf(text string) (command, bool) {
 	if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") {
 		return command{}, false
@@ -55,7 +55,7 @@ func commandOf(text string) (command, bool) {
 	return c, takesText || !strings.Contains(strings.TrimSpace(text), "\n")
 }
 
-// messageOf returns the message for a text that is no command. Two slashes begin a message that begins with one.
+// messageOf returns the message for a text that is no command. Two slashes at its beginning become one.
 func messageOf(text string) string {
 	if strings.HasPrefix(text, "//") {
 		return text[1:]
@@ -79,7 +79,7 @@ func (c command) forkPoint() (int, error) {
 	return at, nil
 }
 
-// command carries out a command of the person. If it cannot be carried out as it was typed, it returns an error, and the person can
+// command carries out a command of the person. An error says why the command cannot be carried out as it was typed; the person can then
 // correct it.
 func (m *model) command(c command) (tea.Cmd, error) {
 	m.up = 0

@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// conversation is what the chat knows about one agent. Its methods change it by events, and do nothing else.
+// conversation is what the chat knows about one agent. Its methods only change this data; they do no I/O.
 type conversation struct {
 	items []*item
 	// calls has the newest call with each call ID of the provider. Some providers use an ID again.
@@ -43,7 +43,7 @@ type outgoing struct {
 	received bool
 }
 
-// see changes the conversation by a report of the agent. It returns whether the snapshot, the tree or the waits may have changed.
+// see changes the conversation by a report of the agent. `changed` says that the snapshot, the tree or the waits may be out of date.
 func (c *conversation) see(p client.Progress) (changed bool) {
 	switch {
 	case p.NoServer || p.NoWorker:
@@ -114,15 +114,16 @@ func (c *conversation) add(m agent.Message, index int) {
 	}
 }
 
-// sent removes a message from the outbox, because it is in the transcript. The key is its ID, or that of the call that it answers.
+// sent removes a message from the outbox: it is in the transcript, or was not delivered. `key` is the ID of the message, or the key of the
+// call that it answers.
 func (c *conversation) sent(key string) {
 	c.outbox = slices.DeleteFunc(c.outbox, func(o *outgoing) bool {
 		return o.id == key || o.answers != nil && string(o.answers.Call.Key) == key
 	})
 }
 
-// received returns the messages that the agent has received but not taken, except for those of the outbox. They are those of an earlier
-// chat or of other programs. The late results of calls are left out, because no person has written them.
+// received returns the messages in the agent's queue that are not in the outbox. They come from an earlier chat or from other programs. It
+// leaves out late results of calls, because no person has written them.
 func (c *conversation) received() []agent.QueuedMessage {
 	return slices.DeleteFunc(slices.Clone(c.snap.Queue), func(m agent.QueuedMessage) bool {
 		message := agent.Message{Message: llm.Message{Role: llm.User}, Key: agent.Key(m.ID)}
@@ -156,7 +157,6 @@ func (c *conversation) refreshed(snap client.Snapshot, tree []client.Entry, wait
 	}
 }
 
-// subAgentsRun reports whether a sub-agent has not ended.
 func (c *conversation) subAgentsRun() bool {
 	return len(c.tree) > 1 && slices.ContainsFunc(c.tree[1:], func(e client.Entry) bool { return !e.Status.Ended() })
 }
@@ -200,7 +200,7 @@ func (c *conversation) decided(key agent.Key) {
 	c.waits = slices.DeleteFunc(c.waits, func(w client.Waits) bool { return w.Call.Key == key })
 }
 
-// people returns the texts of the messages of the person, oldest first.
+// people returns the messages of people in the transcript, oldest first.
 func (c *conversation) people() []string {
 	var texts []string
 	for _, it := range c.items {

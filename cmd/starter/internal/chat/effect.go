@@ -15,7 +15,7 @@ import (
 const (
 	// refreshPause is the pause between two refreshes, because each reads histories.
 	refreshPause = time.Second
-	// restingPause is this pause if the agent rests and its sub-agents run.
+	// restingPause is the pause while the agent rests and sub-agents are running.
 	restingPause = 5 * time.Second
 	// readyPause is the time for which a call is shown before a key decides on it. Without it, a person who types a message when the
 	// call appears would decide on the call.
@@ -72,9 +72,9 @@ func (m *model) follow() tea.Cmd {
 	return next
 }
 
-// send sends the first message of the outbox that the agent does not have yet. It sends one at a time, so that the order stays. The
-// first message starts the agent if it does not exist. If it is not known whether a start has arrived, the next one finds the agent, and
-// the message is sent with the same ID, so that the agent takes it once.
+// send sends the first message of the outbox that the agent does not have yet. It sends one at a time, so that the order stays. If the
+// agent does not exist, its first message starts it. If the reply to this start is lost, the chat starts the agent again with the same
+// message ID. It then finds the agent, which takes the message once.
 func (m *model) send() tea.Cmd {
 	var out *outgoing
 	for _, o := range m.outbox {
@@ -152,7 +152,7 @@ func (m *model) refresh() tea.Cmd {
 	}
 }
 
-// poll asks for the next refresh if sub-agents run, because they change without a report of this agent.
+// poll asks for the next refresh if sub-agents are running, because they change without a report of this agent.
 func (m *model) poll() tea.Cmd {
 	switch {
 	case !m.subAgentsRun() || m.polling:
@@ -216,15 +216,15 @@ func (m *model) askText() tea.Cmd {
 	}
 }
 
-// showing is a call that waits for an approval, from the time at which the chat begins to show it. If the call goes and comes again, a new
-// showing begins.
+// showing is a call that waits for an approval, from the time at which the chat begins to show it. If the call disappears and comes back,
+// there is a new showing, whose timer begins again.
 type showing struct {
 	call  agent.Key
 	ready bool
 }
 
-// makeReady lets the keys decide on the active call after [readyPause]. It runs after each event, so that each call that is shown has a
-// timer of its own, and no other event can make this timer worthless.
+// makeReady lets the keys decide on the active call after [readyPause]. It runs after each event, and begins a timer for each call when the
+// chat begins to show the call.
 func (m *model) makeReady() tea.Cmd {
 	w := m.approval()
 	switch {

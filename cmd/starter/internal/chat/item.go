@@ -32,9 +32,9 @@ const (
 	replyItem                  // the text of a reply of the model
 	callItem                   // a call of a tool or sub-agent, with its result
 	noticeItem                 // a text that the agent has put into the transcript itself
-	asideItem                  // a question aside, with its answer
+	asideItem                  // an aside, with its answer
 	noteItem                   // a text of this program
-	anyItem                    // no kind; it stands for all of them
+	anyItem                    // all kinds, in a search; no item has it
 )
 
 // item is one part of the conversation on the screen.
@@ -46,8 +46,8 @@ type item struct {
 	text      string
 	reasoning string
 
-	// result is the result of a call, the answer to a question aside, or the error that a text of this program is about. failed
-	// says that a question aside has no answer.
+	// result is the result of a call, the answer to an aside, or the error that a text of this program is about. failed is the text that
+	// says that an aside has no answer.
 	result, failed string
 	// The other fields are those of a call. took is empty if the duration is not known.
 	name, arguments, took string
@@ -141,7 +141,7 @@ func (f form) mark(mark string) string {
 	return mark
 }
 
-// outputLines is the number of lines that are shown of the output of a running tool.
+// outputLines is how many of the last lines of a running tool's output are shown.
 const outputLines = 5
 
 func (it *item) running(width int) []string {
@@ -192,7 +192,7 @@ func (it *item) unfolded(f form) []string {
 	return lines
 }
 
-// byText names the person who has decided. The name is empty if the environment of the person did not tell it.
+// byText names the person who has decided. `by` is empty if that person's program did not know the name.
 func byText(by string) string { return printable.Name(cmp.Or(by, "a person")) }
 
 // pretty returns arguments with one value in a line. Arguments that are no JSON stay as they are.

@@ -67,7 +67,7 @@ func (m *model) write(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// escape leaves the denial, or interrupts the agent. It also ends the selection of a call.
+// escape takes back a denial whose reason the person was typing, or else interrupts the agent. It also ends the selection of a call.
 func (m *model) escape() tea.Cmd {
 	m.selected = nil
 	switch {

@@ -18,7 +18,7 @@ type markdown struct {
 	renderer *glamour.TermRenderer
 }
 
-// maxMarkdown is the size in bytes of the largest text that is rendered. It takes about a tenth of a second.
+// maxMarkdown is the size in bytes of the largest text that is rendered, which takes about a tenth of a second.
 const maxMarkdown = 100_000
 
 var (
@@ -89,7 +89,7 @@ func trimRight(line string) string {
 	return cut
 }
 
-// No line is wider than the terminal.
+// wrap breaks a text into lines that are not wider than `width` columns.
 func wrap(text string, width int) []string {
 	width = max(1, width)
 	var lines []string

@@ -1,6 +1,6 @@
 package chat
 
-// memo keeps the lines of one text, so that a text which stays is not drawn again for each screen.
+// memo keeps the lines of one text, so that a text that stays the same is not drawn again for each screen.
 type memo struct {
 	text  string
 	width int

@@ -18,8 +18,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// model is the state of the screen. It implements [tea.Model]. Update changes it by one event, and returns what is to be done
-// outside; View draws it. Neither does any I/O.
+// model is the state of the screen. It implements [tea.Model]. Update changes it by one event, and returns the command to run outside.
+// View draws it. Neither does any I/O.
 type model struct {
 	ctx context.Context
 	o   Options
@@ -51,7 +51,7 @@ type model struct {
 	showing *showing
 	// pressed is the key y or a that is about to decide on a call; nil if there is none.
 	pressed *press
-	// arrival is the note that is due when the conversation with another agent is on the screen.
+	// arrival is the note to add after a fork, when the messages of the new agent are on the screen.
 	arrival string
 	// recalled is the number of the earlier message that is in the input, counted from the newest; 0 means none.
 	recalled int
@@ -60,7 +60,7 @@ type model struct {
 	// failed is a message that was not delivered. If the person sends the same text again, it has the same ID, so that the agent
 	// takes it only once.
 	failed outgoing
-	// sending, refreshing, polling and ticking say that such a command runs. stale says that a refresh is to follow.
+	// sending, refreshing, polling and ticking say that such a command is running. stale says that a refresh must follow.
 	sending, refreshing, polling, ticking, stale bool
 	// interrupting says that an interrupt is on its way. A message waits for it, because the interrupt would hold the turn of the message.
 	interrupting bool
@@ -68,7 +68,7 @@ type model struct {
 	// which the chat last asked for the partial text of other turns.
 	own   bool
 	asked time.Time
-	// after returns an event after a pause. Tests replace it.
+	// after returns a command that sends an event after a pause. It is [tea.Tick], except in tests.
 	after   func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
 	failure error
 }
@@ -113,7 +113,7 @@ func (m *model) Init() tea.Cmd {
 	return m.follow()
 }
 
-// The events of the chat, apart from those of the terminal. Events of an agent have the number of the attachment.
+// The events of the chat, apart from those of the terminal. `attached` says which agent an event is of: see [model].
 type (
 	progressMsg struct {
 		attached int
@@ -140,7 +140,7 @@ type (
 		waits    []client.Waits
 		err      error
 	}
-	// refreshAgainMsg allows the next refresh.
+	// refreshAgainMsg says that the pause after a refresh is over.
 	refreshAgainMsg struct{ attached int }
 	pollMsg         struct{}
 	decidedMsg      struct {
@@ -194,7 +194,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		if msg.err == nil {
 			m.refreshed(msg.snap, msg.tree, msg.waits)
 		} else {
-			m.stale = true // otherwise, a call could wait unseen, because a waiting agent reports nothing
+			m.stale = true // read again: a call could wait unseen, because a waiting agent reports nothing
 		}
 		return m.later(refreshPause, refreshAgainMsg{m.attached})
 	case refreshAgainMsg:
@@ -297,7 +297,7 @@ func (m *model) endText() string {
 
 func (m *model) begun(msg startedMsg) tea.Cmd {
 	if m.noServer = unanswered(msg.err); m.noServer {
-		return m.later(refreshPause, startAgainMsg{}) // with the same ID of the message
+		return m.later(refreshPause, startAgainMsg{}) // with the same message ID
 	}
 	m.sending = false
 	if msg.err != nil {
@@ -333,7 +333,7 @@ func (m *model) delivered(msg sentMsg) {
 	m.stale = true
 }
 
-// giveBack returns a message that was not delivered to the input.
+// giveBack puts a message that was not delivered back into the input.
 func (m *model) giveBack(out *outgoing, err error) {
 	m.sent(out.id)
 	m.failed = *out

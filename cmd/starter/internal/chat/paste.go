@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxPaste is the size in bytes from which on the input shows a name instead of a pasted text. With 200,000 bytes in the field, a key
-// takes a third of a second.
+// maxPaste is the size in bytes of the longest pasted text that the input shows. For a longer text, it shows a name, because with 200,000
+// bytes in the field a key takes a third of a second.
 const maxPaste = 20_000
 
-// newlines replaces the ends of lines as terminals and other systems write them. The input field would make two lines of \r\n.
+// newlines makes \n of the line breaks \r\n and \r, which terminals and other systems use. The input field would make two of \r\n.
 var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // pasted returns the text that the input shows for a pasted text: the text itself, or a name if it is long. [model.typed] returns the
@@ -35,8 +35,8 @@ func nameOf(i int, paste string) string {
 	return fmt.Sprintf("[pasted text %d: %s bytes]", i+1, grouped(len(paste)))
 }
 
-// unpaste removes the name of a pasted text from the input, if the cursor is behind it. Without this, Backspace would leave a part of the
-// name, which stands for no text, and the agent would get this part. It returns false if there is no such name.
+// unpaste removes the name of a pasted text from the input. It returns false if there is no such name before the cursor, which must be at
+// the end of the input. Without unpaste, Backspace would leave a part of the name, and the agent would get this part.
 func (m *model) unpaste() bool {
 	last, lines := m.input.Line(), strings.Split(m.input.Value(), "\n")
 	if last != len(lines)-1 || m.input.Column() != len([]rune(lines[last])) {

@@ -21,14 +21,15 @@ import (
 type plainChat struct {
 	o           Options
 	out, notice io.Writer
-	// lines are those of the input. ended says that there is no further one, and failure why the input could not be read.
+	// lines has the lines of the input. ended says that no more will come. failure says why the input could not be read to its end.
 	lines   <-chan inputLine
 	ended   bool
 	failure error
 	// held are lines that were read while the agent worked. They wait for the end of the turn.
 	held []string
+	// next is the index of the first message that the chat has not seen.
 	next int
-	// told are the calls that the person knows to wait for an approval. looked is the time at which the chat last looked for calls of
+	// told has the calls about which the person was told that they wait. looked is the time at which the chat last asked for calls of
 	// sub-agents.
 	told   map[agent.Key]bool
 	looked time.Time
@@ -103,7 +104,7 @@ func (p *plainChat) take(ctx context.Context, text string) error {
 	return p.follow(ctx, "") // the agent may go on
 }
 
-// inputLine is a line of the input without its end. err is set with the last line.
+// inputLine is one line of the input, without its line break. err is set only for the last line: [io.EOF], or the error of the read.
 type inputLine struct {
 	text string
 	err  error
@@ -169,7 +170,8 @@ func (p *plainChat) say(ctx context.Context, text string) error {
 	return p.follow(ctx, key)
 }
 
-// follow writes the replies of the agent until it rests or asks a question. A key is that of a message that the agent takes first.
+// follow writes the replies of the agent until it rests or asks a question. If `key` is not empty, it names a message, and follow first
+// waits until the agent has taken this message.
 func (p *plainChat) follow(ctx context.Context, key string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -250,7 +252,7 @@ func (p *plainChat) see(ctx context.Context, r client.Progress, taken bool) bool
 	return false
 }
 
-// start starts the agent with the first message. If Temporal does not answer, it tries again with the same ID of the message.
+// start starts the agent with the first message. If Temporal does not answer, it tries again with the same message ID.
 func (p *plainChat) start(ctx context.Context, out outgoing) (client.Started, error) {
 	o := *p.o.Start
 	o.ID, o.Message, o.MessageID = p.o.ID, out.text, out.id
@@ -283,7 +285,7 @@ func (p *plainChat) deliver(ctx context.Context, out outgoing) (client.Sent, err
 	}
 }
 
-// question tells the person for what the agent waits. It returns true if the next line is the answer to a question.
+// question tells the person what the agent waits for. It returns true if the next line is the answer to a question.
 func (p *plainChat) question(ctx context.Context, r client.Progress) bool {
 	if r.WaitsFor == client.WaitsForSubAgents && time.Since(p.looked) < restingPause || !client.CallWaits(r.WaitsFor) && r.WaitsFor != client.WaitsForSubAgents {
 		return false
@@ -310,8 +312,8 @@ func (p *plainChat) question(ctx context.Context, r client.Progress) bool {
 	return false
 }
 
-// tellCall tells the person once that a call waits. A question of this agent is told as often as the agent waits for the answer, because
-// the next line is the answer.
+// tellCall tells the person once that a call waits. It leaves out questions of this agent, which [plainChat.question] asks each time,
+// because the next line is the answer.
 func (p *plainChat) tellCall(w client.Waits) {
 	who := ""
 	if w.AgentID != p.o.ID {

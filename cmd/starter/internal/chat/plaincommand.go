@@ -16,7 +16,8 @@ func (c command) decides() bool { return c.name == "/approve" || c.name == "/den
 // forWork reports whether the command is for an agent that works, so that it does not wait for the end of the turn.
 func (c command) forWork() bool { return c.name == "/aside" || c.name == "/interrupt" }
 
-// command carries out a command of the person. Its error ends the chat: [errQuit], or an error that no other command could mend.
+// command carries out a command of the person. Its error ends the chat: it is [errQuit], or says why ctx has ended. All other errors are
+// only shown.
 func (p *plainChat) command(ctx context.Context, c command) error {
 	if c.name == "/quit" {
 		return errQuit

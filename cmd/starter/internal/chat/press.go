@@ -59,7 +59,7 @@ func (m *model) decidePressed(p *press) tea.Cmd {
 }
 
 // afterPress takes the key that follows a key y or a within [pressPause]. Enter decides at once, and Esc takes the key back. A letter makes
-// a message of both. The second result reports whether the key has no other effect.
+// a message of both. The second result reports whether the key does nothing else.
 func (m *model) afterPress(next tea.KeyPressMsg) (tea.Cmd, bool) {
 	p := m.pressed
 	if p == nil {

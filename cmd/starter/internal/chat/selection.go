@@ -2,7 +2,7 @@ package chat
 
 import "slices"
 
-// choose selects the next older call, or the next newer one. The first key selects the newest call on the screen.
+// choose selects the next older call, or the next newer one. If no call is selected yet, it selects the newest call on the screen.
 func (m *model) choose(older bool) {
 	calls := slices.DeleteFunc(slices.Clone(m.items), func(it *item) bool { return it.kind != callItem })
 	if len(calls) == 0 {
@@ -45,8 +45,8 @@ func (m *model) expandAll() {
 	m.scroll(0)
 }
 
-// lowest returns the lowest item of a kind whose first line is not below the screen. If that line is above the screen, nothing of this
-// kind begins on the screen. It returns nil if there is no such item.
+// lowest returns the lowest item of a kind that begins on the screen. If none does, it returns the lowest one that begins above the
+// screen; nil if there is none.
 func (m *model) lowest(kind itemKind) *item {
 	below := len(m.tail())
 	for _, it := range slices.Backward(m.items) {

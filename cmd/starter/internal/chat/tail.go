@@ -55,7 +55,8 @@ func (m *model) delays() bool {
 	return w != nil && (w.AgentID == m.id || m.status == client.Running && m.waitsFor == client.WaitsForSubAgents)
 }
 
-// active says that the keys apply to this call.
+// wait returns the lines of a call that waits for somebody outside. `active` says that the keys y, n and a, or the next message, are for
+// this call.
 func (m *model) wait(w *client.Waits, active bool) []string {
 	who := ""
 	if w.AgentID != m.id {
@@ -175,7 +176,7 @@ func waitText(w client.WaitsFor) string {
 	return ""
 }
 
-// The number of a choice stands for the choice.
+// answerText returns the answer that a person has typed. The number of a choice, counted from 1, stands for the choice.
 func answerText(q agent.Question, text string) string {
 	for i, choice := range q.Choices {
 		if strings.TrimSpace(text) == fmt.Sprint(i+1) {

@@ -44,7 +44,7 @@ func verdictsOf(c command, waits []client.Waits) ([]verdict, error) {
 	case len(waits) == 0:
 		return nil, errors.New("nothing waits for an approval")
 	case all && (call != "" || d.Arguments != ""):
-		return nil, errors.New("--all excludes the name of a call, and --arguments")
+		return nil, errors.New("--all cannot be used together with the name of a call or with --arguments; leave out --all")
 	case call != "":
 		waits = slices.DeleteFunc(waits, func(w client.Waits) bool { return w.Handle() != call })
 	case !all && len(waits) > 1:
@@ -92,7 +92,7 @@ func decisionOf(rest string, waits []client.Waits, d *agent.Decision) (call stri
 		rest = after
 	}
 	if d.Remember != "" && d.Arguments != "" {
-		return "", false, errors.New("--arguments excludes --for-agent and --for-agent-call")
+		return "", false, errors.New("--arguments cannot be used together with --for-agent or --for-agent-call; leave one of them out")
 	}
 	return call, all, nil
 }

@@ -22,8 +22,8 @@ func Text(cmd *cobra.Command, args []string) (string, error) {
 	return TextUpTo(cmd, args, agent.MaxMessageBytes)
 }
 
-// TextUpTo is [Text] with a limit for the text, in bytes. Of a longer text on standard input it returns more than `limit` bytes, but
-// perhaps not all. The caller must refuse such a text.
+// TextUpTo is [Text] for a text of at most `limit` bytes. It returns a longer text, too, and the caller must refuse it. Of a longer text on
+// standard input, it returns only the beginning, which is longer than `limit`.
 func TextUpTo(cmd *cobra.Command, args []string, limit int) (string, error) {
 	if len(args) > 1 || len(args) == 1 && args[0] != "-" {
 		return strings.Join(args, " "), nil
@@ -31,8 +31,7 @@ func TextUpTo(cmd *cobra.Command, args []string, limit int) (string, error) {
 	if file, ok := cmd.InOrStdin().(*os.File); ok && len(args) == 0 && term.IsTerminal(file.Fd()) {
 		return "", exit.Errorf(exit.Usage, "the text is missing: give it as arguments, or on standard input; see `%s --help`", cmd.CommandPath())
 	}
-	// Read no more than is needed to find that the text is too long, even without the newline. So the beginning of a long text is never
-	// sent alone.
+	// Two bytes above the limit show that the text is too long, even if one of them is the newline at its end.
 	data, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), int64(limit)+2))
 	if err != nil {
 		return "", fmt.Errorf("read standard input: %w", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// Row is an agent that a list has.
+// Row is one agent in the result of [Find].
 type Row struct {
 	Entry    client.Entry
 	Snapshot client.Snapshot

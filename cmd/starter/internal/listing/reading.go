@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// batchSize is the number of agents whose statuses [Find] reads together. After each batch, find drops the agents that
-	// the status flags exclude.
+	// batchSize is the number of agents whose statuses [Find] reads together. After each batch, [Find] drops the agents
+	// whose status the query does not select.
 	batchSize = 64
 	// readAtOnce limits the number of histories that are read at the same time, because each is held in memory and replayed.
 	readAtOnce  = 8

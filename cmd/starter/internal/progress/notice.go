@@ -36,7 +36,7 @@ type Notice struct {
 	mu    sync.Mutex
 	kind  trouble
 	since time.Time     // when the trouble began
-	told  string        // identifies the last report of the trouble; empty before the first report
+	told  string        // tells whether a report is news: see [Notice.print]; empty before the first report
 	tried *client.Retry // the call that is tried again
 	asks  bool          // a call waits for somebody outside, and the user was told
 	work  work

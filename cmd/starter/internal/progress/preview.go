@@ -15,8 +15,8 @@ import (
 )
 
 // preview shows the text of the running model call so far, or the output of the running tools, in the last lines of a terminal.
-// Below the text, one line says what the agent works on. The preview disappears when the complete message arrives. If the output is not a terminal, the
-// preview is nil, and [preview.update] and [preview.end] do nothing.
+// Below the text, one line says what the agent works on. The preview disappears when the complete message arrives. If the output is not
+// a terminal, the preview is nil, and [preview.update] and [preview.end] do nothing.
 type preview struct {
 	out  io.Writer
 	size func() (width, height int)
@@ -50,9 +50,10 @@ func Redraws(stdout io.Writer) bool {
 }
 
 // update shows the text of the running model call, or the output of the running tools. Below the text, it shows the line `work`,
-// which says what the agent works on. update must be called with every [client.Progress] that [client.Client.Watch] yields. It removes the preview if the
-// progress contains a message, or if a reset of the agent has discarded messages. The preview stays as it is while no worker
-// answers, or while Temporal does not answer.
+// which says what the agent works on. update must be called with every [client.Progress] that [client.Client.Watch] yields.
+//
+// If the progress contains a message, or a reset of the agent has discarded messages, update removes the preview. While no worker or
+// Temporal does not answer, the preview stays as it is.
 func (p *preview) update(progress client.Progress, work string) {
 	switch {
 	case p == nil:
@@ -125,8 +126,8 @@ func (a above) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// clear returns the control sequence that removes the preview from the terminal. It also marks the preview as removed.
-// Therefore the caller must write the sequence. The caller must hold `p.mu`.
+// clear returns the control sequence that removes the preview from the terminal. It also marks the preview as removed, so the
+// caller must write the sequence. The caller must hold `p.mu`.
 func (p *preview) clear() string {
 	if len(p.drawn) == 0 {
 		return ""

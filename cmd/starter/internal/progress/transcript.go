@@ -27,7 +27,8 @@ func NewTranscript(out io.Writer) *Transcript {
 	return &Transcript{out: out, calls: map[string]printedCall{}}
 }
 
-// Message prints a message of the transcript.
+// Message prints one message. The messages must come in the order of the transcript, because a result is printed with the name
+// of its call.
 func (p *Transcript) Message(m agent.Message) {
 	switch m.Role {
 	case llm.User:

@@ -23,7 +23,7 @@ type Agent struct {
 	Earlier int       `json:"earlier_messages,omitempty"`
 	Retry   *retry    `json:"retry,omitempty"`
 	Pending []pending `json:"pending"`
-	// Inbox holds the messages that the agent has not taken yet.
+	// Inbox has the agent's queue: the messages that the agent has not taken yet.
 	Inbox    []queued `json:"queue,omitempty"`
 	Children []child  `json:"children"`
 	// EarlierChildren is the number of sub-agents that are not in `Children`. They are sub-agents that ended long ago, and
@@ -50,13 +50,13 @@ type retry struct {
 	Next *time.Time `json:"next,omitempty"`
 }
 
-// Message is the JSON form of a message.
+// Message is the JSON form of a message of the transcript. Scripts read this form. Fields may be added, but must not be changed.
 type Message struct {
 	Role       llm.Role       `json:"role"`
 	Content    string         `json:"content"`
 	ToolCalls  []llm.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string         `json:"tool_call_id,omitempty"`
-	// FinishReason is the provider's finish reason of a reply that is not a usual one. The field is absent for other messages.
+	// FinishReason is the provider's finish reason of a reply that may not be whole. The field is absent for other messages.
 	FinishReason string    `json:"finish_reason,omitempty"`
 	Key          agent.Key `json:"key,omitempty"`
 	// DecidedBy says who has decided on the call of this result, or has given the result. The field is absent for other messages.
@@ -104,7 +104,7 @@ type usage struct {
 	CacheWriteTokens int `json:"cache_write_tokens"`
 	// ReasoningTokens is a part of OutputTokens.
 	ReasoningTokens int `json:"reasoning_tokens"`
-	// CostUSD is the cost in US dollars.
+	// CostUSD is the cost of the agent without its sub-agents, in US dollars.
 	CostUSD float64 `json:"cost_usd"`
 	// Tree counts the agent and all sub-agents that have ended.
 	Tree        Spending `json:"tree"`
@@ -130,7 +130,7 @@ type usage struct {
 	DuplicateEvents int `json:"duplicate_events"`
 }
 
-// Actions is the JSON form of the actions that Temporal Cloud bills for an agent.
+// Actions is the JSON form of an estimate of the actions that Temporal Cloud bills for an agent.
 type Actions struct {
 	history.Actions
 	Total int `json:"total"`
@@ -138,7 +138,7 @@ type Actions struct {
 	CostUSD float64 `json:"cost_usd,omitempty"`
 }
 
-// String returns one line about the actions.
+// String returns the estimate as one line for people.
 func (v *Actions) String() string {
 	text := fmt.Sprintf("billed actions: about %d (starts %d, activities %d, retries %d, heartbeats %d, timers %d, updates %d, signals %d, changes of search attributes %d, waits %d)",
 		v.Total, v.Starts, v.Activities, v.Retries, v.Heartbeats, v.Timers, v.Updates, v.Signals, v.Attributes, v.Waits)
@@ -162,7 +162,7 @@ func NewSpending(s agent.Spending) Spending {
 
 func dollars(m agent.Money) float64 { return float64(m) / float64(agent.Dollar) }
 
-// NewAgent returns the JSON form of an agent.
+// NewAgent returns the JSON form of an agent. `Result` is empty unless the agent has completed.
 func NewAgent(s client.Snapshot) Agent {
 	tree := s.Usage.Spent()
 	v := Agent{
@@ -208,11 +208,11 @@ func NewAgent(s client.Snapshot) Agent {
 	return v
 }
 
-// NewMessage returns the JSON form of a message.
+// NewMessage returns the JSON form of a message, without the opaque data that a provider has added to tool calls.
 func NewMessage(m agent.Message) Message {
 	calls := slices.Clone(m.ToolCalls)
 	for i := range calls {
-		calls[i].Opaque = llm.Opaque{} // it says nothing to people
+		calls[i].Opaque = llm.Opaque{} // only the provider understands it
 	}
 	v := Message{
 		Role: m.Role, Content: m.Content, ToolCalls: calls, ToolCallID: m.ToolCallID,

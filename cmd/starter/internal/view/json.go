@@ -9,10 +9,10 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// JSON writes a value as JSON, indented, and a newline.
+// JSON writes a value as indented JSON and a newline. It escapes all characters that could control a terminal.
 func JSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
 
-// JSONLine writes a value as JSON on one line.
+// JSONLine is [JSON] without indentation: it writes one line.
 func JSONLine(w io.Writer, v any) error { return encodeJSON(w, v, "") }
 
 // encodeJSON puts the JSON on one line if indent is empty.

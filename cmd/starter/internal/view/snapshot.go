@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// Print shows an agent to a person.
+// Print writes an agent as text for people, with long arguments and results cut.
 func Print(w io.Writer, s client.Snapshot) {
 	fmt.Fprintf(w, "%s  %s  %s\n", printable.Name(s.ID), printable.Name(s.Agent), s.Status)
 	if s.First > 0 {
