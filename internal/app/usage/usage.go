@@ -37,7 +37,7 @@ func FlagGroups(cmd *cobra.Command) error {
 				continue
 			}
 			if given[group] = append(given[group], f.Name); len(given[group]) == 2 && err == nil {
-				err = fmt.Errorf("--%s and --%s exclude each other; leave one of them out", given[group][0], given[group][1])
+				err = fmt.Errorf("--%s and --%s cannot be used together; leave one of them out", given[group][0], given[group][1])
 			}
 		}
 	})
