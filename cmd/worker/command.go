@@ -11,30 +11,31 @@ import (
 	"github.com/reagent-dev/reagent/internal/version"
 )
 
-const help = `worker serves the agents of a configuration. Start as many workers as you
-like: if one of them crashes, the others continue its agents.
+const help = `worker runs the agents of a configuration: it calls their models and runs their
+tools. Start as many workers as you like: if one of them crashes, the others continue
+its agents.
 
-After the first SIGTERM or Ctrl-C the worker takes no new work. It waits for the
-running model and tool calls, at most as long as --drain. A second SIGTERM or Ctrl-C
-stops it at once.
+After the first SIGTERM or Ctrl-C, the worker takes no new work. It waits for the
+running model and tool calls, at most as long as --drain says. A second SIGTERM or
+Ctrl-C stops it at once. The exit code is 0 after a drain. It is 1 if the worker could
+not start, could not go on, or was stopped at once.
 
 The address of Temporal is --address, else TEMPORAL_ADDRESS, else 127.0.0.1:7233.
-Temporal's other variables are read, too, such as TEMPORAL_NAMESPACE,
-TEMPORAL_API_KEY and TEMPORAL_PROFILE. API keys are read from the files and
-environment variables that the configuration names. OPENAI_BASE_URL is the endpoint
-of the models without a base_url in the configuration.
+The worker also reads Temporal's other environment variables, such as
+TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and TEMPORAL_PROFILE.
+
+The worker reads API keys from the files and environment variables that the
+configuration names. OPENAI_BASE_URL is the endpoint of OpenAI-compatible models
+without a base_url in the configuration.
 
 An MCP server that keeps state in its process (stateful: true) must run in one worker
-only. By default each worker runs all these servers. If you start more than one
+only. By default, each worker runs all these servers. If you start more than one
 worker, start all but one with --stateful none.
 
---deployment and --build-id name a version of the workers (Temporal's worker
-deployments). New agents begin on the current version. At their next workflow task,
-agents continue on the version that is current then. With --pinned they stay on their
-version until they continue in a new run (starter upgrade).
-
-The exit code is 0 after a drain, and 1 if the worker could not start or go on or was
-stopped at once.`
+--deployment and --build-id together name a version of the workers (Temporal's worker
+deployments). New agents begin on the current version. Running agents move to the
+current version when they next do something. With --pinned, they stay on their version
+until they continue in a new run (starter upgrade).`
 
 func newCommand() *cobra.Command {
 	var o serve.Options
@@ -57,16 +58,16 @@ func newCommand() *cobra.Command {
 	f.StringVar(&o.TaskQueue, "task-queue", "", "task `queue` to serve (default: the configuration's)")
 	f.StringVar(&o.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+dial.DefaultAddress+")")
 	f.StringVar(&o.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
-	f.StringVar(&o.Stateful, "stateful", "all", "which stateful MCP `servers` to run: all, none, or names separated by commas")
-	f.StringVar(&o.Listen, "listen", "", "`host:port` at which to accept the results of external calls, or none (default: callbacks.listen of the configuration)")
-	f.StringVar(&o.Deployment, "deployment", "", "`name` of the worker deployment; needs --build-id")
-	f.StringVar(&o.BuildID, "build-id", "", "build `ID` of this version of the deployment; needs --deployment")
-	f.BoolVar(&o.Pinned, "pinned", false, "keep agents on the version on which their run began; needs --deployment")
-	f.StringVar(&o.ResultsDir, "results-dir", "", "`folder` for results of models and tools that Temporal does not have yet, in plain text; a worker that is started again after a crash uses them")
-	f.DurationVar(&o.Drain, "drain", 2*time.Minute, "how long running calls may take to end after SIGTERM or Ctrl-C")
-	f.DurationVar(&o.HeartbeatTimeout, "heartbeat-timeout", 0, "how long a call may go without a heartbeat before another worker takes it over; a longer time costs fewer heartbeats (default 30s on Temporal Cloud without --lease, else 3s)")
-	f.BoolVar(&o.Lease, "lease", false, "let all calls of this worker share one heartbeat; on Temporal Cloud a short --heartbeat-timeout then costs at most one action a second")
-	f.IntVar(&o.CacheAgents, "cache-agents", 0, "how many `agents` to hold in memory after they have run; others are read from their history when they go on (default 10000)")
-	f.BoolVar(&o.Verbose, "verbose", false, "log more")
+	f.StringVar(&o.Stateful, "stateful", "all", "which stateful MCP `servers` to run: all, none, or their names, separated by commas")
+	f.StringVar(&o.Listen, "listen", "", "`host:port` at which to accept the results of external calls by HTTP, or none (default: callbacks.listen of the configuration)")
+	f.StringVar(&o.Deployment, "deployment", "", "`name` of the worker deployment to which this worker belongs; needs --build-id")
+	f.StringVar(&o.BuildID, "build-id", "", "build `ID` of the version; needs --deployment")
+	f.BoolVar(&o.Pinned, "pinned", false, "keep agents on the version on which their run began; needs --deployment and --build-id")
+	f.StringVar(&o.ResultsDir, "results-dir", "", "`folder` for the results of calls that Temporal does not have yet, in plain text; a worker that is started again after a crash uses them")
+	f.DurationVar(&o.Drain, "drain", 2*time.Minute, "how long running calls may take to end after SIGTERM or Ctrl-C, such as 30s or 5m; 0 stops them at once")
+	f.DurationVar(&o.HeartbeatTimeout, "heartbeat-timeout", 0, "how long Temporal waits for a heartbeat of a running call, such as 3s, before it gives the call to another worker; a longer time needs fewer heartbeats (default 30s on Temporal Cloud without --lease, else 3s)")
+	f.BoolVar(&o.Lease, "lease", false, "let all calls of this worker share one heartbeat; on Temporal Cloud, a short --heartbeat-timeout then costs at most one action a second")
+	f.IntVar(&o.CacheAgents, "cache-agents", 0, "how many `agents` to keep in memory after they have run; the others are read from their history when they go on (default 10000)")
+	f.BoolVar(&o.Verbose, "verbose", false, "also log messages of the level INFO; by default, the worker logs only warnings and errors")
 	return cmd
 }
