@@ -13,11 +13,13 @@ func newAnswer(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "answer ID TEXT...",
 		Short: "Answer a question of an agent",
-		Long: `answer answers a question of an agent, or of a sub-agent below it. The model asks with the
-tool ask_user, and a tool, such as that of an MCP server, may ask during a call. With --call
-it answers the question that "starter inbox" shows under this name; it may be left out if
-one question waits. "starter send" answers the question of an agent, too. The text "-" is
-read from the standard input.`,
+		Long: `answer answers a question of an agent, or of a sub-agent below it. The model asks with
+the tool ask_user. A tool, for example of an MCP server, may also ask while it runs.
+
+--call names the question, as "starter inbox" shows it. You can leave out --call if only
+one question is waiting. If TEXT is "-", the answer is read from standard input.
+
+"starter send" answers a question of the agent itself, too.`,
 		Example: `  starter inbox
   starter answer report 'the second one'
   starter answer report --call 3f2a91c4 - < answer.txt

@@ -21,12 +21,14 @@ func newAside(g *session.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "aside ID QUESTION...",
-		Short: "Ask an agent something aside, while it works",
-		Long: `aside lets the model answer a question from what the agent has said and done so far. The
-agent works on meanwhile, and neither the question nor the answer becomes part of its
-conversation. The tokens and the cost of the answer count.
+		Short: "Ask an agent a question while it works",
+		Long: `aside asks an agent's model a question while the agent works. The model answers from what
+the agent has said and done so far. The agent keeps working, and neither the question nor
+the answer becomes part of its conversation. The tokens and the cost of the answer count.
 
-To change what the agent does, send it a message instead (starter send).`,
+If QUESTION is "-", the question is read from standard input.
+
+To change what the agent does, send the agent a message instead (starter send).`,
 		Example:           `  starter aside report 'What are you doing?'`,
 		Args:              cobra.MinimumNArgs(2),
 		ValidArgsFunction: g.CompleteIDs(1, client.Running),

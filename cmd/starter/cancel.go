@@ -15,12 +15,12 @@ func newCancel(g *session.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel ID",
 		Short: "End an agent and its sub-agents now",
-		Long: `cancel ends an agent and the sub-agents below it now. A call that has no result yet stays
-open, and a resume goes on with it. Effects of tools are not undone. If the agent itself has
-ended, cancel ends its running sub-agents.
+		Long: `cancel ends an agent and the sub-agents below it now. What their tools have done is not
+undone. Calls without a result stay open, and "starter resume" goes on with them. If the
+agent itself has ended, cancel ends its running sub-agents.
 
-cancel needs no worker: Temporal keeps the request, and the agent ends when a worker
-runs.`,
+cancel needs no worker: Temporal keeps the request, and the agent ends as soon as a worker
+is running.`,
 		Example:           "  starter cancel talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1, client.Running),

@@ -26,24 +26,33 @@ func newChat(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat [flags] [ID]",
 		Short: "Talk with an agent on the terminal",
-		Long: `chat is a conversation with an agent on the terminal. Without an ID, the first message
-starts a new agent. With the ID of an agent, chat shows what was said and goes on. With
--a and an ID that no agent has, the new agent gets this ID.
+		Long: `chat is a conversation with an agent on the terminal:
 
-The text of a reply is shown while it grows. Calls are folded to a line each. Tab selects
-a call, and Enter shows it in full; Ctrl-O shows all of them. Calls that wait for an
-approval are shown with their arguments: y approves, n denies with a reason, a approves
-all later calls of the tool by this agent, too; /approve and /deny take the options of
-"starter approve" and "starter deny". The next message answers a question of the agent.
-/aside asks the agent aside, while it works. Esc interrupts. Ctrl-Z suspends the chat.
-/help shows all keys and commands.
+  - Without an ID, your first message starts a new agent.
+  - With the ID of an agent, chat shows what was said and goes on from there.
+  - With -a and an ID that no agent has, the new agent gets this ID.
 
-The agent runs on Temporal and on the workers. Ctrl-C twice detaches, and the agent goes
-on; chat with its ID comes back to it.
+The text of a reply appears while the model writes it. Each call takes one line. A call
+that is waiting for an approval is shown with its arguments. If the agent asks a question,
+your next message is the answer. The most important keys and commands are:
 
-If standard input or output is no terminal, or TERM is dumb, chat reads a message or a
-command from each line and prints the answer, without control sequences. A line that
-begins with two slashes is a message with one. NO_COLOR turns off colours.`,
+  y, n, a          approve the call; deny it with a reason; approve it and all later
+                   calls of this tool by this agent
+  /approve, /deny  decide on a call by its name, or with --all on all calls
+  Tab, Enter       select a call; show it in full
+  Ctrl-O           shows all calls in full
+  Esc              interrupts the agent
+  /aside           asks the model a question while the agent works
+  Ctrl-C twice     detaches: the agent goes on
+  Ctrl-Z           suspends the chat
+  /help            shows all keys and commands
+
+The agent runs on Temporal and on the workers, and not in this program. After you have
+detached, "starter chat ID" comes back to it.
+
+If standard input or output is not a terminal, or TERM is dumb, chat reads a message or a
+command from each line and prints the answers, without control sequences. To send a
+message that begins with a slash, write two slashes. NO_COLOR turns off colours.`,
 		Example: `  starter chat -a assistant
   starter chat talk
   starter chat -a assistant talk
@@ -59,12 +68,13 @@ begins with two slashes is a message with one. NO_COLOR turns off colours.`,
 		},
 	}
 	cmd.Flags().StringVarP(&name, "agent", "a", "", "`name` of the agent to start (default: the only agent of the configuration)")
-	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant, at most 64 bytes; if tasks wait for workers, tenants take turns")
+	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant for whom a new agent works, at most 64 bytes; if tasks are waiting for workers, tenants take turns")
 	g.CompleteAgentNames(cmd)
 	return cmd
 }
 
-// runChat talks with the agent with the given ID, or starts one if the ID is empty or start names a definition.
+// runChat talks with the agent with the given ID. The first message starts a new agent if the ID is empty, or if no agent has the ID and
+// `start` names a definition.
 func runChat(cmd *cobra.Command, g *session.Flags, id string, start client.StartOptions) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	if err := protocol.CheckTenant(start.Tenant); err != nil {
@@ -99,12 +109,12 @@ func runChat(cmd *cobra.Command, g *session.Flags, id string, start client.Start
 	return plainEnd(cmd, c, queue, end)
 }
 
-// chatAgents connects to Temporal for a chat. found says that the agent with the ID exists. Otherwise, chatAgents completes the
-// options with which it is to be started.
+// chatAgents connects to Temporal for a chat. `found` says whether the agent with the ID exists. If it does not, chatAgents fills in
+// `start`, the options with which the chat starts it.
 func chatAgents(cmd *cobra.Command, g *session.Flags, id string, start *client.StartOptions) (c *client.Client, queue string, found bool, done func(), err error) {
 	if id != "" {
 		c, queue, done, err = g.AgentsOf(cmd.Context(), id)
-		if err == nil && g.Queue != "" { // the flag spares agentsOf the question
+		if err == nil && g.Queue != "" { // with the flag, AgentsOf does not notice that there is no such agent
 			if _, err = c.TaskQueue(cmd.Context(), id); err != nil {
 				done()
 				err = session.WithExitCode(err, queue)

@@ -16,10 +16,11 @@ func newClose(g *session.Flags) *cobra.Command {
 	var limit time.Duration
 	cmd := &cobra.Command{
 		Use:   "close ID",
-		Short: "Let an agent finish when it has answered",
-		Long: `close lets an agent answer the messages that it has, and then end. An agent that waits
-for a message ends at once. close needs a worker; it waits for one as long as --wait
-allows.`,
+		Short: "End an agent when it has answered its messages",
+		Long: `close ends an agent as soon as it has answered all messages that it has received. An agent
+that is waiting for a message ends at once.
+
+close needs a worker, and waits for one as long as --wait allows.`,
 		Example:           "  starter close talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1, client.Running),

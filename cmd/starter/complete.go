@@ -12,15 +12,17 @@ func newComplete(g *session.Flags) *cobra.Command {
 	o := settle.Giving{Kind: client.WaitsForResult}
 	cmd := &cobra.Command{
 		Use:   "complete ID RESULT...",
-		Short: "Give the result of a call that happens outside",
-		Long: `complete gives a call its result, if the tool is one whose results come from outside:
-"external" in agents.yaml. With --call it gives the result of the call that
-"starter inbox" shows under this name; it may be left out if one such call waits. A call
-gets one result. The result "-" is read from the standard input.`,
+		Short: "Give a result to a call whose work happens outside",
+		Long: `complete gives a result to a call of a tool that agents.yaml lists under "external":
+somebody outside does the work of such a call. A call takes one result.
+
+--call names the call, as "starter inbox" shows it. You can leave out --call if only one
+such call is waiting. If RESULT is "-", the result is read from standard
+input.`,
 		Example: `  starter inbox
   starter complete report 'deployed version 12'
   starter complete report --call 3f2a91c4 --error 'the build is broken'`,
 	}
-	cmd.Flags().BoolVar(&o.IsError, "error", false, "the result describes a failure")
+	cmd.Flags().BoolVar(&o.IsError, "error", false, "mark the result as a failure; RESULT says what went wrong")
 	return o.Command(g, cmd, "Completed")
 }

@@ -27,18 +27,21 @@ func newDemo(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "See an agent survive a crash of its worker",
-		Long: `demo starts a Temporal development server, a worker process, an MCP server and a
-stand-in for a model, and has an agent answer a question about the files of
-this folder. While a tool runs, demo kills the worker with SIGKILL, and a second
-worker continues. At the end demo shows the counts of a proxy in front of the model
-and of the tool server. It fails if a model request or an effect was repeated.
+		Long: `demo shows how an agent survives a crash of its worker. It starts a Temporal
+development server, a worker process, an MCP server and a stand-in for a model, and
+has an agent answer a question about the files of this folder. While a tool runs, demo
+kills the worker with SIGKILL, and a second worker continues.
 
-It needs nothing but Go, and no account. If OPENAI_API_KEY or OPENAI_BASE_URL is set,
-it uses a real model in place of the stand-in: gpt-4o-mini, or the model in
-OPENAI_MODEL. The parts of the folder that the tools read are then sent to this model.
+At the end, demo prints how often the model and the tools were called. A proxy in front
+of the model and the tool server have counted this. demo fails if a model request or a
+tool call that must happen only once was repeated.
 
-It starts the same Temporal server as ` + "`starter dev`" + `, on free ports. Nothing is left
-when the demo ends, also after Ctrl-C.`,
+demo needs nothing but Go, and no account. If OPENAI_API_KEY or OPENAI_BASE_URL is set,
+demo uses a real model in place of the stand-in: gpt-4o-mini, or the model in
+OPENAI_MODEL. Everything that the tools read in this folder is then sent to this model.
+
+The Temporal server is that of ` + "`starter dev`" + `, on free ports. When demo has ended, also
+after Ctrl-C, it has stopped its processes and removed its files.`,
 		Example: `  starter demo
   starter demo --keep-running                         # then look around in the Web UI
   OPENAI_API_KEY=… OPENAI_MODEL=gpt-4o starter demo

@@ -11,14 +11,15 @@ func newDeny(g *session.Flags) *cobra.Command {
 	var o settle.Decision
 	cmd := &cobra.Command{
 		Use:   "deny ID [CALL]",
-		Short: "Refuse a call of a tool or sub-agent",
-		Long: `deny refuses a call that waits for a person. The call may be one of the agent or of a
-sub-agent below it. CALL is the name that "starter inbox" shows; it may be left out if
-one call waits. On a terminal, deny without CALL shows the call that waits now, and asks.
-The model is told that a person refused the call, and the reason.`,
+		Short: "Refuse a tool or sub-agent call",
+		Long: `deny refuses a call that is waiting for an approval. The call may be one of the agent or
+of a sub-agent below it. The model is told that a person refused the call, and the reason.
+
+CALL is the name that "starter inbox" shows; you can leave out CALL if only one call is
+waiting. On a terminal, deny without CALL shows the call and asks first.`,
 		Example: `  starter deny report 3f2a91c4 --reason 'too expensive'
   starter deny report --all --yes`,
 	}
-	cmd.Flags().StringVar(&o.Reason, "reason", "", "tell the model this `text`")
+	cmd.Flags().StringVar(&o.Reason, "reason", "", "`text` that tells the model why")
 	return o.Command(g, cmd)
 }

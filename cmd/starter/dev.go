@@ -29,17 +29,19 @@ func newDev(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run a Temporal development server with Web UI",
-		Long: `dev runs a Temporal development server with its Web UI until Ctrl-C.
+		Long: `dev runs a Temporal development server with its Web UI until Ctrl-C. The server's
+settings make single steps fast; they are not for production.
 
-The server is part of the Temporal CLI. dev uses ` + "`temporal`" + ` 1.5 or newer from the
-PATH. If there is none, dev downloads the CLI once and keeps it in the user's cache
-folder (or in REAGENT_CACHE). If the download fails, dev builds the CLI, which takes
-2 to 13 minutes. REAGENT_CLI_URL is the URL of a mirror, or "off" for no download. The
-server's settings make single steps fast; they are not for production.`,
+The server is part of the Temporal CLI:
+
+  - dev uses ` + "`temporal`" + ` 1.5 or newer from the PATH.
+  - If there is none, dev downloads the CLI once and keeps it in the user's cache folder
+    (or in REAGENT_CACHE). REAGENT_CLI_URL is the URL of a mirror, or "off" for no download.
+  - Without a download, dev builds the CLI, which takes 2 to 13 minutes.`,
 		Example: `  starter dev
   starter dev --port 7300                 # the Web UI is then at 8300
   starter dev --port 0 --ui-port 0        # any free ports
-  starter dev --db-filename dev.db        # keep the agents over a restart`,
+  starter dev --db-filename dev.db        # keep the agents when the server restarts`,
 		Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if g.Address != "" {
@@ -53,7 +55,7 @@ server's settings make single steps fast; they are not for production.`,
 	}
 	cmd.Flags().IntVar(&o.port, "port", defaultPort, "`port` of Temporal; 0 picks a free one")
 	cmd.Flags().IntVar(&o.uiPort, "ui-port", 0, "`port` of the Web UI; 0 picks a free one (default: 1000 above --port)")
-	cmd.Flags().StringVar(&o.dbFilename, "db-filename", "", "`file` to keep the data in (default: in memory)")
+	cmd.Flags().StringVar(&o.dbFilename, "db-filename", "", "`file` that keeps the data when the server stops; without it, the data is in memory and is lost")
 	return cmd
 }
 

@@ -21,14 +21,21 @@ func newFork(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fork ID",
 		Short: "Start a new agent with the first messages of another",
-		Long: `fork starts a new agent with the first messages of another agent, which may be running
-or have ended. No call in these messages is run again. A fork is possible only at a
-place where every call has its result.
+		Long: `fork starts a new agent with the first messages of another agent, which may be running or
+have ended. No call in these messages is run again.
 
-If the last of these messages is an answer, the new agent takes --message, or waits for
-a message (starter send). If the last message is a user's message or a tool's result,
-the new agent calls the model at once. To replace a user's message, keep one message
-fewer and give --message.`,
+With --at N, fork keeps the first N messages. Messages are counted from 1, and tool results
+count, too. "starter tail --json ID" prints each message with its "index", counted from 0:
+N is the index of the last message to keep, plus 1. A fork is possible only where every
+call has its result.
+
+What the new agent does first depends on the last of these messages:
+
+  - After an answer, the agent takes --message, or waits for a message (starter send).
+  - After a user's message or a tool result, the agent calls the model at once. With
+    --message, the model gets this message, too.
+
+To replace a user's message, keep one message fewer and give --message.`,
 		Example:           "  starter fork talk --at 6 --message \"Try it the other way.\"\n  starter fork report --id report-2 --detach",
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1),
@@ -57,9 +64,9 @@ fewer and give --message.`,
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.At, "at", 0, "keep the first `N` messages (default: all)")
-	f.StringVar(&o.ID, "id", "", "`ID` of the new agent (default: a new one)")
-	f.StringVar(&o.Message, "message", "", "the new agent's next message, as `text`")
-	f.BoolVar(&chat, "chat", false, "let the new agent wait for the next message when it has answered")
+	f.StringVar(&o.ID, "id", "", "`ID` of the new agent (default: the name of the agent and 8 random characters)")
+	f.StringVar(&o.Message, "message", "", "send this `text` as the next message of the new agent")
+	f.BoolVar(&chat, "chat", false, "let the new agent wait for the next message when it has answered (default: if the other agent does, or without --message)")
 	show.AddFlags(cmd)
 	return cmd
 }

@@ -29,19 +29,21 @@ func newInbox(g *session.Flags) *cobra.Command {
 	var o inboxOptions
 	cmd := &cobra.Command{
 		Use:   "inbox",
-		Short: "List the calls that wait for a person",
-		Long: `inbox shows the calls of all agents that wait for a person, the oldest first: approvals,
-questions, and tools whose results come from outside. Below each call stand the commands
-that settle it. inbox needs no worker. If the namespace has the search attributes of
-agents, it reads only the histories of the agents that wait.`,
+		Short: "List the calls that are waiting for a person",
+		Long: `inbox shows the calls of all agents that are waiting for a person, the oldest first:
+approvals, questions, and results from outside. Below each call are the commands for it.
+
+inbox needs no worker. It reads the histories of all running agents. If the namespace has
+the search attributes of "starter setup", inbox leaves out those of the agents that are
+not waiting, which is faster.`,
 		Example: `  starter inbox
   starter inbox --watch
   starter inbox --json`,
 		Args: usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return inbox(cmd, g, o) },
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&o.watch, "watch", false, "show each new call until Ctrl-C")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the calls as JSON")
+	cmd.Flags().BoolVar(&o.watch, "watch", false, "keep running, and show each call that begins to wait, until Ctrl-C")
 	return cmd
 }
 
@@ -79,7 +81,7 @@ func inbox(cmd *cobra.Command, g *session.Flags, o inboxOptions) error {
 		select {
 		case <-time.After(inboxPause):
 		case <-cmd.Context().Done():
-			return exit.Errorf(exit.Interrupted, "interrupted; the calls still wait")
+			return exit.Errorf(exit.Interrupted, "interrupted; the calls are still waiting")
 		}
 	}
 }
@@ -93,7 +95,7 @@ type waitsView struct {
 	Tool      string    `json:"tool"`
 	Arguments string    `json:"arguments"`
 	Since     time.Time `json:"since"`
-	// For says for what the call waits.
+	// For says what the call waits for.
 	For agent.WaitsFor `json:"for"`
 	// Until is the time at which the wait ends. The field is absent if the wait has no limit.
 	Until *time.Time `json:"until,omitempty"`
@@ -131,7 +133,7 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 	return nil
 }
 
-// waitsText returns the call and the commands that settle it. The second result reports whether a part of the arguments is left out.
+// waitsText returns the call and the commands for it. `cut` reports whether the text leaves out a part of the arguments.
 func waitsText(w client.Waits) (text string, cut bool) {
 	give := func(verb string) string {
 		return "  " + shellword.Starter(verb, w.AgentID).With("--call "+w.Handle()).Then("'…'").String() + "\n"
@@ -156,8 +158,7 @@ func waitsText(w client.Waits) (text string, cut bool) {
 	return fmt.Sprintf("%s  %s\n  %s\n", text, approve, deny), cut
 }
 
-// callText returns the name and the arguments of the call as a line. The second result reports whether the end of the arguments is left
-// out.
+// callText returns the name and the arguments of the call as a line. `cut` reports whether the end of the arguments is left out.
 func callText(w client.Waits) (text string, cut bool) {
 	arguments, cut := settle.ArgumentsText(w.Call.Arguments, settle.MaxShown)
 	return printable.Name(w.Call.Name) + " " + arguments + "\n", cut

@@ -19,11 +19,16 @@ func newInterrupt(g *session.Flags) *cobra.Command {
 	var message string
 	cmd := &cobra.Command{
 		Use:   "interrupt ID",
-		Short: "Stop what an agent does now, and let it wait",
-		Long: `interrupt stops the model call and the tool calls that an agent is making, and cancels the
-sub-agents that it waits for; those in the background go on. The calls get results that
-say so; a tool may have done a part of its work. The agent keeps everything and waits. The next message goes into the interrupted
-turn, and the agent works on: send it with "starter send", or with --message.`,
+		Short: "Stop what an agent does now, and let it wait for a message",
+		Long: `interrupt stops the agent's turn: its model call, its tool calls and the sub-agents that
+it waits for. The agent keeps everything and waits. Your next message continues the turn:
+send it with "starter send" or with --message.
+
+  - The model is told which calls were interrupted. A tool may have done a part of its work.
+  - Sub-agents in the background go on.
+  - If no turn is running, nothing changes, and the exit code is 4.
+
+To end an agent, use "starter cancel" or "starter close".`,
 		Example: `  starter interrupt talk
   starter interrupt talk --message 'use the test database instead'`,
 		Args:              usage.OneID,
@@ -45,7 +50,7 @@ turn, and the agent works on: send it with "starter send", or with --message.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&message, "message", "", "then send this `text`, with which the turn goes on")
+	cmd.Flags().StringVar(&message, "message", "", "after the interrupt, send the agent this `text`, which continues the turn")
 	session.AddWait(cmd, &limit, session.DefaultWait)
 	return cmd
 }

@@ -34,22 +34,31 @@ func newList(g *session.Flags) *cobra.Command {
 		Use:   "list",
 		Short: "List the agents, newest first",
 		Long: `list shows the agents of the namespace and their sub-agents, the newest first. For each
-it shows what the agent waits for, what it and its sub-agents have used, and its task.
-It reads Temporal's histories and needs no worker.
+agent it shows the status, what the agent waits for, its tokens and cost, the time since
+its start, and its task. list reads Temporal's histories and needs no worker.
 
-WAITS FOR shows who has to act. "message" means the user's next message, "approval" a
-decision on a tool call. "release" means that the turn is held: a person has to remove
-the cause and send a message. "sub-agents" means that only sub-agents work. A "?" means
-unknown. If a history cannot be read, the agent has the status "unknown", and list
-always shows it.
+WAITS FOR shows who has to act. It is empty if the agent is working or has ended:
 
-If you give several flags for a status, list shows the agents that have any of them.
+  message     you: send the next message
+  approval    a person: approve or deny a call
+  answer      a person: answer a question
+  result      a person or program outside: give the result of a call
+  release     a person: the turn is held after a failure; remove the cause, then send a
+              message
+  sub-agents  nobody: the agent waits for its sub-agents
 
-An orphan is a sub-agent that runs although its parent has ended. If you resume the
+TOKENS and COST include the sub-agents that have ended. A "?" means unknown, and a "-"
+under COST means no cost. An agent whose history cannot be read has the status "unknown",
+and list always shows it.
+
+If you give several of --running, --waiting, --held and --failed, list shows the agents
+that have any of these statuses.
+
+An orphan is a sub-agent that is running although its parent has ended. If you resume the
 parent (starter resume), it waits for the sub-agent again. "starter cancel" ends the
 sub-agent.`,
 		Example: `  starter list
-  starter list --waiting --held       # agents that wait for a person
+  starter list --waiting --held       # agents that need a message or a decision
   starter list --failed --agent assistant
   starter list --orphans              # sub-agents whose parent has ended
   starter list --limit 0 --json`,
@@ -57,15 +66,15 @@ sub-agent.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return list(cmd, g, o) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.running, "running", false, "only agents that work on something")
-	f.BoolVar(&o.waiting, "waiting", false, "only agents that wait for a message or an approval")
-	f.BoolVar(&o.held, "held", false, "only agents whose turn is held")
+	f.BoolVar(&o.running, "running", false, "only agents that are working")
+	f.BoolVar(&o.waiting, "waiting", false, "only agents that wait for a message, or for somebody outside: an approval, an answer or a result")
+	f.BoolVar(&o.held, "held", false, "only agents whose turn is held: a failure or an interrupt has stopped it")
 	f.BoolVar(&o.failed, "failed", false, "only agents that failed, ran out of time or were terminated")
-	f.BoolVar(&o.orphans, "orphans", false, "only sub-agents that run although their parent has ended")
-	f.StringVarP(&o.agent, "agent", "a", "", "only agents of this `name`")
+	f.BoolVar(&o.orphans, "orphans", false, "only sub-agents that are running although their parent has ended")
+	f.StringVarP(&o.agent, "agent", "a", "", "only agents with this `name` in the configuration")
 	f.StringVar(&o.before, "before", "", "only agents that started before this `time`, such as 2026-01-31T12:00:00Z")
-	f.IntVar(&o.limit, "limit", 50, "list at most this `many`; 0 lists all")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.IntVar(&o.limit, "limit", 50, "list at most `N` agents; 0 lists all")
+	f.BoolVar(&o.json, "json", false, "print the agents as JSON")
 	g.CompleteAgentNames(cmd)
 	return cmd
 }
@@ -133,7 +142,7 @@ func rowStatus(s client.Snapshot) string {
 	return fmt.Sprintf("%s (%s limit)", s.Status, strings.ReplaceAll(printable.Name(s.Stopped), "_", " "))
 }
 
-// spentText returns two columns of the list, TOKENS and COST. A "?" is unknown, a "-" is no cost.
+// spentText returns the columns TOKENS and COST, with a tab between them.
 func spentText(s *agent.Spending) string {
 	if s == nil {
 		return "?\t?"

@@ -25,19 +25,22 @@ func newPermissions(g *session.Flags) *cobra.Command {
 	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "permissions ID [NAME...]",
-		Short: "List or revoke what an agent may do without a decision",
-		Long: `permissions shows the permissions that "starter approve --for-agent" has given to an
-agent. With --revoke it removes them: those with the given names, or all. From then on a
-person is asked again. Sub-agents have permissions of their own. Only --revoke needs a
-worker; it waits for one as long as --wait allows.`,
+		Short: "List or revoke what an agent may do without asking a person",
+		Long: `permissions shows what an agent may do without asking a person: the permissions that
+"starter approve" has given with --for-agent or --for-agent-call. Each line begins with
+the NAME of a permission. Sub-agents have their own permissions.
+
+--revoke removes the named permissions, or all of them if you give no NAME. The agent then
+asks a person again. Only --revoke needs a worker.`,
 		Example: `  starter permissions report
-  starter permissions report 3f2a91c4 --revoke`,
+  starter permissions report 3f2a91c4 --revoke   # one permission
+  starter permissions report --revoke            # all`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: g.CompleteIDs(1, client.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, names := args[0], args[1:]
 			if len(names) > 0 && !revoke {
-				return exit.Errorf(exit.Usage, "names are for --revoke; add it, or leave the names out")
+				return exit.Errorf(exit.Usage, "NAME is only for --revoke; add --revoke, or leave out the names")
 			}
 			if revoke {
 				return session.Change(cmd, g, id, wait, func(ctx context.Context, c *client.Client, _ func()) error {
@@ -56,8 +59,8 @@ worker; it waits for one as long as --wait allows.`,
 			return printPermissions(cmd.OutOrStdout(), all, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&revoke, "revoke", false, "remove the permissions")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "remove the named permissions, or all of them")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the permissions as JSON")
 	session.AddWait(cmd, &wait, session.DefaultWait)
 	return cmd
 }

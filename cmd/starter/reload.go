@@ -19,14 +19,15 @@ func newReload(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reload ID",
 		Short: "Give a running agent its new configuration",
-		Long: `reload gives a running agent the current definition of the workers: model, instructions,
-tools and limits. If the agent works, it reads the definition as soon as no model or
-tool call runs. A worker reads its configuration only when it starts, so restart the
-workers first.
+		Long: `reload gives a running agent the current definition that its workers have: model,
+instructions, tools and limits. A worker reads its configuration only when it starts, so
+restart the workers first.
 
-The agent keeps its messages, and its sub-agents keep their definitions. If the
-definition cannot be read, nothing changes. A held turn stays held: send the agent a
-message.
+  - The agent takes the new definition as soon as no model call is running and all its
+    tool and sub-agent calls have their results.
+  - The agent keeps its messages. Its sub-agents keep their definitions.
+  - If the definition cannot be read, nothing changes.
+  - A held turn stays held until you send the agent a message.
 
 For an agent that has ended, use "starter resume --reload".`,
 		Example:           "  starter reload talk",

@@ -21,13 +21,12 @@ func newResume(g *session.Flags) *cobra.Command {
 		Use:   "resume ID",
 		Short: "Continue an agent that failed or was ended from outside",
 		Long: `resume continues an agent that failed, was terminated or cancelled, or ran out of time.
-The agent goes on from its last state and keeps its ID. Nothing that has a result is
-done again. A tool call without a result runs again only if its tool is read-only or
+The agent goes on from its last state and keeps its ID. Nothing that has a result is done
+again. A tool call without a result runs again only if its tool is read-only or
 idempotent.
 
-An agent that has completed cannot be resumed: use "starter fork" to go on from its
-answer in a new agent. To give a running agent its new configuration, use
-"starter reload".`,
+An agent that has completed cannot be resumed: use "starter fork" to go on from its answer
+in a new agent. To give a running agent its new configuration, use "starter reload".`,
 		Example:           "  starter resume report\n  starter resume report --message \"Leave out the appendix.\"\n  starter resume report --reload      # with its new configuration",
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
@@ -57,8 +56,8 @@ answer in a new agent. To give a running agent its new configuration, use
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Message, "message", "", "`text` to give the agent before it goes on")
-	f.BoolVar(&o.Reload, "reload", false, "give the agent the current definition of the workers")
+	f.StringVar(&o.Message, "message", "", "send this `text`, which the agent reads before its next model call")
+	f.BoolVar(&o.Reload, "reload", false, "give the agent the current definition that the workers have")
 	show.AddFlags(cmd)
 	return cmd
 }

@@ -18,13 +18,13 @@ func newRemove(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm ID...",
 		Short: "Delete agents that have ended, with their sub-agents",
-		Long: `rm deletes agents that have ended, the sub-agents below them, and all their histories.
-It asks first. If one of them is still running, rm deletes nothing.
+		Long: `rm deletes agents that have ended, the sub-agents below them, and all their histories. If
+one of them is still running, rm deletes nothing. rm asks first.
 
 Temporal deletes in the background. This may take a minute if an agent has just ended.
 
-A deleted agent cannot be found again. If the parent of a deleted sub-agent is reset or
-resumed, it may start the sub-agent again.`,
+A deleted agent cannot be restored. If the parent of a deleted sub-agent is reset or
+resumed, the parent may start the sub-agent again.`,
 		Example:           "  starter rm talk\n  starter rm --yes daily-report-1 daily-report-2",
 		Args:              usage.SomeIDs,
 		ValidArgsFunction: g.CompleteIDs(0, client.Completed, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
@@ -58,13 +58,12 @@ resumed, it may start the sub-agent again.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask first")
 	return cmd
 }
 
-// closedTrees checks that the agents with the given IDs and all sub-agents below them have ended. Only such agents can be
-// deleted. If one of them is still running, the error wraps [client.ErrRunning]. Otherwise, closedTrees returns the number of
-// the sub-agents. A sub-agent whose ID is among the given IDs does not count.
+// closedTrees returns the number of sub-agents below the agents with the given IDs. A sub-agent whose ID is also given does not count.
+// If one of all these agents is still running, the error wraps [client.ErrRunning], because only agents that have ended can be deleted.
 func closedTrees(ctx context.Context, c *client.Client, ids []string) (below int, err error) {
 	seen := map[string]bool{}
 	for _, id := range ids {

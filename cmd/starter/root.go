@@ -26,8 +26,8 @@ Flags go before or after the arguments. Everything after -- is an argument, even
 it begins with a dash.
 
 The address of Temporal is --address, else TEMPORAL_ADDRESS, else 127.0.0.1:7233.
-Temporal's other variables are read, too, such as TEMPORAL_NAMESPACE,
-TEMPORAL_API_KEY and TEMPORAL_PROFILE.
+starter also reads Temporal's other environment variables, such as
+TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and TEMPORAL_PROFILE.
 
 ` + exit.Help
 
@@ -53,7 +53,7 @@ func runRoot(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 	err := execute(ctx, root, args, stdin, stdout, stderr)
 	code := exit.CodeOf(err)
 	if code == exit.Failure && ctx.Err() != nil {
-		// An error without a code of its own, after a signal, is an effect of the signal.
+		// After a signal, an error without a code of its own comes from the signal.
 		code, err = exit.Interrupted, errors.New("interrupted")
 	}
 	if err != nil {

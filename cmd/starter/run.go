@@ -34,23 +34,25 @@ func newRun(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] [TASK|-]",
 		Short: "Start an agent and show its messages as they come",
-		Long: `run starts an agent and shows its messages as they come. It ends with the agent's
-answer. With --chat the agent then waits for the next message (starter send). At the
-end run prints the tokens and the cost on standard error. With --quiet it prints only
-the answer.
+		Long: `run starts an agent and shows its messages as they come. It returns when the agent has
+answered. With --chat, the agent then waits for the next message (starter send). Messages
+go to standard output, and the tokens and the cost at the end to standard error.
 
-If TASK is -, run reads it from standard input. It does the same if there is no TASK
-and standard input is not a terminal.
+If TASK is "-", run reads it from standard input. It does the same if there is no TASK and
+standard input is not a terminal.
 
-If an agent with this --id exists and has the same task, run starts nothing. It shows
-the messages of that agent, and ends with its answer and its exit code as the first run
-does, also if the agent has ended. So a script can repeat run with an --id. The task is
-the same if the agent's name, the text, the images, the output schema and --chat are. If
-the ID belongs to any other agent, or to a chat that has ended, the exit code is 7. If a
-limit ends the turn, the exit code is 6.
+The agent runs on Temporal and on the workers, so it goes on if you interrupt run. If no
+worker answers, or no worker has the agent, run waits; --wait limits this time.
 
-The agent runs on Temporal and on the workers, so it goes on if you interrupt this
-command. While no worker answers, or none has the agent, run waits; --wait limits this.`,
+A script can repeat run with the same --id:
+
+  - If an agent with this ID exists and has the same task, run starts nothing. It shows the
+    messages of this agent, and ends as the first run does, with the same answer and exit
+    code, even if the agent has ended. The task is the same if the agent's name, the text, the images, the output
+    schema and --chat are the same.
+  - If the ID belongs to any other agent, or to a chat that has ended, the exit code is 7.
+
+If a limit of the agent ends its turn, the exit code is 6.`,
 		Example: `  starter run -a assistant What is in the file notes.md?
   starter run -a assistant --id daily-report --detach -- --verbose is a flag, explain it
   starter run -a assistant --chat --id talk Hello
@@ -62,12 +64,12 @@ command. While no worker answers, or none has the agent, run waits; --wait limit
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.agent, "agent", "a", "", "`name` of the agent (default: the only agent of the configuration)")
-	f.StringVar(&o.id, "id", "", "`ID` to give the agent (default: a new one)")
-	f.BoolVar(&o.chat, "chat", false, "let the agent wait for the next message when it has answered")
-	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
-	f.StringVar(&o.schema, "output-schema", "", "`file` with a JSON schema for the answer")
-	f.IntVar(&o.priority, "priority", 0, "priority `N` of the agent if tasks wait for workers: 1 (first) to 5 (last) (default: 2 with --chat, else 3)")
-	f.StringVar(&o.tenant, "tenant", "", "`name` of the tenant, at most 64 bytes; if tasks wait for workers, tenants take turns")
+	f.StringVar(&o.id, "id", "", "`ID` of the agent (default: the name of the agent and 8 random characters)")
+	f.BoolVar(&o.chat, "chat", false, "let the agent wait for the next message when it has answered, instead of ending")
+	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` or a web address; you can repeat the flag; all files together have at most 1 MiB")
+	f.StringVar(&o.schema, "output-schema", "", "`file` with a JSON schema that the answer must fit")
+	f.IntVar(&o.priority, "priority", 0, "priority `N` of the agent if tasks are waiting for workers, from 1 (first) to 5 (last) (default: 2 with --chat, else 3)")
+	f.StringVar(&o.tenant, "tenant", "", "`name` of the tenant for whom the agent works, at most 64 bytes; if tasks are waiting for workers, tenants take turns")
 	o.AddFlags(cmd)
 	g.CompleteAgentNames(cmd)
 	return cmd
@@ -98,7 +100,7 @@ func runAgent(cmd *cobra.Command, g *session.Flags, o runOptions, args []string)
 			return exit.Errorf(exit.Usage, "--output-schema: %w", err)
 		}
 		if !json.Valid(start.OutputSchema) {
-			return exit.Errorf(exit.Usage, "--output-schema: %s is not JSON", o.schema)
+			return exit.Errorf(exit.Usage, "--output-schema: %s is not JSON; name a file with a JSON schema", o.schema)
 		}
 		if err := tool.CheckSchema(start.OutputSchema); err != nil {
 			return exit.Errorf(exit.Usage, "--output-schema: %s: %w", o.schema, err)

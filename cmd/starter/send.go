@@ -19,7 +19,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-// sending are the flags of `starter send`.
+// sending holds the flags of `starter send`.
 type sending struct {
 	detach, json, next bool
 	images             []string
@@ -32,17 +32,23 @@ func newSend(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send [flags] ID [--] [TEXT|-]",
 		Short: "Send an agent the next message and print its answer",
-		Long: `send sends a message to an agent and prints the answer. If the agent waits, the message
-begins a new turn. If the agent works, it reads the message before its next step; with
---next it reads the message after its answer.
+		Long: `send sends a message to an agent and prints the answer. What the message does depends on
+the agent:
+
+  - If the agent is waiting for a message, the message begins a new turn.
+  - If the agent is working, it reads the message before its next model call. With --next,
+    it reads the message after its answer.
+  - If the agent's turn is held after a failure or an interrupt, the message continues the
+    turn.
+  - If the agent asks a question with the tool ask_user, the message is the answer.
+
+If TEXT is "-", or is missing, send reads it from standard input.
 
 send needs a worker. It waits for one as long as --wait allows, and then ends with exit
 code 5.
 
-If the agent asks a question with the tool ask_user, the message is the answer.
-
-An agent takes each message ID once. A script that may send a message twice should give
-it a --message-id: the agent then drops the second one, and send says so.`,
+An agent takes each message ID once. A script that may send a message twice should give it
+a --message-id: the agent then drops the second one, and send says so.`,
 		Example: `  starter send talk And in French?
   starter send --detach talk -- --verbose
   starter send talk - < question.txt
@@ -53,10 +59,10 @@ it a --message-id: the agent then drops the second one, and send says so.`,
 	}
 	session.AddWait(cmd, &o.wait, session.DefaultWait)
 	f := cmd.Flags()
-	f.BoolVar(&o.detach, "detach", false, "return when the agent has the message")
-	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` of at most 1 MiB or a web address; may be repeated")
-	f.StringVar(&o.messageID, "message-id", "", "`ID` of the message: the agent takes each ID once (default: a new one)")
-	f.BoolVar(&o.next, "next", false, "let a busy agent read the message after its answer")
+	f.BoolVar(&o.detach, "detach", false, "do not wait for the answer: return when the agent has the message")
+	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` or a web address; you can repeat the flag; all files together have at most 1 MiB")
+	f.StringVar(&o.messageID, "message-id", "", "`ID` of the message, which the agent takes only once (default: a new one)")
+	f.BoolVar(&o.next, "next", false, "if the agent is working, let it read the message after its answer")
 	f.BoolVar(&o.json, "json", false, "print the answer as JSON")
 	return cmd
 }
@@ -95,7 +101,6 @@ func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sen
 	return turn.EndOf(end).Verdict()
 }
 
-// message returns the message of the command line.
 func (o sending) message(cmd *cobra.Command, words []string) (client.Message, error) {
 	message, err := input.Text(cmd, words)
 	if err != nil {
@@ -105,7 +110,7 @@ func (o sending) message(cmd *cobra.Command, words []string) (client.Message, er
 	return client.Message{ID: o.messageID, Text: message, Images: images}, err
 }
 
-// deliver waits for a worker and sends the message. It also returns the agent as it was before.
+// deliver waits for a worker and sends the message. `before` is the agent as it was before the message.
 func (o sending) deliver(ctx context.Context, a *client.Agent, m client.Message, wait *progress.Notice) (before client.Snapshot, sent client.Sent, err error) {
 	if before, err = session.Reach(ctx, a, wait); err != nil {
 		return before, sent, session.Unanswered(err, wait, "the message was not sent")
@@ -122,7 +127,8 @@ func (o sending) deliver(ctx context.Context, a *client.Agent, m client.Message,
 	return before, sent, nil
 }
 
-// say tells what has become of the message. With --json, it does so only if the command ends now.
+// say tells the person that the agent has dropped the message, or has taken it as an answer. With --json, it prints the result, but only
+// if the command does not wait for the answer.
 func (o sending) say(id string, follow *progress.Follower, sent client.Sent) error {
 	switch {
 	case o.json && (o.detach || sent.Duplicate):
@@ -135,7 +141,6 @@ func (o sending) say(id string, follow *progress.Follower, sent client.Sent) err
 	return nil
 }
 
-// print prints the answer.
 func (o sending) print(stdout io.Writer, sent client.Sent, end client.Snapshot) error {
 	switch {
 	case o.json:

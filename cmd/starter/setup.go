@@ -20,10 +20,11 @@ func newSetup(g *session.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "setup",
 		Short: "Register the search attributes of agents",
-		Long: `setup registers the search attributes of agents in the namespace, so that the Web UI, lists
-and "starter inbox" find agents by their status and by whom they wait for. It leaves those
-that exist. Agents that start afterwards have the attributes. "starter dev" registers them
-itself.
+		Long: `setup registers the search attributes of agents in the namespace: fields by which Temporal
+can search. With them, the Web UI and "temporal workflow list" find agents by their status
+and by whom they wait for, and "starter inbox" is faster. Attributes that exist already
+stay as they are. Only agents that start afterwards have the attributes. "starter dev"
+registers them itself.
 
 Temporal Cloud takes search attributes only from its own tools. Register them with
 "tcld namespace search-attributes add" or in the Cloud UI: see docs/production.md.`,

@@ -19,14 +19,14 @@ func newShow(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show what an agent said and did",
-		Long: `show prints an agent's messages, open calls, unread messages, sub-agents and usage. The
-agent may be running or have ended. If the beginning of the conversation was
-summarised, show prints only the messages after it; --all reads the others from
-Temporal's histories.
+		Long: `show prints an agent's messages, open calls, queued messages, sub-agents and usage. The
+agent may be running or have ended. If the beginning of the conversation was summarised,
+show prints only the messages after it; --all reads the others from Temporal's histories.
 
-With --actions, show also estimates the actions that Temporal Cloud bills for the
-agent, from its histories. Queries, and heartbeats that carry text as it grows, are not
-in a history. With --action-price, show prints what the actions cost.`,
+With --actions, show also estimates, from the agent's histories, how many actions Temporal
+Cloud bills for it. The estimate leaves out its sub-agents. It also leaves out queries and
+the heartbeats with partial text, because histories do not have them. With --action-price,
+show also prints the cost.`,
 		Example:           "  starter show talk\n  starter show --json talk | jq .usage\n  starter show --actions --action-price 50 talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1),
@@ -71,9 +71,9 @@ in a history. With --action-price, show prints what the actions cost.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&actions, "actions", false, "estimate the actions that Temporal Cloud bills for the agent")
-	cmd.Flags().Float64Var(&price, "action-price", 0, "the price of a million actions, in `dollars`")
-	cmd.Flags().BoolVar(&all, "all", false, "show also the messages that were summarised")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the agent as JSON")
+	cmd.Flags().BoolVar(&actions, "actions", false, "also estimate how many actions Temporal Cloud bills for the agent")
+	cmd.Flags().Float64Var(&price, "action-price", 0, "price of a million actions in `dollars`, such as 50; also prints the actions")
+	cmd.Flags().BoolVar(&all, "all", false, "also show the messages that were summarised")
 	return cmd
 }

@@ -26,11 +26,12 @@ func newTail(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail ID",
 		Short: "Show an agent's messages as they come",
-		Long: `tail shows all messages of an agent, and then each new one, until the agent has ended.
-If Temporal or a worker does not answer, tail says so and keeps trying.
+		Long: `tail shows all messages of an agent, and then each new one, until the agent has ended. If
+Temporal or a worker does not answer, tail says so and keeps trying.
 
-With --json each message is one line of JSON; "index" is its place in the transcript.
-A line with "status" follows whenever the agent waits, is held or has ended.`,
+With --json, each message is one line of JSON. Its "index" is its place in the transcript,
+counted from 0. When the agent waits, is held or has ended, a line with its "status"
+follows.`,
 		Example: `  starter tail talk
   starter tail --last 5 talk
   starter tail --json talk | jq -r 'select(.role == "assistant").content'`,
@@ -52,7 +53,7 @@ A line with "status" follows whenever the agent waits, is held or has ended.`,
 		},
 	}
 	cmd.Flags().IntVar(&o.last, "last", 0, "begin with the last `N` messages (default: all)")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one line of JSON for each message")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one line of JSON for each message and each change of status")
 	return cmd
 }
 
@@ -64,7 +65,7 @@ type tailView struct {
 }
 
 // statusView is the JSON form of a status in the output of `starter tail --json`. The status says that the agent waits, is
-// held (stopped by a failure) or has ended.
+// held or has ended.
 type statusView struct {
 	Status client.Status `json:"status"`
 }
@@ -116,8 +117,8 @@ func hint(id string, status client.Status) string {
 	return ""
 }
 
-// firstOf returns the index of the first message that `starter tail` prints; a negative `last` means all messages. To count them, it may
-// have to wait for a worker.
+// firstOf returns the index of the first message that `starter tail` prints; a negative `last` means all messages. To count the messages,
+// it watches the agent. If Temporal or a worker does not answer meanwhile, `wait` tells the person.
 func firstOf(ctx context.Context, c *client.Client, id string, last int, wait *progress.Notice) (int, error) {
 	if last < 0 {
 		return 0, nil

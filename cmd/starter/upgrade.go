@@ -18,10 +18,13 @@ func newUpgrade(g *session.Flags) *cobra.Command {
 	var limit time.Duration
 	cmd := &cobra.Command{
 		Use:   "upgrade ID",
-		Short: "Let an agent go on with the current version of the workers",
-		Long: `upgrade lets an agent go on in a new run, as soon as no model or tool call runs. If the
-workers have versions (worker --deployment), the new run begins on the current version.
-An agent of pinned workers stays on its version until then. Nothing is repeated.`,
+		Short: "Move an agent to the current version of its workers",
+		Long: `upgrade moves an agent to the current version of its workers (worker --deployment). You
+need it for agents of workers with --pinned, which otherwise stay on their version until
+their history has grown long.
+
+The agent continues in a new run as soon as no model or tool call is running. Nothing is
+repeated.`,
 		Example:           "  starter upgrade talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1, client.Running),
@@ -43,6 +46,6 @@ An agent of pinned workers stays on its version until then. Nothing is repeated.
 		},
 	}
 	session.AddWait(cmd, &limit, session.DefaultWait)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the ID of the new run as JSON")
 	return cmd
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-// WithExitCode prepares an error of package client for the user. It adds an exit code and, in most cases, a text that says
-// what the user can do next. It returns other errors unchanged. The text for [client.ErrNoWorker] names the given task queue.
+// WithExitCode adds an exit code to an error of package client and, in most cases, what the user can do next. It returns nil, an error
+// that has a code, and an error that it does not know unchanged. For [client.ErrNoWorker], the text names the given task queue.
 func WithExitCode(err error, queue string) error {
 	var closed *client.ClosedError
 	var coded *exit.Error
@@ -40,9 +40,8 @@ func WithExitCode(err error, queue string) error {
 	return err
 }
 
-// GoesOn returns the error of a command that has waited for an agent. If the given error is not nil and the context has ended,
-// the user has interrupted the command. The new error then says that the agent goes on, and how to follow or end the agent.
-// Otherwise, GoesOn returns the given error.
+// GoesOn returns the error of a command that has waited for an agent. If ctx has ended, the user has interrupted the command: an error
+// then says that the agent goes on, and how to follow or end the agent. If ctx has not ended, or err is nil, GoesOn returns err.
 func GoesOn(ctx context.Context, err error, id string) error {
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -50,8 +49,8 @@ func GoesOn(ctx context.Context, err error, id string) error {
 	return exit.Errorf(exit.Interrupted, "interrupted; agent %s goes on: follow it with `%s`, end it with `%s`", id, shellword.Starter("tail", id), shellword.Starter("cancel", id))
 }
 
-// GoOnFrom returns the last part of an error text about an agent that has ended. This part names two commands. With the
-// first, the user can look at the agent. With the second, the user can go on from the agent's last state.
+// GoOnFrom returns the last part of an error text about an agent that has ended. It names two commands: one that shows the agent, and
+// one that goes on from its last state.
 func GoOnFrom(id string, status client.Status) string {
 	show := shellword.Starter("show", id)
 	if status == client.Completed {

@@ -11,8 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
-// Agents connects to Temporal and returns a client that can start agents. The second result is the task queue of this client;
-// see [Flags.taskQueue]. The third result is a function that closes the connection. The caller must call this function.
+// Agents connects to Temporal and returns a client that can start agents. `queue` is the task queue of this client: that of the flag
+// `--task-queue`, else that of the configuration, else the default. The caller must call `done`, which closes the connection.
 func (g *Flags) Agents(ctx context.Context) (c *client.Client, queue string, done func(), err error) {
 	if queue, err = g.taskQueue(); err != nil {
 		return nil, "", nil, err
@@ -24,10 +24,8 @@ func (g *Flags) Agents(ctx context.Context) (c *client.Client, queue string, don
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// AgentsOf connects to Temporal for a command on an agent that exists already. It returns the same kinds of results as
-// [Flags.Agents]. Only the choice of the task queue differs. The flag `--task-queue` sets the task queue. Without this
-// flag, AgentsOf asks Temporal for the task queue of the agent with the given ID. It reads no configuration file. A command
-// that needs no task queue passes an empty ID.
+// AgentsOf is [Flags.Agents] for a command on an agent that exists already. Without the flag `--task-queue`, it asks Temporal for the task
+// queue of the agent with the given ID; it reads no configuration file. A command that needs no task queue passes an empty ID.
 func (g *Flags) AgentsOf(ctx context.Context, id string) (c *client.Client, queue string, done func(), err error) {
 	temporal, err := g.Dial(ctx)
 	if err != nil {
@@ -43,8 +41,8 @@ func (g *Flags) AgentsOf(ctx context.Context, id string) (c *client.Client, queu
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
 }
 
-// AgentOf is [Flags.AgentsOf] for a command that needs only one agent. The agent keeps the description with its task queue, so that the
-// command does not ask for it again.
+// AgentOf is [Flags.AgentsOf] for a command that needs only one agent. The returned agent keeps what Temporal has said about it, so that
+// the command does not ask again.
 func (g *Flags) AgentOf(ctx context.Context, id string) (a *client.Agent, queue string, done func(), err error) {
 	temporal, err := g.Dial(ctx)
 	if err != nil {
@@ -60,10 +58,9 @@ func (g *Flags) AgentOf(ctx context.Context, id string) (a *client.Agent, queue 
 	return a, queue, temporal.Close, nil
 }
 
-// AgentName returns the name of the agent that a command has to start. Its argument is the value of the flag `--agent`. If
-// this value is not empty, AgentName returns the value. The configuration, if there is one, must then have an agent with this
-// name. If the value is empty, the configuration must have exactly one agent, and AgentName returns the name of this agent.
-// All errors have the code [exit.Usage].
+// AgentName returns the name of the agent that a command starts. `name` is the value of the flag `--agent`. If it is empty, AgentName
+// returns the name of the only agent in the configuration. If it is not empty, AgentName returns it; the configuration, if there is one,
+// must have an agent with this name. All errors have the code [exit.Usage].
 func (g *Flags) AgentName(name string) (string, error) {
 	cfg, err := g.config()
 	if errors.As(err, new(*noConfigError)) && name != "" && g.Queue != "" {

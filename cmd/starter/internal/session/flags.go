@@ -48,8 +48,8 @@ type Flags struct {
 // Register adds the flags to all commands.
 func (g *Flags) Register(root *cobra.Command) {
 	flags := root.PersistentFlags()
-	flags.StringVar(&g.ConfigPath, "config", "", "configuration `file` (default $"+ConfigEnv+", else "+defaultConfig+" if it is there)")
-	flags.StringVar(&g.Queue, "task-queue", "", "task `queue` of the agents (default: the configuration's, else "+config.DefaultTaskQueue+")")
+	flags.StringVar(&g.ConfigPath, "config", "", "configuration `file` (default $"+ConfigEnv+", else "+defaultConfig+" if it exists)")
+	flags.StringVar(&g.Queue, "task-queue", "", "task `queue` of the workers (default: that of the agent; for a new agent that of the configuration, else "+config.DefaultTaskQueue+")")
 	flags.StringVar(&g.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+dial.DefaultAddress+")")
 	flags.StringVar(&g.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
 }

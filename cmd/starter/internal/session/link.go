@@ -19,10 +19,11 @@ const UIPortAbove = 1000
 
 const uiTimeout = 500 * time.Millisecond
 
-// Link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. Users can set
-// the address of the Web UI in the environment variable REAGENT_UI_URL. Without this variable, the Web UI of Temporal Cloud
-// is used for a server in Temporal Cloud. For a server on this machine, Link tries Temporal's port plus 1000. This is the
-// port that `starter dev` uses by default.
+// Link returns the address of an agent's page in Temporal's Web UI, or an empty string if no Web UI is known. The Web UI is the first of
+// these:
+//   - the one that the environment variable REAGENT_UI_URL names
+//   - that of Temporal Cloud, for a server in Temporal Cloud
+//   - for a server on this machine, the one at Temporal's port plus 1000, if it answers; `starter dev` uses this port by default
 func (g *Flags) Link(ctx context.Context, id string) string {
 	base := strings.TrimSuffix(os.Getenv(uiEnv), "/")
 	if base == "" {

@@ -21,7 +21,7 @@ const DefaultWait = time.Minute
 // value of the flag is stored in `*limit`. Its default is `defaultLimit`.
 func AddWait(cmd *cobra.Command, limit *time.Duration, defaultLimit time.Duration) {
 	*limit = defaultLimit
-	cmd.Flags().Var((*waitValue)(limit), "wait", "how long to wait for a worker to answer, as `duration`; 0 waits without end")
+	cmd.Flags().Var((*waitValue)(limit), "wait", "how long to wait for a worker to answer, such as 30s or 5m; 0 means no limit")
 }
 
 type waitValue time.Duration

@@ -18,7 +18,8 @@ import (
 // MaxShown is the largest number of characters of arguments or of a question that `starter inbox` shows without --json.
 const MaxShown = 4000
 
-// AgentText returns the beginning of a line about a call that waits: which agent has made it, and how long it waits.
+// AgentText returns the beginning of a line about a call that waits: which agent has made the call, how long the call has waited, and how
+// long it may still wait.
 func AgentText(w client.Waits, now time.Time) string {
 	limit := ""
 	if w.Call.Wait.Until != 0 {
@@ -27,9 +28,10 @@ func AgentText(w client.Waits, now time.Time) string {
 	return fmt.Sprintf("%s (%s), for %s%s: ", printable.Name(w.AgentID), printable.Name(w.Agent), view.Age(now.Sub(time.UnixMilli(w.Since))), limit)
 }
 
-// ArgumentsText returns the arguments of a call as a line without its end, with at most `limit` characters. A person decides on the
-// arguments, so their white space stays, except between values. Unsafe characters (see [printable.JSON]) and unusual spaces become
-// escapes. The second result reports whether the end of the arguments is left out.
+// ArgumentsText returns the arguments of a call on one line, with at most `limit` characters. `cut` reports whether their end is left out.
+//
+// A person decides on the arguments, so white space in strings stays. Unsafe characters (see [printable.JSON]) and unusual spaces become
+// escapes.
 func ArgumentsText(arguments string, limit int) (text string, cut bool) {
 	var compact bytes.Buffer
 	if json.Compact(&compact, []byte(arguments)) == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// Decision are the flags of `starter approve` and `starter deny`.
+// Decision holds the flags of `starter approve` and `starter deny`.
 type Decision struct {
 	// Approve is true for approve and false for deny.
 	Approve bool
@@ -32,7 +32,7 @@ type Decision struct {
 	wait     time.Duration
 }
 
-// Remember are the flags of `starter approve` that permit later calls, too.
+// Remember holds the flags of `starter approve` that also permit later calls.
 type Remember struct{ Tool, Call bool }
 
 func (r Remember) kind() agent.Remember {
@@ -50,8 +50,8 @@ func (o *Decision) Command(g *session.Flags, cmd *cobra.Command) *cobra.Command 
 	cmd.Args = cobra.RangeArgs(1, 2)
 	cmd.ValidArgsFunction = g.CompleteIDs(1, client.Running)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return decide(cmd, g, args, *o) }
-	cmd.Flags().BoolVar(&o.all, "all", false, "decide all calls that wait for a decision")
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.all, "all", false, cmd.Name()+" all calls that are waiting for an approval")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask first")
 	session.AddWait(cmd, &o.wait, session.DefaultWait)
 	return cmd
 }
@@ -63,9 +63,9 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 	}
 	switch {
 	case o.all && name != "":
-		return exit.Errorf(exit.Usage, "--all and a CALL exclude each other; leave one of them out")
+		return exit.Errorf(exit.Usage, "--all and CALL cannot be used together; leave one of them out")
 	case o.all && o.Arguments != "":
-		return exit.Errorf(exit.Usage, "--all and --arguments exclude each other; decide the calls one by one")
+		return exit.Errorf(exit.Usage, "--all and --arguments cannot be used together; decide the calls one by one")
 	}
 	if err := o.check(cmd.Flags().Changed("arguments")); err != nil {
 		return err
@@ -116,8 +116,8 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 	})
 }
 
-// check returns an error if the agent would refuse the flags for any call. `arguments` says that the command line has the flag
-// --arguments: if it is empty, the call would run with the arguments of the model.
+// check returns an error if the agent would refuse the flags for any call. `arguments` says whether the command line has the flag
+// --arguments. An empty value of this flag is an error, because the call would run with the arguments of the model.
 func (o Decision) check(arguments bool) error {
 	flag, err := "--reason", agent.Decision{Key: "tool-00000000000000000000000000000000", Approve: o.Approve, Arguments: o.Arguments, Reason: o.Reason}.Check()
 	if o.Approve {
@@ -132,7 +132,7 @@ func (o Decision) check(arguments bool) error {
 	return nil
 }
 
-// pending returns the calls on which a command without the name of a call decides. Without the flag --all, it is one call.
+// pending returns the calls on which a command without CALL decides: exactly one, or with the flag --all at least one.
 func (o Decision) pending(ctx context.Context, c *client.Client, id string) ([]client.Waits, error) {
 	waiting, err := c.Pending(ctx, id)
 	waiting = slices.DeleteFunc(waiting, func(w client.Waits) bool { return w.Call.WaitsFor() != agent.WaitsForApproval })

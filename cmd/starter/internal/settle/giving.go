@@ -15,9 +15,9 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 )
 
-// Giving are the flags of `starter answer` and `starter complete`.
+// Giving holds the flags of `starter answer` and `starter complete`.
 type Giving struct {
-	// Kind is the kind of call that the command settles.
+	// Kind says which calls the command is for: [client.WaitsForAnswer] or [client.WaitsForResult].
 	Kind    client.WaitsFor
 	IsError bool
 
@@ -25,7 +25,8 @@ type Giving struct {
 	wait time.Duration
 }
 
-// Command adds to `cmd` what `starter answer` and `starter complete` have in common.
+// Command adds to `cmd` what `starter answer` and `starter complete` have in common. `verb` is the word with which the command reports
+// its success, such as "Answered".
 func (o *Giving) Command(g *session.Flags, cmd *cobra.Command, verb string) *cobra.Command {
 	cmd.Args = cobra.MinimumNArgs(2)
 	cmd.ValidArgsFunction = g.CompleteIDs(1, client.Running)
@@ -43,21 +44,22 @@ func (o *Giving) Command(g *session.Flags, cmd *cobra.Command, verb string) *cob
 			return nil
 		})
 	}
-	cmd.Flags().StringVar(&o.call, "call", "", "`name` of the call, as inbox shows it")
+	cmd.Flags().StringVar(&o.call, "call", "", "`name` of the call, as \"starter inbox\" shows it (default: the only one that is waiting)")
 	session.AddWait(cmd, &o.wait, session.DefaultWait)
 	return cmd
 }
 
-// givenText returns the text of an answer or of a result, as [input.Text] does. The error has the code [exit.Usage] if no agent takes the text.
+// givenText returns the text of an answer or of a result, as [input.Text] does. If the text is too long or not UTF-8, so that no agent
+// takes it, the error has the code [exit.Usage].
 func givenText(cmd *cobra.Command, args []string) (string, error) {
 	given, err := input.TextUpTo(cmd, args, agent.MaxGivenBytes)
 	switch {
 	case err != nil:
 		return "", err
 	case len(given) > agent.MaxGivenBytes:
-		return "", exit.Errorf(exit.Usage, "the text is larger than the limit of %d bytes", agent.MaxGivenBytes)
+		return "", exit.Errorf(exit.Usage, "the text is larger than the limit of %d bytes; shorten it", agent.MaxGivenBytes)
 	case !utf8.ValidString(given): // the history has JSON, which cannot keep other bytes
-		return "", exit.Errorf(exit.Usage, "the text is not UTF-8")
+		return "", exit.Errorf(exit.Usage, "the text is not UTF-8; convert it to UTF-8 first")
 	}
 	return given, nil
 }

@@ -17,9 +17,9 @@ func TestGivenTextIsWholeOrRefused(t *testing.T) {
 	for name, c := range map[string]struct{ stdin, want, refused string }{
 		"the largest":              {stdin: most, want: most},
 		"the largest and its line": {stdin: most + "\n", want: most},
-		"one byte more":            {stdin: most + "x", refused: "the text is larger than the limit of 300000 bytes"},
-		"much more":                {stdin: strings.Repeat("x", 2_000_000), refused: "the text is larger than the limit of 300000 bytes"},
-		"no UTF-8":                 {stdin: "caf\xe9", refused: "the text is not UTF-8"},
+		"one byte more":            {stdin: most + "x", refused: "the text is larger than the limit of 300000 bytes; shorten it"},
+		"much more":                {stdin: strings.Repeat("x", 2_000_000), refused: "the text is larger than the limit of 300000 bytes; shorten it"},
+		"no UTF-8":                 {stdin: "caf\xe9", refused: "the text is not UTF-8; convert it to UTF-8 first"},
 		"UTF-8":                    {stdin: "café\n", want: "café"},
 	} {
 		cmd := &cobra.Command{}
@@ -34,5 +34,5 @@ func TestGivenTextIsWholeOrRefused(t *testing.T) {
 		require.Equal(t, c.want, got, name)
 	}
 	_, err := givenText(&cobra.Command{}, []string{most, "x"})
-	require.EqualError(t, err, "the text is larger than the limit of 300000 bytes")
+	require.EqualError(t, err, "the text is larger than the limit of 300000 bytes; shorten it")
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
-// refused gives an error the code [exit.WrongState] if no such call waits or the agent has refused the command.
+// refused adds the code [exit.WrongState] to err in three cases: no call matches, several calls match, or the agent has refused the
+// command. If a named call does not match, the text also says which command to use. Other errors stay unchanged.
 func refused(err error) error {
 	missing, none := errors.AsType[*client.NoCallError](err)
 	switch {

@@ -18,7 +18,7 @@ type Ending struct {
 	ID     string
 	Status client.Status
 	Answer string
-	// FinishReason is the provider's finish reason if the provider may have cut the answer; otherwise, it is empty
+	// FinishReason is the provider's finish reason if the provider may have cut the answer, and empty if not.
 	FinishReason string
 	Stopped      string // the limit that ended the turn, such as "tokens"; empty if no limit ended it
 	Failure      string
@@ -26,19 +26,20 @@ type Ending struct {
 	Usage        agent.Usage
 }
 
-// EndOf returns how the agent's last turn ended.
+// EndOf takes the end of the agent's last turn from a snapshot.
 func EndOf(snap client.Snapshot) Ending {
 	return Ending{ID: snap.ID, Status: snap.Status, Answer: snap.Answer, FinishReason: snap.FinishReason, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}
 }
 
-// answered reports whether the agent has completed or waits for the user. The agent's last turn has then ended with an answer.
-// The answer may be a notice that the agent has reached a limit. There is one exception: an agent that waits for a person's
-// decision on a tool call counts as answered, but has no answer yet.
+// answered reports whether the agent has completed or waits for the user. The agent's last turn has then ended with an answer,
+// which may be a notice that the agent has reached a limit. There is one exception: an agent whose calls wait for somebody
+// outside counts as answered, but has no answer yet.
 func (e Ending) answered() bool { return e.Status == client.Completed || e.Status == client.Waiting }
 
-// Verdict returns the error with which a command ends after it has waited for an agent. The error has the code
-// [exit.AgentFailed] if the agent is held, or has ended without an answer. The error has the code [exit.Limit] if a limit ended
-// the turn or the answer. Otherwise, Verdict returns nil.
+// Verdict returns the error with which a command ends after it has waited for an agent; nil means that the turn ended with a
+// complete answer. The error has the code
+//   - [exit.AgentFailed] if the agent is held, or has ended without an answer
+//   - [exit.Limit] if a limit ended the turn, or cut the answer
 func (e Ending) Verdict() error {
 	switch {
 	case !e.answered():

@@ -15,8 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// Options holds the options that say how a command shows an agent to the user. The commands `starter run`, `starter resume`
-// and `starter fork` use it. Most of its fields are values of flags.
+// Options says how the commands `starter run`, `starter resume` and `starter fork` show an agent to the user.
 type Options struct {
 	// Detach, JSON and Quiet are the values of the flags with these names.
 	Detach, JSON, Quiet bool
@@ -27,12 +26,12 @@ type Options struct {
 	Link string
 }
 
-// AddFlags adds the flags to a command.
+// AddFlags adds the flags --detach, --json, --quiet and --wait to a command.
 func (f *Options) AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.Detach, "detach", false, "do not wait for the answer: print the agent's ID and return")
-	flags.BoolVar(&f.JSON, "json", false, "when the agent has answered, print the agent as JSON, like show --json")
-	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "print only the answer")
+	flags.BoolVar(&f.JSON, "json", false, "when the agent has answered, print the agent as JSON, as \"starter show --json\" does")
+	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "print only the answer, and no messages, tokens and cost")
 	cmd.MarkFlagsMutuallyExclusive("json", "quiet")
 	session.AddWait(cmd, &f.limit, 0)
 }
