@@ -83,10 +83,11 @@ type Reply struct {
 	Repaired []string `json:"repaired,omitempty"`
 }
 
-// MapText calls `f` for each text of the reply, and returns a copy of the reply with the results. It is used to hide secrets that an
+// MapText calls `f` for each text of the reply, and returns a copy of the reply with the results. Clients use it to hide secrets that an
 // endpoint may have sent. The texts are the content, the reasoning, the IDs, names and arguments of tool calls, the model's name, the
-// finish reason, and the texts in `Repaired`. The parts of the message and the name of the candidate do not change. If `f` would
-// change the data of an [Opaque], the Opaque is removed, because its provider would refuse other data.
+// finish reason, and the texts in `Repaired`. The parts of the message and the name of the candidate do not change.
+//
+// If `f` would change the data of an [Opaque], MapText removes the Opaque, because its provider would refuse changed data.
 func (r Reply) MapText(f func(string) string) Reply {
 	r.Model, r.FinishReason = f(r.Model), f(r.FinishReason)
 	r.Message.Content, r.Message.Reasoning = f(r.Message.Content), f(r.Message.Reasoning)

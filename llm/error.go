@@ -24,7 +24,7 @@ const (
 
 	// Compact: the same request never succeeds, but a shorter one may succeed.
 
-	ContextTooLong Class = "ContextTooLong"
+	ContextTooLong Class = "ContextTooLong" // 413, or a message that says so
 
 	// Fail: a person has to change something first.
 
@@ -33,7 +33,7 @@ const (
 	QuotaExceeded  Class = "QuotaExceeded"  // 402, or a 429 that waiting does not resolve
 	NotFound       Class = "NotFound"       // 404, 405 or a redirect: the URL or the model is wrong
 	Filtered       Class = "Filtered"       // the provider's content filter, or a refusal of the model
-	TooLarge       Class = "TooLarge"       // the request or the response exceeds a size limit
+	TooLarge       Class = "TooLarge"       // the response is larger than the client accepts
 )
 
 // Retryable reports whether the same request may succeed later.

@@ -20,7 +20,7 @@ import (
 // the conversation, too.
 func (r Request) Check() error {
 	if len(r.Candidates) == 0 {
-		return refusef("the request has no candidate")
+		return refusef("the request has no candidate; set Candidates")
 	}
 	for i, t := range r.Tools[min(1, len(r.Tools)):] {
 		if r.Tools[i].Name >= t.Name {
@@ -67,8 +67,7 @@ func (r Request) Check() error {
 	return nil
 }
 
-// refusef returns the error of [Request.Check] for an invalid request. The text of the error says that the request was not
-// sent.
+// refusef says in the error that the request was not sent, so that nobody looks for the mistake in the endpoint.
 func refusef(format string, args ...any) error {
 	return &Error{Class: InvalidRequest, Message: "not sent: " + fmt.Sprintf(format, args...)}
 }

@@ -71,7 +71,7 @@ type ToolCall struct {
 	// ID is the provider's ID of the call. The tool message with the result has this ID in [Message.ToolCallID]. An ID is unique only
 	// among the calls of one message. Some providers use an ID again in later messages.
 	ID string `json:"id"`
-	// Name is the name of the tool.
+	// Name is the name of the tool. The model may name a tool that the request does not have.
 	Name string `json:"name"`
 	// Arguments is the text that the model wrote as the arguments. The text should be a JSON object, but it may be any text.
 	Arguments string `json:"arguments"`

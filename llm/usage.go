@@ -15,11 +15,11 @@ type Usage struct {
 // that providers offer. An endpoint that reports more is wrong, or wants to do harm.
 const MaxReplyTokens = 100_000_000
 
-// Bounded returns the usage of one reply with each number between 0 and [MaxReplyTokens]. The numbers come from an endpoint, which may
-// report anything.
+// Bounded returns the usage of one reply with each number limited to the range from 0 to [MaxReplyTokens]. The numbers come from an
+// endpoint, which may report anything.
 func (u Usage) Bounded() Usage { return u.each(boundedTokens) }
 
-// NonNegative returns u with 0 in place of each negative number.
+// NonNegative returns the usage with 0 in place of each negative number.
 func (u Usage) NonNegative() Usage { return u.each(func(n int) int { return max(n, 0) }) }
 
 func (u Usage) each(f func(int) int) Usage {
@@ -42,8 +42,8 @@ func (u Usage) Add(v Usage) Usage {
 // Tokens returns the sum of the input tokens and the output tokens.
 func (u Usage) Tokens() int { return AddCounts(u.InputTokens, u.OutputTokens) }
 
-// AddCounts returns the sum of two counts that come from outside. A negative count counts as 0, and a sum that is too large for an int is
-// the largest int. So a sum is never less than one of its parts.
+// AddCounts returns the sum of two counts that come from outside. A negative count counts as 0. A sum that is too large for an int
+// becomes the largest int, so a sum is never less than one of its parts.
 func AddCounts(a, b int) int {
 	a, b = max(a, 0), max(b, 0)
 	return a + min(b, math.MaxInt-a)
