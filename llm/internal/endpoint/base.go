@@ -15,16 +15,16 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// The defaults of the options of all clients.
+// The defaults of [Settings.Timeout] and [Settings.IdleTimeout].
 const (
 	DefaultTimeout     = 10 * time.Minute
 	DefaultIdleTimeout = 2 * time.Minute
 )
 
-// MaxLessons limits how many refusals of one request a client learns from.
+// MaxLessons caps how often a client changes and resends one refused request.
 const MaxLessons = 12
 
-// Settings are the options that the clients of all APIs have. They have the meaning of the client's options.
+// Settings are the options that the clients of all APIs have. Each field means what the client's option with the same name means.
 type Settings struct {
 	Name, BaseURL, APIKey string
 	Timeout, IdleTimeout  time.Duration
@@ -90,13 +90,14 @@ func (s Settings) check(paths []string) (*url.URL, error) {
 	return base, nil
 }
 
-// Complete implements [llm.Client.Complete]. It calls `ask` with the provider's name of the first candidate and a context that ends at
-// the timeout. `ask` calls `renew` with each part of a streamed reply: see [WithTimeout].
+// Complete implements [llm.Client.Complete]. The client's part is `ask`, which sends the request and reads the reply. `ask` gets a
+// context that ends at the timeout, and the provider's name of the first candidate. It must call `renew` for each part of a streamed reply:
+// see [WithTimeout]. Complete hides secrets in the reply, and converts the error of `ask`: see [Model.Error].
 func (b *Base) Complete(
 	ctx context.Context, req llm.Request, ask func(ctx context.Context, renew func(), model string) (llm.Reply, error),
 ) (llm.Reply, error) {
 	if len(req.Candidates) == 0 {
-		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "the request has no candidate"}
+		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "the request has no candidate; set Candidates"}
 	}
 	candidate := req.Candidates[0]
 	limited, renew, cancel := WithTimeout(ctx, b.Timeout)

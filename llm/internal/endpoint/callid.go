@@ -7,13 +7,17 @@ import (
 	"regexp"
 )
 
-// callID matches the IDs of tool calls that all APIs accept. OpenAI's Responses API accepts at most 64 characters.
+// callID matches the IDs that both Anthropic's Messages API and OpenAI's Responses API accept. The limit of 64 characters is that of the
+// Responses API.
 var callID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// CallIDs makes the IDs of tool calls valid and unique in a request. The ID of an [llm.ToolCall] is unique only within its message, and
-// it may have any characters. A valid ID is sent unchanged, and any other ID is replaced by a hash. If the result was sent for an
-// earlier call, it gets a number: the second "a" becomes "a_2". The IDs depend only on the earlier messages, so a longer conversation
-// begins with the same bytes. The zero value is ready for use. A CallIDs value is not safe for concurrent use.
+// CallIDs makes the IDs of tool calls valid and unique in a request. This is necessary because the ID of an [llm.ToolCall] is unique only
+// within its message, and may have any characters.
+//   - A valid ID is sent unchanged. A hash replaces any other ID.
+//   - If an earlier call of the request was sent with the same ID, the new call gets a number: the second "a" becomes "a_2".
+//
+// The IDs depend only on the earlier messages, so a longer conversation begins with the same bytes. The zero value is ready for use. A
+// CallIDs value is not safe for concurrent use.
 type CallIDs struct {
 	used   map[string]bool   // the IDs that were sent
 	number map[string]int    // a valid ID → the number of its last use
@@ -43,7 +47,6 @@ func (c *CallIDs) Result(id string) string {
 	return validCallID(id) // a result without a call, which the API refuses
 }
 
-// validCallID returns the ID if it matches [callID], and a hash of the ID otherwise.
 func validCallID(id string) string {
 	if callID.MatchString(id) {
 		return id

@@ -27,7 +27,7 @@ func CheckExtra(extra map[string]json.RawMessage, reserved []string) error {
 			return fmt.Errorf("the extra parameter %q is not allowed, because the client sets it; remove it", name)
 		}
 		if !json.Valid(extra[name]) {
-			return fmt.Errorf("the value of the extra parameter %q is not valid JSON", name)
+			return fmt.Errorf("the value of the extra parameter %q is not valid JSON; correct it or remove it", name)
 		}
 	}
 	return nil

@@ -27,7 +27,6 @@ func (s *envelopeStatus) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// failed reports whether the status says that the request failed.
 func (s envelopeStatus) failed() bool { return !succeeded(s.Code) }
 
 // succeeded reports whether a code is absent or says that a request succeeded.
@@ -44,9 +43,9 @@ type envelope struct {
 	Success json.RawMessage `json:"success"`
 }
 
-// failed reports whether the envelope says that the request failed. `hasMessage` says whether the body has the field `message`, and
-// `hasChoices` whether it has choices. In a body with choices, or with neither of the fields `message` and `msg`, only the field
-// `base_resp` counts.
+// failed reports whether the envelope says that the request failed. `hasMessage` and `hasChoices` say whether the body has the fields
+// `message` and `choices`. The field `base_resp` always counts. The fields `code` and `success` count only in a body with `message` or
+// `msg` and without choices, because a reply may have such fields, too.
 func (e envelope) failed(hasMessage, hasChoices bool) bool {
 	switch {
 	case e.Base.failed():

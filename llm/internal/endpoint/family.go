@@ -2,12 +2,11 @@ package endpoint
 
 import "strings"
 
-// Family returns the value of [llm.Opaque.Family] for a model, such as "google/gemini". It has the names of the [Provider] and of the
-// [Line] of the model.
+// Family returns the value of [llm.Opaque.Family] for a model, such as "google/gemini": the [Provider] and the [Line] of the model.
 func Family(host, model string) string { return Provider(host) + "/" + Line(model) }
 
-// Line returns the name of the line of models that a model belongs to: the letters with which the model's name begins, such as
-// "gemini" for "google/gemini-3-pro".
+// Line returns the name of the line of models that a model belongs to, such as "gemini" for "google/gemini-3-pro". It consists of the
+// letters with which the model's name begins after the last slash, in lower case.
 func Line(model string) string {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	end := strings.IndexFunc(name, func(r rune) bool { return r < 'a' || r > 'z' })

@@ -23,8 +23,7 @@ func (t *Text) UnmarshalJSON(encoded []byte) error {
 }
 
 // Count is a number of things whose decoder accepts any JSON value. The decoder cuts off the fraction of a number. A negative number
-// becomes 0, and a number above [maxCount] becomes maxCount. A value that is
-// not a number becomes 0.
+// becomes 0, and a number above [maxCount] becomes maxCount. A value that is not a number becomes 0.
 type Count int
 
 // maxCount is the largest [Count]. Sums of several counts must not overflow.

@@ -18,7 +18,7 @@ import (
 type Model struct {
 	// Name is the configuration's name of the model. If it is empty, errors have the provider's name of the model.
 	Name string
-	// Host is the host of the endpoint.
+	// Host is the host of the endpoint, with the port if the URL has one.
 	Host string
 	// Timeout is the timeout of the model. It only appears in errors.
 	Timeout time.Duration
@@ -26,12 +26,12 @@ type Model struct {
 	Secrets *redact.Redactor
 }
 
-// Error converts an error of a request into the error that [llm.Client.Complete] returns. `ctx` is the context of Complete, and
-// `model` is the provider's name of the model. There are three cases:
-//   - If `err` is an [*llm.Error], the result is an [*llm.Error], too.
-//   - Otherwise, if `ctx` has ended, the result wraps the error of `ctx`. The result is not an [*llm.Error], because the endpoint
-//     did nothing wrong.
-//   - Any other error becomes an [*llm.Error] of class [llm.InvalidRequest], or of class [llm.Connection] if it is a [LostError].
+// Error converts an error of a request into the error that [llm.Client.Complete] returns. `ctx` is the context of Complete, and `model`
+// is the provider's name of the model. The first case that applies counts:
+//   - `err` is an [*llm.Error]. The result is the same error with the names of the model and the endpoint.
+//   - `ctx` has ended. The result wraps the error of `ctx`. It is not an [*llm.Error], because the endpoint did nothing wrong.
+//   - `err` is a [LostError]. The result is an [*llm.Error] of class [llm.Connection].
+//   - In any other case, the client has refused the request. The result is an [*llm.Error] of class [llm.InvalidRequest].
 func (m Model) Error(ctx context.Context, model string, err error) error {
 	var known *llm.Error
 	var lost LostError
@@ -54,9 +54,10 @@ func (m Model) Error(ctx context.Context, model string, err error) error {
 	return m.complete(model, &llm.Error{Class: llm.Connection, Message: err.Error(), Err: err})
 }
 
-// complete prepares an error for the caller of the client, and returns the error. It shortens the message, and adds the names
-// of the model and the endpoint. For some classes, it also adds a hint that says what a person can do. It hides secrets in all
-// texts of the error.
+// complete prepares an error for the caller of the client. It changes `e` and returns it:
+//   - It shortens the message, and adds the names of the model and the endpoint.
+//   - For some classes, it adds a hint that says what a person can do: see [hints].
+//   - It hides secrets in all texts of the error.
 func (m Model) complete(model string, e *llm.Error) error {
 	e.Message = m.subject(model) + ": " + Shorten(m.Secrets.Text(e.Message))
 	if hint := hints[e.Class]; hint != "" {
@@ -69,7 +70,6 @@ func (m Model) complete(model string, e *llm.Error) error {
 	return e
 }
 
-// subject returns the names of the model and the endpoint as a text for error messages.
 func (m Model) subject(model string) string {
 	if m.Name == "" || m.Name == model {
 		return fmt.Sprintf("%q at %s", model, m.Host)

@@ -28,8 +28,7 @@ type problem struct {
 	// status is the HTTP status in the error object; 0 if there is none.
 	status int
 	// words are the codes and types in the error object, such as "rate_limit_exceeded".
-	words []string
-	// message is the message for people.
+	words   []string
 	message string
 	// wait is the wait time in the fields of the error object; 0 if there is none. The message for people may have another
 	// wait time.
@@ -209,10 +208,13 @@ func denied(status int) bool {
 	return false
 }
 
-// class returns the class of the problem. It looks first at the codes and the message of the problem. If they do not determine
-// the class, it uses `status`, the HTTP status of the response. If this status is a success, it uses the status in the error
-// object. The HTTP status comes last because it can be misleading. A 200 may have an error, a 429 may be permanent, and a 500
-// may mean that the conversation is too long.
+// class returns the class of the problem. It uses the first of these that determines a class:
+//   - the codes and the message of the problem: see [classOfText]. With a [denied] status, they never mean [llm.ContextTooLong].
+//   - `status`, the HTTP status of the response, or if that is a success, the status in the error object
+//   - the type of the problem: see [classOfType]. With a 5xx, the type only distinguishes an overload from other errors.
+//
+// The HTTP status does not come first, because it can be misleading. A 200 may have an error, a 429 may be permanent, and a 500 may mean
+// that the conversation is too long.
 func (p *problem) class(status int) llm.Class {
 	if class := classOfText(p.words, p.message); class != "" && (class != llm.ContextTooLong || !denied(status)) {
 		return class

@@ -7,9 +7,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
-// Secrets returns the texts that must not be in errors: the API key, the words in the values of `headers` and `query`, and the
-// password in `baseURL`. It omits words of fewer than 8 bytes in `headers` and `query`. Such words are hardly secrets, and hiding them
-// could make a message unreadable.
+// Secrets returns the texts that must not be in errors: the API key, the words in the values of `headers` and `query`, and the password
+// in `baseURL`. Of `headers` and `query`, it omits known settings (see [redact.IsSetting]) and words of fewer than 8 bytes. They are
+// hardly secrets, and hiding them could make a message unreadable.
 func Secrets(key, baseURL string, headers, query map[string]string) []string {
 	secrets := []string{key}
 	for _, values := range []map[string]string{headers, query} {

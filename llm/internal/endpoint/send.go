@@ -19,8 +19,8 @@ type Sender struct {
 	Headers, Query map[string]string
 }
 
-// NewHTTPClient returns an HTTP client that does not follow redirects, but returns the redirect response. By default, net/http
-// follows many redirects of a POST with a GET. The error of that GET would be misleading.
+// NewHTTPClient returns an HTTP client that returns a redirect response instead of following it. By default, net/http follows many
+// redirects of a POST with a GET, and the error of that GET would be misleading.
 func NewHTTPClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 32 // the agents of one worker send many requests to few hosts
@@ -73,8 +73,8 @@ func (s Sender) Send(r *http.Request, read Reader) error {
 	return s.lost(ctx, read(a, Unpack(quiet), quiet))
 }
 
-// guard returns a copy of the request with a [guarded] body. The transport may write the body again, on another connection, if it has written
-// nothing yet.
+// guard returns a copy of the request with a [guarded] body. GetBody gets one, too, because the transport uses it to send the request on
+// another connection if the first one breaks before anything was written.
 func guard(r *http.Request) *http.Request {
 	r = r.Clone(r.Context())
 	check, again := llm.Guard(r.Context()), r.GetBody
@@ -88,8 +88,9 @@ func guard(r *http.Request) *http.Request {
 	return r
 }
 
-// guarded is the body of a request. It calls the guard when the connection is there and the request is written: see [llm.WithGuard]. If the
-// guard returns an error, the endpoint gets the headers at most, and closes the connection.
+// guarded is a request body that calls the guard at the first Read, when there is a connection and before any byte of the body is sent:
+// see [llm.WithGuard]. If the guard returns an error, Read returns it, and the transport ends the request. The endpoint then has the
+// headers at most.
 type guarded struct {
 	io.ReadCloser
 	guard func() error
@@ -105,8 +106,8 @@ func (g *guarded) Read(p []byte) (int, error) {
 	return g.ReadCloser.Read(p)
 }
 
-// lost returns a [LostError] that wraps [ErrSilent] or [ErrTimeout] if `err` is a LostError and `ctx` has ended with this cause.
-// Otherwise it returns `err`.
+// lost makes a [LostError] say why the client ended the request, if the cause of `ctx` is [ErrSilent] or [ErrTimeout]. It returns any
+// other error unchanged.
 func (s Sender) lost(ctx context.Context, err error) error {
 	if !errors.As(err, new(LostError)) {
 		return err
@@ -120,8 +121,9 @@ func (s Sender) lost(ctx context.Context, err error) error {
 	return err
 }
 
-// ReadBody reads the body of a response that is not streamed. It returns `a` with the body, and the error that the response contains.
-// `ended` must return an error if the context of the request has ended, and nil otherwise.
+// ReadBody reads the body of a response that is not streamed. It returns `a` with the body. The error is the one that the response
+// contains (see [Response.Failure]), the one of [Response.TooLarge], or a [LostError] if the body is incomplete. `ended` must return an
+// error if the context of the request has ended, and nil otherwise.
 func ReadBody(a Response, body io.Reader, ended func() error) (Response, error) {
 	encoded, err := ReadLimited(body)
 	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the

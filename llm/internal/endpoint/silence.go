@@ -25,8 +25,7 @@ type Silence struct {
 	end    time.Time     // the time at which all reading must end; zero means no limit
 }
 
-// NewSilence returns a reader of the body of a response. The reader can notice that the endpoint is silent for too long: see
-// [Silence]. It has no time limits yet. To cancel the request, the reader calls `cancel`.
+// NewSilence returns a [Silence] for the body of a response. It has no time limits yet. It calls `cancel` to cancel the request.
 func NewSilence(body io.Reader, cancel context.CancelCauseFunc) *Silence {
 	return &Silence{body: body, cancel: cancel}
 }
@@ -53,7 +52,8 @@ func (s *Silence) Read(p []byte) (int, error) {
 func (s *Silence) LimitTo(limit time.Duration) { s.limit = limit }
 
 // Closing sets the time at which all reading must end: `after` from now. Call it when the reply is complete. A call of [Silence.Read]
-// that lasts beyond this time cancels the request. Later calls have no effect, except after [Silence.Reopen].
+// that lasts beyond this time cancels the request. Another call of Closing does not move the time, unless [Silence.Reopen] was called
+// before.
 func (s *Silence) Closing(after time.Duration) {
 	if s.end.IsZero() {
 		s.end = time.Now().Add(after)

@@ -218,7 +218,6 @@ var (
 		`|exceed context limit: [0-9]+ \+ ` + howMany)
 )
 
-// outputFillsWindow reports whether a message says that the output limit is not smaller than the context window.
 func outputFillsWindow(message string) bool {
 	window, output := size(windows, message), size(outputs, message)
 	return window > 0 && output >= window
@@ -245,7 +244,7 @@ func classOfType(words []string) llm.Class {
 	return ""
 }
 
-// hints has a text for some classes of errors. The text says what a person can do about the error.
+// hints says for some classes of errors what a person can do. [Model.complete] adds the text to the message.
 var hints = map[llm.Class]string{
 	llm.Unauthorized:  "check the API key",
 	llm.NotFound:      "check the fields base_url and model",
