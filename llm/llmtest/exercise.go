@@ -67,7 +67,7 @@ var arguments = []string{
 	`{"city":"Paris","city":"Rome"}`,
 }
 
-// repliesArrive checks that a client returns replies unchanged.
+// repliesArrive checks that a client returns replies unchanged, except for what `received` changes: see [Lossy].
 func repliesArrive(t *testing.T, connect connector, received func(llm.Reply) llm.Reply) {
 	var calls []llm.ToolCall
 	for _, text := range arguments {
@@ -119,7 +119,7 @@ func withoutOpaque(reply llm.Reply) llm.Reply {
 	return reply
 }
 
-// requestsArrive checks that a client sends requests unchanged.
+// requestsArrive checks that a client sends requests unchanged, except for what `sent` changes: see [Lossy].
 func requestsArrive(t *testing.T, connect connector, sent func(llm.Request) llm.Request) {
 	far := Script(Say("unused"), Say("unused"), Say("Done."))
 	client := connect(t, far)
@@ -264,7 +264,6 @@ func cancelled(t *testing.T, connect connector) {
 	require.False(t, errors.As(err, &told), "the model did nothing wrong: %v", err)
 }
 
-// requestIsLeftAlone checks that a client does not modify the request.
 func requestIsLeftAlone(t *testing.T, connect connector) {
 	client := connect(t, Script(Say("unused"), Say("Done.")))
 	asked := question(

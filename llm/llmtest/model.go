@@ -33,10 +33,10 @@ type Model struct {
 
 var _ llm.Client = (*Model)(nil)
 
-// Script returns a model that returns the given replies in order. The number of assistant messages in a request selects the
-// reply: a request without assistant messages gets the first reply. Therefore the same request always gets the same reply, and
-// several conversations can use the model at the same time. If there is no reply left for a request, the model returns an
-// [*llm.Error] of class [llm.InvalidRequest]. For an empty reply, it returns an error of class [llm.EmptyReply].
+// Script returns a model that returns the given replies in order. The number of assistant messages in a request selects the reply: a
+// request without assistant messages gets the first reply. Therefore the same request always gets the same reply, and several
+// conversations can use the model at the same time. If there is no reply left for a request, the model returns an [*llm.Error] of class
+// [llm.InvalidRequest].
 func Script(replies ...llm.Reply) *Model {
 	return Func(func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		turn := 0
@@ -59,9 +59,10 @@ func Func(f func(context.Context, llm.Request) (llm.Reply, error)) *Model {
 	return &Model{answer: f}
 }
 
-// Complete implements [llm.Client]. It records the request and returns the reply of the function or script. The role of the
-// reply is always assistant. If the reply has no finish reason, Complete sets it to "tool_calls" or "stop". If the reply does
-// not name a candidate or a model, Complete takes the name from the first candidate of the request.
+// Complete implements [llm.Client]. It records the request and returns the reply of the function or script. The role of the reply is
+// always assistant. If the reply has no finish reason, Complete sets it to "tool_calls" or "stop". If the reply does not name a candidate
+// or a model, Complete takes the name from the first candidate of the request. For an empty reply, Complete returns an error of class
+// [llm.EmptyReply].
 func (m *Model) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	m.mu.Lock()
 	m.requests = append(m.requests, standin.Copy(req))
