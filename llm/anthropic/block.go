@@ -18,7 +18,7 @@ type block struct {
 
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"`
-	// Source is the source of an image.
+	// Source is the field of an image block.
 	Source *source `json:"source,omitempty"`
 	// ID, Name and Input are the fields of a tool_use block.
 	ID    string          `json:"id,omitempty"`
@@ -38,7 +38,7 @@ type source struct {
 	URL       string `json:"url,omitempty"`
 }
 
-// MarshalJSON returns the JSON form of the block.
+// MarshalJSON writes `raw` in place of the other fields if `raw` is set.
 func (b block) MarshalJSON() ([]byte, error) {
 	if b.raw != nil {
 		return b.raw, nil
@@ -70,7 +70,7 @@ func contentOf(m llm.Message) ([]block, error) {
 			}
 			blocks = append(blocks, block{Type: "image", Source: image})
 		default:
-			return nil, fmt.Errorf("a part of a message has the unknown type %q", part.Type)
+			return nil, fmt.Errorf("a part of a message has the unknown type %q; use text or image", part.Type)
 		}
 	}
 	return blocks, nil
@@ -84,7 +84,7 @@ func imageSource(address string) (*source, error) {
 	}
 	kind, data, found := strings.Cut(rest, ",")
 	if !found {
-		return nil, fmt.Errorf("the data: URL of an image has no comma")
+		return nil, fmt.Errorf("the data: URL of an image has no comma; write it as data:TYPE;base64,DATA")
 	}
 	kind, encoded := strings.CutSuffix(kind, ";base64")
 	if !encoded {

@@ -11,8 +11,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// defaultMaxTokens is the output limit of a request that has none. The API requires a limit. Anthropic's newer models accept this
-// one. If a model refuses it, the client learns the limit of the model from the error: see [form].
+// defaultMaxTokens is the output limit of a request that has none, in tokens. The API requires a limit. Anthropic's newer models accept
+// this one. If a model refuses it, the client learns the limit of the model from the error: see [form].
 const defaultMaxTokens = 64000
 
 type body struct {
@@ -83,8 +83,8 @@ func encodeBody(model, family string, req llm.Request, f form) ([]byte, error) {
 	return merge(encoded, f.extra(p.Extra, conversation.unsigned()))
 }
 
-// extra returns the extra parameters that are sent. `unsigned` is the result of [conversation.unsigned]. If it is true, or if the
-// form has `bare`, extra omits a thinking budget, because the API would refuse it.
+// extra returns the extra parameters that are sent. It omits a thinking budget if the API would refuse it: if the form has `bare`, or if
+// `unsigned`, the result of [conversation.unsigned], is true.
 func (f form) extra(extra map[string]json.RawMessage, unsigned bool) map[string]json.RawMessage {
 	var own thinking
 	if _ = json.Unmarshal(extra["thinking"], &own); own.Type != "enabled" || !unsigned && !f.bare {

@@ -12,10 +12,11 @@ type cacheControl struct {
 // maxTurnMarks is the maximum number of marks in the messages. The fourth mark is in the system prompt or in the tools.
 const maxTurnMarks = 3
 
-// mark sets the marks of a request. One mark is at the end of the system prompt or, if there is none, of `tools`. The others are
-// at the ends of the last three user turns. At the end of the last turn, the API stores this request. At the ends of the two
-// turns before it, the API has stored earlier requests. Without marks there, the API would look for a stored part only at the
-// last mark and at the 19 blocks before it.
+// mark sets the marks of a request at these places:
+//   - the end of the system prompt or, if there is none, of `tools`
+//   - the end of the last user turn, where the API stores this request
+//   - the ends of the two user turns before it, where the API has stored earlier requests. Without these marks, the API would look for a
+//     stored part only at the last mark and at the 19 blocks before it.
 func (c *conversation) mark(tools []toolSpec) {
 	here := &cacheControl{Type: "ephemeral"}
 	switch {

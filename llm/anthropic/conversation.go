@@ -25,19 +25,19 @@ const (
 	goOn         = "Continue."                 // after a conversation that ends with the assistant
 )
 
-// conversation is the system prompt and the turns of a request.
 type conversation struct {
 	system []block
 	turns  []turn
 	ids    endpoint.CallIDs
 }
 
-// newConversation converts the messages of a request. `family` is the family whose raw blocks of earlier replies are sent, such as
-// thinking: see [block.raw].
+// newConversation converts the messages of a request. Blocks of earlier replies that must be sent back, such as thinking, are sent only
+// if `family` made them: see [block.raw].
 //
-// The API has rules for the order. Messages of the same role in a row become one turn. The results of tool calls are the first
-// blocks of the turn after the calls. The first turn and the last turn are user turns. Many models refuse to continue an
-// assistant turn at the end.
+// The API has rules for the order:
+//   - Messages of the same role in a row become one turn.
+//   - The results of tool calls are the first blocks of the turn after the calls.
+//   - The first turn and the last turn are user turns, because many models refuse to continue an assistant turn.
 func newConversation(messages []llm.Message, family string) (*conversation, error) {
 	c := &conversation{}
 	for i, m := range messages {
@@ -84,7 +84,7 @@ func (c *conversation) add(m llm.Message, family string) error {
 		}
 		c.append("assistant", assistantBlocks(m, calls, family))
 	default:
-		return fmt.Errorf("the role %q is unknown", m.Role)
+		return fmt.Errorf("the role %q is unknown; use system, user, assistant or tool", m.Role)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (c *conversation) calls(calls []llm.ToolCall) ([]block, error) {
 	return blocks, nil
 }
 
-// append adds blocks to the last turn if it has the given role, and to a new turn otherwise.
+// append adds blocks to the last turn if that has the given role. If not, it begins a new turn. It ignores an empty list.
 func (c *conversation) append(role string, blocks []block) {
 	if len(blocks) == 0 {
 		return

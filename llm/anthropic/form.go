@@ -105,7 +105,8 @@ var lessons = []lesson{
 	{regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`), func(f *form, _ llm.Request, _ []string) { f.plain = true }},
 }
 
-// learnLimit learns the largest output limit of a model.
+// learnLimit learns the largest output limit of a model from the number in the message. It ignores a number that is not below the limit
+// of the refused request.
 func learnLimit(f *form, req llm.Request, found []string) {
 	for _, group := range found[1:] {
 		if n, err := strconv.Atoi(group); err == nil && n > 0 && n < f.maxTokens(req.Params) {
@@ -117,8 +118,8 @@ func learnLimit(f *form, req llm.Request, found []string) {
 // minRoom is the smallest output limit that the client sets because the context window is nearly full, in tokens.
 const minRoom = 4096
 
-// learnRoom learns how many tokens of output fit into the context window. It does nothing if the request has its own output
-// limit.
+// learnRoom learns how many tokens of output fit into the context window. It does nothing if the request has its own output limit, or if
+// fewer than [minRoom] tokens fit.
 func learnRoom(f *form, req llm.Request, found []string) {
 	input, _ := strconv.Atoi(found[1])
 	window, _ := strconv.Atoi(found[2])
@@ -163,7 +164,8 @@ func learnFormat(f *form, req llm.Request, _ []string) {
 	f.unformatted = len(req.Params.OutputSchema) > 0
 }
 
-// learnThinking learns that the model does not accept the field `thinking` as it is.
+// learnThinking learns which other form of the field `thinking` to send. If the request turns thinking off, the field is omitted. If it
+// asks for thinking, a thinking budget replaces adaptive thinking. If the budget is refused, too, the field is omitted.
 func learnThinking(f *form, req llm.Request, _ []string) {
 	switch effort := req.Params.ReasoningEffort; {
 	case effort == none || f.silent && forces(req):
@@ -179,9 +181,11 @@ func learnThinking(f *form, req llm.Request, _ []string) {
 // maxRefusal is the length of the part of an error message in which the client looks for a lesson, in bytes.
 const maxRefusal = 4096
 
-// after decides whether to send a request again in another form. `err` is the error of the request in the form `f`; nil if the
-// request succeeded. If the error is one of the known refusals ([lessons]), after returns a form that avoids it, and true.
-// Otherwise it returns `f` and false. `differs` must report whether the request has another body in a given form.
+// after decides whether to send a request again in another form. `err` is the error of the request in the form `f`; nil if the request
+// succeeded. `differs` must report whether a given form gives the request another body.
+//
+// If the error is one of the known refusals ([lessons]), after returns a form that avoids it, and true. In all other cases, it returns
+// `f` and false.
 func (f form) after(err error, req llm.Request, differs func(form) bool) (form, bool) {
 	var told *llm.Error
 	if !errors.As(err, &told) || told.Status == 0 {
@@ -219,13 +223,12 @@ type forms struct {
 	limits map[string]int // the largest output limits, by model
 }
 
-// subjectOf returns the model and the parts of a request for which [forms] remembers a form.
 func subjectOf(model string, req llm.Request) subject {
 	return subject{model, req.Params.ReasoningEffort, sha256.Sum256(req.Params.OutputSchema)}
 }
 
-// of returns the form for the next request to a model. This is the form that [forms.keep] has stored for requests with the same
-// [subject], or the usual form. Its `limit` is the one that was learned for the model.
+// of returns the form for the next request to a model: the form that [forms.keep] has stored for requests with the same [subject], or the
+// usual form. The field `limit` is always the one that was learned for the model.
 func (m *forms) of(model string, req llm.Request) form {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -234,8 +237,8 @@ func (m *forms) of(model string, req llm.Request) form {
 	return f
 }
 
-// keep stores `f` as the form that a model accepts. It reports whether the form was not stored yet. Call it after the model has
-// replied to a request in this form.
+// keep stores `f`, without the fields that depend on the conversation, as the form that a model accepts. It returns false if this form is
+// stored already. Call it after the model has replied to a request in this form.
 func (m *forms) keep(model string, req llm.Request, f form) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -23,7 +23,6 @@ type message struct {
 	Usage usage `json:"usage"`
 }
 
-// ending says why a reply ended.
 type ending struct {
 	StopReason  *text   `json:"stop_reason"`
 	StopDetails details `json:"stop_details"`
@@ -110,7 +109,7 @@ type piece struct {
 	raw json.RawMessage
 }
 
-// wireBlock has the fields of a content block that the client reads.
+// wireBlock is a content block as the endpoint sends it. The client sends a [block].
 type wireBlock struct {
 	Type      text            `json:"type"`
 	Text      text            `json:"text"`

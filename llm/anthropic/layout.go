@@ -48,8 +48,8 @@ func layoutOf(pieces []piece, family string) llm.Opaque {
 	return llm.Opaque{Family: family, Data: strings.ToValidUTF8(string(data), "\uFFFD")}
 }
 
-// assistantBlocks returns the content of an assistant message. `calls` are the blocks of its tool calls. `family` is the
-// family whose raw blocks are sent: see [block.raw]. It is empty if none are sent.
+// assistantBlocks returns the content of an assistant message. `calls` are the blocks of its tool calls. Raw blocks of earlier replies
+// are sent only if `family` made them: see [block.raw]. If `family` is empty, none are sent.
 func assistantBlocks(m llm.Message, calls []block, family string) []block {
 	said := m.Content
 	var elements []json.RawMessage
@@ -95,8 +95,8 @@ func textLength(elements []json.RawMessage) int {
 	return sum
 }
 
-// withoutText returns a layout in which one text stands for the whole text of the message. It is in the place of the first text, or
-// before the first tool call if that comes earlier.
+// withoutText returns a layout in which one text stands for the whole text of the message. This text is in the place of the first text,
+// or before the first tool call if that comes earlier.
 func withoutText(elements []json.RawMessage) []json.RawMessage {
 	var kept []json.RawMessage
 	found := false

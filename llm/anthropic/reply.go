@@ -31,7 +31,7 @@ func readReply(a answer, req llm.Request, family string) (llm.Reply, error) {
 	return reply, a.check(reply)
 }
 
-// between returns the separator between two parts of the reasoning.
+// between returns the separator between two parts of the reasoning; "" if one of the parts is empty.
 func between(before, after string) string {
 	if before == "" || after == "" {
 		return ""

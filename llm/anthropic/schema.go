@@ -29,8 +29,8 @@ func toolSpecs(tools []llm.ToolSpec) ([]toolSpec, error) {
 	return wire, nil
 }
 
-// inputSchema returns the schema of a tool's arguments with the members that the API requires: `type`, with the default "object",
-// and `properties`. The other members keep their order and their bytes.
+// inputSchema returns the schema of a tool's arguments in the form that the API accepts. It adds `type` ("object") and `properties` if
+// they are missing, and removes `anyOf`, `oneOf` and `allOf` at the top. The other members keep their order and their bytes.
 func inputSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(schema)) == 0 {
 		schema = json.RawMessage("{}")
@@ -45,9 +45,9 @@ func inputSchema(schema json.RawMessage) (json.RawMessage, error) {
 	return object(withDefault(all, "properties", "{}")), nil
 }
 
-// outputSchema returns a schema for the reply. The API requires that each object in the schema forbids additional properties. So
-// outputSchema adds `"additionalProperties": false` to each object that has no such member. The argument may also be a list of
-// schemas. The agent checks the reply with the original schema.
+// outputSchema returns the schema of the reply in the form that the API accepts: each object in it must forbid additional properties. So
+// outputSchema adds `"additionalProperties": false` to each object that has no such member. The argument may also be a list of schemas.
+// The agent checks the reply with the original schema.
 func outputSchema(schema json.RawMessage) json.RawMessage {
 	if all, err := members(schema); err == nil {
 		for i, m := range all {
@@ -90,7 +90,6 @@ func closedMember(m member) json.RawMessage {
 	return m.value
 }
 
-// describesObject reports whether a schema is for an object.
 func describesObject(schema []member) bool {
 	for _, m := range schema {
 		if m.name == "properties" || m.name == "type" && bytes.Contains(m.value, []byte(`"object"`)) {

@@ -12,7 +12,6 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// errCutShort is the error for a stream that ended before the reply was complete.
 var errCutShort = errors.New("the stream ended before the reply was complete")
 
 // readStream reads an event stream from `in` and returns the reply. After the reply is complete, readStream ignores errors in the
@@ -107,10 +106,13 @@ const blockSize = 128
 
 func (s *assembly) finished() bool { return s.stopped || s.ending.StopReason != nil }
 
-// take adds an event to the reply. `a` has the status and the headers of the response. take returns an error if the event is an
-// error, makes the reply too large, belongs to another API, or begins like a JSON object but cannot be decoded. It ignores other
-// unknown events. It also ignores an event that is not a JSON object, but keeps an error in `unread` for the case that the reply
-// does not become complete.
+// take adds an event to the reply. `a` has the status and the headers of the response. take returns an error for these events:
+//   - an event that is an error, or that makes the reply too large
+//   - an event of another API, if the reply has not begun
+//   - an event that begins like a JSON object but cannot be decoded
+//
+// take ignores other unknown events. It also ignores an event that is not a JSON object, but keeps an error for it in `unread`. That
+// error counts if the reply does not become complete.
 func (s *assembly) take(a endpoint.Response, e endpoint.Event) error {
 	a.Body, a.Failed = e.Data, e.Name == "error"
 	if err := a.Failure(); err != nil {
@@ -224,7 +226,6 @@ func (s *assembly) close(c chunk) {
 	}
 }
 
-// addText adds a part of the text of a block.
 func (s *assembly) addText(g *growing, part string) error {
 	if part == "" {
 		return nil
