@@ -56,10 +56,11 @@ func (all *assembledCalls) add(piece call, i, n int, offers func(string) (begins
 // returns the position of the last one. `piece` is the delta. `n` is the number of tool call deltas in the same event, and `i`
 // is the position of this delta among them.
 func (all assembledCalls) find(piece call, i, n int) int {
-	// Endpoints mark in different ways which call a delta belongs to. A delta with an index belongs to the call with this index.
-	// The index may differ from the position of the call in the reply. A delta without an index that is alone in its event
-	// belongs to the call with the same ID. If there is no such call, it belongs to the last call. Any other delta without an
-	// index belongs to the call that began at the same position in its event.
+	// Endpoints mark in different ways which call a delta belongs to:
+	//   - A delta with an index belongs to the call with this index. The index may differ from the position of the call in the reply.
+	//   - A delta without an index that is alone in its event belongs to the call with the same ID. If there is no such call, it belongs
+	//     to the last call.
+	//   - Any other delta without an index belongs to the call that began at the same position in its event.
 	if piece.Index == nil && piece.ID != "" {
 		if at := all.last(func(c *assembledCall) bool { return c.id == string(piece.ID) && (n == 1 || c.key == i) }); at >= 0 {
 			return at

@@ -102,8 +102,8 @@ type partList struct {
 	size  int
 }
 
-// add adds the elements of a list in a delta. An element that goes on with the last one is joined to it. If all elements have more than
-// [maxCarried] bytes, they are dropped later, so add ignores the delta.
+// add adds the elements of a list in a delta. An element that goes on with the last one is joined to it. The joined list may be shorter
+// than the deltas, so add stops only at twice [maxCarried] bytes.
 func (p *partList) add(list json.RawMessage) {
 	var more []part
 	if p.size += len(list); p.size > 2*maxCarried || !present(list) || json.Unmarshal(list, &more) != nil {

@@ -94,7 +94,7 @@ func (a *assembly) add(c chunk) error {
 	before, finished := a.size, a.finish != ""
 	for _, choice := range c.Choices {
 		// The request asks for one choice, but a response may have more. This loop reads the choice with index 0, or the first one
-		// if none has index 0: see [firstChoice].
+		// if none has index 0: see [completion.first].
 		if a.choice == nil || choice.Index == 0 && *a.choice != 0 && !a.finished() {
 			a.restart(choice.Index)
 		}
@@ -168,7 +168,6 @@ func (a *assembly) merge(m *message) {
 // maxCalls is the maximum number of calls in a streamed reply. The time to find the call of a delta grows with the number of calls.
 const maxCalls = 10_000
 
-// tooLarge reports whether the reply needs more than [endpoint.MaxReply] bytes or has more than [maxCalls] calls.
 func (a *assembly) tooLarge() bool { return a.size > endpoint.MaxReply || len(a.calls) > maxCalls }
 
 // completion returns the assembled reply in the form of a response that is not streamed. If the reply is not complete, the
@@ -189,5 +188,4 @@ func (a *assembly) completion() completion {
 	return whole
 }
 
-// errCutShort means that a stream ended before its reply was complete.
 var errCutShort = errors.New("the stream ended without a finish reason: it was cut short")

@@ -4,10 +4,12 @@
 //	llm.Request → request.go, params.go   → exchange.go → endpoint
 //	llm.Reply   ← reply.go ← incoming.go  ← exchange.go ←
 //
-// The library go-openai gives the types of those parts of requests that it can express. It cannot express whole requests, because it omits
-// empty fields, and it cannot decode every response: see incoming.go. A stream becomes one complete response (stream.go). The files
-// responses*.go are for the Responses API: see [Options.API]. Package endpoint sends the requests, reads the events of streams, and converts the errors in responses into
-// [llm.Error]. Package repair corrects the models' mistakes in tool calls.
+// The library go-openai gives the types of those parts of requests that it can express. It cannot express whole requests, because it
+// omits empty fields, and it cannot decode every response: see incoming.go. A stream becomes one complete response (stream.go). The files
+// responses*.go are for the Responses API: see [Options.API].
+//
+// Package endpoint sends the requests, reads the events of streams, and converts the errors in responses into [llm.Error]. Package repair
+// corrects the models' mistakes in tool calls.
 package openai
 
 import (
@@ -61,10 +63,11 @@ type Options struct {
 	// text, reasoning or tool call of the reply, because a model may need a long time before it begins. A keep-alive comment
 	// restarts the time. Defaults to [DefaultIdleTimeout].
 	IdleTimeout time.Duration
-	// NoStream requests replies without streaming. Streaming has two advantages. The function of [llm.WithStream] gets the
-	// parts of a reply while they arrive. And proxies do not cut the connection, because the endpoint does not stay silent for
-	// a long time. If an endpoint refuses to stream, the client sends the request again without streaming. If the second
-	// request succeeds, the client does not request a stream from this model again.
+	// NoStream requests replies without streaming. Streaming has two advantages: the function of [llm.WithStream] gets the parts of a
+	// reply while they arrive, and proxies do not cut the connection, because the endpoint is not silent for a long time.
+	//
+	// If NoStream is false and an endpoint refuses to stream, the client sends the request again without streaming. If the second request
+	// succeeds, the client does not request a stream from this model again.
 	NoStream bool
 	// Reasoning says how the reasoning of assistant messages is sent back to the model. It applies only to chat completions.
 	Reasoning Reasoning
@@ -157,7 +160,7 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	}
 }
 
-// deployment reports whether the URL is that of one deployment of classic Azure, where the Responses API is not.
+// deployment reports whether the URL is that of one deployment of classic Azure. Such a URL does not serve the Responses API.
 func (c *Client) deployment() bool { return strings.Contains(c.BaseURL, "/deployments/") }
 
 func (c *Client) reasoning(model string) Reasoning {

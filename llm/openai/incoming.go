@@ -68,8 +68,8 @@ type usage struct {
 	CachedTokens count `json:"cached_tokens,omitempty"`
 }
 
-// first returns the choice with index 0. Endpoints may send the choices in any order. If no choice has index 0, first returns the first
-// element.
+// first returns the choice with index 0, because endpoints may send the choices in any order. If no choice has index 0, it returns the
+// first element. The completion must have a choice.
 func (c completion) first() choice {
 	for _, choice := range c.Choices {
 		if choice.Index == 0 {

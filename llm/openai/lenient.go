@@ -17,9 +17,8 @@ type (
 // present reports whether a field has a value: see [endpoint.Present].
 func present(field json.RawMessage) bool { return endpoint.Present(field) }
 
-// finishReason is a finish reason as an endpoint sends it. An absent or empty one becomes "". The JSON value null becomes [unfinished]. The
-// difference matters in a response that is not streamed. Null means that the reply is not complete, but a complete reply may have no finish
-// reason.
+// finishReason is a finish reason as an endpoint sends it. An absent or empty one is "", and the JSON value null is [unfinished]. In a
+// response that is not streamed, null means that the reply is not complete, while a complete reply may have no finish reason.
 type finishReason string
 
 const unfinished finishReason = "null"
@@ -33,9 +32,8 @@ func (f *finishReason) UnmarshalJSON(encoded []byte) error {
 	return (*text)(f).UnmarshalJSON(encoded)
 }
 
-// or chooses one of two finish reasons of the same reply. It returns `native` if only `native` says that the reply is
-// incomplete. Otherwise it returns `f`. For example, a gateway may send "stop" as `f` although the model wrote a malformed
-// tool call.
+// or chooses one of two finish reasons of the same reply: `native` if only `native` says that the reply is incomplete, and `f` in all
+// other cases. For example, a gateway may send "stop" as `f` although the model wrote a malformed tool call.
 func (f finishReason) or(native finishReason) finishReason {
 	if finish.Class(string(f)) == "" && finish.Class(string(native)) != "" {
 		return native
@@ -86,8 +84,8 @@ func (a *audio) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// spoken is the content of a message. In JSON, it is a string or a list of parts. The field text has the joined parts of
-// type "text", and the field thinking has the joined parts of type "thinking". Parts of other types are ignored.
+// spoken is the content of a message. In JSON, it is a string or a list of parts. Parts of types other than "text" and "thinking" are
+// ignored.
 type spoken struct {
 	// text is the string, or the joined parts of type "text".
 	text text

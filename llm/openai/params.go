@@ -9,9 +9,8 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
-// body has some fields of a request's JSON body: the tools and the parameters, such as the temperature. Other types have the
-// other fields of the JSON body: the model, the messages, and the fields that depend on the endpoint (see [form]). The
-// request type of go-openai is not used, for three reasons:
+// body has the tools and the parameters of a request's JSON body. The model and the messages come from [writer.chatRequest], and the
+// fields for streaming from [form.fields]. The request type of go-openai is not used, for three reasons:
 //   - It omits a temperature of 0.
 //   - It stores the fields `temperature` and `top_p` as float32.
 //   - It refuses some parameters depending on the model's name, although the endpoint may accept them.

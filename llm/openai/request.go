@@ -59,7 +59,10 @@ func (w writer) messages(conversation []llm.Message) []object {
 	return wire
 }
 
-// content returns the content of a message: its text or, if it has parts, a list with its text as the first part.
+// content returns the content of a message in one of three forms:
+//   - If the message has parts, a list, with the text of the message as the first part.
+//   - If the message has calls and no text, nil, unless the form has [textContent].
+//   - In all other cases, the text.
 func (w writer) content(m llm.Message) any {
 	switch {
 	case len(m.Parts) > 0:
@@ -82,7 +85,8 @@ func (w writer) content(m llm.Message) any {
 	return parts
 }
 
-// calls returns the tool calls of a message, with the data of the provider.
+// calls returns the tool calls of a message, with the data of the provider. If the form has [noSignature] and no call has data to send,
+// the first call gets [withoutSignature].
 func (w writer) calls(calls []llm.ToolCall) []object {
 	signed := slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.Opaque.Family == w.family })
 	wire := make([]object, 0, len(calls))

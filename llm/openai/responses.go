@@ -37,8 +37,8 @@ func (c *Client) askResponses(ctx context.Context, renew func(), model string, r
 	return x.reply.reply(req, c.responsesFamily(model))
 }
 
-// responsesFamily returns the value of the field Family of [llm.Opaque] for the replies of a model. The family is the host and the line
-// of the model, because an endpoint can decrypt only the reasoning of its own models.
+// responsesFamily returns the value of [llm.Opaque.Family] for the replies of a model. It names the provider and the line of the model,
+// because an endpoint can decrypt only the reasoning of its own models. The prefix keeps the data apart from that of chat completions.
 func (c *Client) responsesFamily(model string) string {
 	return "responses:" + endpoint.Family(c.Model.Host, model)
 }

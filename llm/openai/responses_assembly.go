@@ -52,9 +52,9 @@ type assembledItem struct {
 // spoke reports whether the stream so far contains text, reasoning, a refusal or a function call.
 func (a *responseAssembly) spoke() bool { return a.size > 0 }
 
-// add adds an event. The result `part` says whether the event is a part of the reply. The error is the error in an event that says
-// that the response failed, or [endpoint.ErrTooLarge] if the response has become too large. `failed` has the status and the headers of
-// the HTTP response.
+// add adds an event. The result `part` says whether the event is a part of the reply. The error is [endpoint.ErrTooLarge] if the response
+// has become too large, or the error in an event which says that the response failed. `failed` has the status and the headers of the HTTP
+// response.
 func (a *responseAssembly) add(failed endpoint.Response, e responseEvent) (part bool, err error) {
 	body := e.Response.value
 	a.model = cmp.Or(a.model, body.Model)
@@ -107,8 +107,8 @@ func (a *responseAssembly) finish(failed endpoint.Response, kind openai.Response
 	return nil
 }
 
-// marked handles the event [DONE] in a stream without an event that ends the response. If all items are complete, it takes the response
-// as complete and returns true.
+// marked handles the event [DONE] in a stream without an event that ends the response. If a part of the reply has arrived and all items
+// are complete, marked takes the response as complete and returns true.
 func (a *responseAssembly) marked() bool {
 	if a.final != nil {
 		return true
@@ -183,8 +183,8 @@ func (a *responseAssembly) set(item *assembledItem, is outputItem) {
 	}
 }
 
-// begin handles the event of a new item. If the item is known, begin updates it. If the known item is complete, or if its kind or ID
-// is different, begin adds a new item instead.
+// begin handles the event of a new item. If the item is known, begin updates it. But if the known item is complete, or has another kind
+// or ID, the event begins a new item.
 func (a *responseAssembly) begin(e responseEvent) {
 	if e.Item.kind == "" {
 		return

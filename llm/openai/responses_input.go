@@ -18,7 +18,8 @@ type functionCall struct {
 }
 
 // responsesInput converts the conversation into the instructions and the items of the field `input`. The first message becomes the
-// instructions if it is a system message with text only. `family` names the endpoints whose data is sent back: see [llm.Opaque]. It is empty if no data is sent back.
+// instructions if it is a system message with text only. `family` names the endpoints whose data is sent back: see [llm.Opaque]. It is
+// empty if no data is sent back.
 //
 // Items have no IDs, except items of reasoning. With `store` false, the endpoint has not stored the items, and it refuses the ID of an
 // item that it cannot find. An item of reasoning contains its content, so the endpoint accepts its ID.
@@ -96,7 +97,7 @@ func assistantItems(m llm.Message, family string, ids *endpoint.CallIDs) []any {
 	return items[:last+1]
 }
 
-// outputMessage returns the item of a text of the assistant.
+// outputMessage returns the item of one text of an assistant message. `phase` is [mark.Phase].
 func outputMessage(text, phase string) openai.ResponseInputMessage {
 	return openai.ResponseInputMessage{
 		Type: "message", Role: "assistant", Phase: phase,

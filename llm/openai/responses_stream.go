@@ -18,7 +18,7 @@ type responsesExchange struct {
 	tell   func(llm.Delta) // is called with each delta of a streamed reply
 	renew  func()          // is called for each part of a streamed reply: see [endpoint.WithTimeout]
 
-	reply responseBody // the response
+	reply responseBody // set by the function that [responsesExchange.read] returns
 }
 
 // read returns a function that reads the response, streamed or not, and stores it in the field reply. `ended` must return an error if
@@ -87,12 +87,11 @@ func (x *responsesExchange) readStream(a endpoint.Response, in *bufio.Reader, qu
 	}
 }
 
-// errNotEnded means that a stream ended before its response was complete.
 var errNotEnded = errors.New("the stream ended without the event response.completed: it was cut short")
 
-// take adds an event of the stream to `whole`, the response so far. The error `err` ends the stream: the event is an error, or it
-// cannot be decoded, or it makes the response too large. An event that is not a JSON object or list is ignored. For such an event,
-// take returns the error `ignored`, in case that the response does not become complete.
+// take adds an event of the stream to `whole`, the response so far. The error `err` ends the stream: the event is an error, belongs to
+// another API, cannot be decoded, or makes the response too large. An event that is not a JSON object or list is ignored. For such an
+// event, take returns the error `ignored`, which counts if the response does not become complete.
 func (x *responsesExchange) take(a endpoint.Response, e endpoint.Event, whole *responseAssembly) (ignored *llm.Error, err error) {
 	if whole.final != nil {
 		return nil, nil

@@ -33,7 +33,7 @@ func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endp
 		case whole.unread != nil && (err == nil || errors.Is(err, io.EOF)):
 			err = whole.unread
 		case err == nil && !whole.spoke():
-			return whole.completion(), nil // readReply makes this an error of class EmptyReply or Filtered
+			return whole.completion(), nil // completion.reply makes this an error
 		case err == nil && whole.marked():
 			return whole.completion(), nil
 		case err == nil || errors.Is(err, io.EOF):
@@ -62,9 +62,9 @@ func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endp
 	}
 }
 
-// take adds an event of the stream to `whole`, the reply so far. It returns an error if the event is an error, cannot be decoded or
-// makes the reply too large. It ignores an event that is not a JSON object or list, such as "ping", and keeps an error for it in case
-// that the reply does not become complete.
+// take adds an event of the stream to `whole`, the reply so far. It returns an error if the event is an error, belongs to another API,
+// cannot be decoded, or makes the reply too large. It ignores an event that is not a JSON object or list, such as "ping", but keeps an
+// error for it. That error counts if the reply does not become complete.
 func take(a endpoint.Response, e endpoint.Event, whole *assembly) error {
 	a.Body, a.Failed = e.Data, e.Name == "error"
 	if err := a.Failure(); err != nil {
