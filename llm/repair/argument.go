@@ -106,7 +106,7 @@ func firstObject(text string) (object, rest string, ok bool) {
 	return text[:d.InputOffset()], strings.TrimSpace(text[d.InputOffset():]), true
 }
 
-// compact returns a valid JSON object without the white space between its tokens.
+// compact removes the white space between the tokens of a JSON object. The object must be valid.
 func compact(object string) string {
 	var out strings.Builder
 	quoted := false

@@ -8,7 +8,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// besideID is the ID of the first call that [beside] returns.
+// besideID is the ID of the calls that [beside] returns. The first one keeps it, and [distinguish] gives new IDs to the others.
 const besideID = "call_beside_text"
 
 // notRun is the beginning of the arguments of the calls that [beside] returns. With it, the arguments are not a JSON object.

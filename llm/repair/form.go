@@ -12,8 +12,8 @@ type spokenCall struct {
 	parameters []parameter
 }
 
-// form reads one piece of a model's markup at the position of a cursor. It returns the calls in the piece, and false if the text does
-// not begin with a complete piece of this form. In the second case, it may have moved the cursor.
+// form reads one piece of a model's markup at the position of a cursor. It returns the calls in the piece, and true. If the text does not
+// begin with a complete piece of this form, it returns false, and may have moved the cursor.
 type form func(c *cursor) ([]spokenCall, bool)
 
 // forms has the functions that read calls in the markup of models. For each piece of a text, the first function that can read it is
@@ -88,7 +88,8 @@ func harmonyCall(c *cursor) ([]spokenCall, bool) {
 	return one(recipient, arguments, ok && recipient != "")
 }
 
-// deepSeekCall reads a call of DeepSeek V3 or V3.1.
+// deepSeekCall reads a call of DeepSeek V3.1, <｜tool▁call▁begin｜>NAME<｜tool▁sep｜>ARGUMENTS<｜tool▁call▁end｜>, or of V3, which has
+// function<｜tool▁sep｜> before the name.
 func deepSeekCall(c *cursor) ([]spokenCall, bool) {
 	found, ok := c.match(deepSeekName)
 	if !ok {
@@ -98,7 +99,7 @@ func deepSeekCall(c *cursor) ([]spokenCall, bool) {
 	return one(found[1]+found[2], arguments, ok)
 }
 
-// kimiCall reads a call of Kimi K2.
+// kimiCall reads a call of Kimi K2: <|tool_call_begin|>NAME<|tool_call_argument_begin|>ARGUMENTS<|tool_call_end|>.
 func kimiCall(c *cursor) ([]spokenCall, bool) {
 	found, ok := c.match(kimiName)
 	if !ok {

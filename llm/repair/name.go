@@ -56,10 +56,10 @@ func fold(name string) string {
 	return strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToLower(name))
 }
 
-// sendable returns a name that endpoints accept, made from the name of an unknown tool. It replaces invalid characters and
-// cuts the name to [maxName] bytes. If the changed name looks like the name of a tool, sendable returns a name such as
-// "unknown_0" instead. Otherwise the model could copy the changed name from the conversation and call this tool. If endpoints
-// accept the given name, sendable returns it unchanged.
+// sendable returns a name that endpoints accept, made from the name of an unknown tool. If endpoints accept the given name, sendable
+// returns it unchanged. In any other name, it replaces invalid characters, and cuts the name to [maxName] bytes. If the changed name
+// looks like the name of a tool, sendable returns a name such as "unknown_0" instead, because the model could copy the changed name from
+// the conversation and so call this tool.
 func sendable(name string, tools []llm.ToolSpec) string {
 	clean := unsendable.ReplaceAllString(name, "_")
 	if clean == "" {

@@ -49,10 +49,10 @@ func unit(text []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// maxDepth is the largest number of nested values in a JSON text for which the function [single] removes duplicate members.
+// maxDepth is the largest number of nested values in a JSON text for which the function [single] removes duplicate members, and in a
+// literal of Python that the function [literal] reads.
 const maxDepth = 100
 
-// errTooDeep is the error for a text that is nested more than [maxDepth] levels deep.
 var errTooDeep = errors.New("nested too deep")
 
 // single removes duplicate members from the objects in a valid JSON text. Like most JSON decoders, it keeps the last value of
@@ -72,7 +72,6 @@ func single(text string) (string, bool) {
 	return string(out), true
 }
 
-// singler is the state of a call of [single].
 type singler struct {
 	in    *json.Decoder
 	found bool // there was a duplicate member

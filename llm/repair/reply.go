@@ -100,11 +100,9 @@ func distinguish(calls []llm.ToolCall) {
 	}
 }
 
-// log collects the texts for [llm.Reply.Repaired]. It keeps at most maxLines texts, because replies are stored in workflow
-// histories.
+// log collects the texts for [llm.Reply.Repaired]. It keeps at most [maxLines] texts, because replies are stored in workflow histories.
 type log struct{ lines []string }
 
-// maxLines is the largest number of texts in a log.
 const maxLines = 20
 
 // addf formats a text like [fmt.Sprintf] and adds it to the log. If the log is full, addf does nothing.

@@ -61,7 +61,7 @@ func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	return calls
 }
 
-// unmarked returns the calls in a text without markup. Each call must name one of the given tools; otherwise unmarked returns nil.
+// unmarked returns the calls in a text without markup. If a call names none of the given tools, unmarked returns nil.
 func unmarked(text string, tools []llm.ToolSpec) []llm.ToolCall {
 	python := strings.HasPrefix(text, "[") // Llama writes a list
 	if fenced := fencedCall.FindStringSubmatch(text); fenced != nil {

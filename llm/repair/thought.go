@@ -73,9 +73,11 @@ func splitThought(text string, cut bool) (thought, said string, found bool) {
 	return strings.TrimSpace(thought), strings.TrimSpace(said), true
 }
 
-// unopened separates a block of reasoning without an opening tag, at the beginning of a text, from the text after it. The chat
-// templates of some models end with the opening tag, so that the model writes only the closing tag. If an opening tag stands before
-// the closing tag, or the closing tag is in a code fence or is only mentioned, there is no such block, and the last result is false.
+// unopened separates a block of reasoning without an opening tag, at the beginning of a text, from the text after it. The chat templates
+// of some models end with the opening tag, so that the model writes only the closing tag.
+//
+// A closing tag in a code fence, or one that is only [mentioned], does not end a block. If an opening tag stands before the closing tag,
+// there is no such block, and the last result is false.
 func unopened(text string) (thought, said string, found bool) {
 	fences, from := 0, 0
 	for {
@@ -95,9 +97,10 @@ func unopened(text string) (thought, said string, found bool) {
 
 func closes(tag string) bool { return tag[1] == '/' }
 
-// mentioned reports whether the text only mentions the closing tag `text[from:to]`. This is true if two conditions hold. First,
-// there is text before the tag in its line. Second, there is also text after the tag in the line, or the character before the tag is a
-// space, a quotation mark or a parenthesis.
+// mentioned reports whether the text only mentions the closing tag `text[from:to]`. This is so if there is text before the tag in its
+// line, and one of these is true:
+//   - There is text after the tag in the line.
+//   - The character before the tag is a space, a quotation mark or a parenthesis.
 func mentioned(text string, from, to int) bool {
 	begins, ends := from == 0 || text[from-1] == '\n', to == len(text) || strings.IndexByte("\r\n", text[to]) >= 0
 	return !begins && (!ends || strings.IndexByte(" \t`'\"(", text[from-1]) >= 0)
