@@ -142,7 +142,7 @@ func (p *partList) join(next part) {
 	}
 }
 
-// flush writes the texts into the last element.
+// flush writes the texts into the last element. It must run before another element is appended, and at the end.
 func (p *partList) flush() {
 	for name, text := range p.texts {
 		p.all[len(p.all)-1][name], _ = endpoint.Encode(text.String()) // cannot fail

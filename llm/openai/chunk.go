@@ -57,7 +57,7 @@ type assembly struct {
 	size             int // approximate memory that the reply needs, in bytes
 }
 
-// spoke reports whether the stream so far contains text, reasoning, a refusal or a tool call.
+// spoke reports whether the stream so far contains text, reasoning, a refusal, a tool call or data of the provider.
 func (a *assembly) spoke() bool { return a.size > 0 }
 
 // finished reports whether the reply is complete. A reply is complete when its finish reason or the event [DONE] has arrived. The

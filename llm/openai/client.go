@@ -171,7 +171,7 @@ func (c *Client) reasoning(model string) Reasoning {
 // SendsReasoning reports whether chat completions requests to a model may have the reasoning of earlier messages.
 func (c *Client) SendsReasoning(model string) bool { return c.reasoning(model).Send != Never }
 
-// ask sends one request in the given form and returns the reply.
+// ask sends the request once. The form decides which API it goes to.
 func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Request, form form) (llm.Reply, error) {
 	if form.has(viaResponses) {
 		return c.askResponses(ctx, renew, model, req, form)

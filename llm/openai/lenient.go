@@ -14,7 +14,6 @@ type (
 	count = endpoint.Count
 )
 
-// present reports whether a field has a value: see [endpoint.Present].
 func present(field json.RawMessage) bool { return endpoint.Present(field) }
 
 // finishReason is a finish reason as an endpoint sends it. An absent or empty one is "", and the JSON value null is [unfinished]. In a

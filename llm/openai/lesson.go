@@ -235,7 +235,7 @@ func lacksContent(m llm.Message) bool {
 	return len(m.ToolCalls) > 0 && m.Content == "" && len(m.Parts) == 0
 }
 
-// follows reports whether a message of the user directly follows a message with the given role.
+// follows reports whether a user message directly follows a message with the given role.
 func follows(messages []llm.Message, role llm.Role) bool {
 	for i := 1; i < len(messages); i++ {
 		if messages[i].Role == llm.User && messages[i-1].Role == role {

@@ -30,7 +30,7 @@ type responseAssembly struct {
 	held int // length of the JSON of the items, in bytes
 }
 
-// thoughtPart identifies a part of the reasoning.
+// thoughtPart identifies a part of the reasoning, so that the next part can be separated from it.
 type thoughtPart struct {
 	item *assembledItem
 	part count

@@ -36,7 +36,7 @@ func (x *responsesExchange) read(ended func() error) endpoint.Reader {
 	}
 }
 
-// readWhole reads a response that is not streamed.
+// readWhole reads a response that is not streamed into the field reply.
 func (x *responsesExchange) readWhole(a endpoint.Response) error {
 	if err := json.Unmarshal(a.Body, &x.reply); err != nil {
 		return a.Bad(endpoint.Responses, err)
