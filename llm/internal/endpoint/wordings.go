@@ -63,7 +63,7 @@ var wordings = []struct {
 			"total message size",                           // Moonshot: a limit in bytes
 			"request too large",                            // Groq, OpenAI: one request exceeds the tokens per minute
 			"invalid 'input[*].content*string too long",    // OpenAI
-			"invalid 'messages[*].content*string too long", // OpenAI; in other fields, a string that is too long has nothing to do with the context window
+			"invalid 'messages[*].content*string too long", // OpenAI; a long string in another field does not fill the context window
 		},
 	},
 	{
