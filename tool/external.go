@@ -14,6 +14,6 @@ import (
 func NewExternal(spec Spec) (Tool, error) {
 	spec.Effect = External
 	return New(spec, func(context.Context, json.RawMessage) (Result, error) {
-		return Result{}, fmt.Errorf("tool %q: the result of a call comes from outside", spec.Name)
+		return Result{}, fmt.Errorf("tool %q: no worker runs this tool; give the result of a call with `starter complete`", spec.Name)
 	})
 }

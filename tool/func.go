@@ -14,15 +14,15 @@ import (
 	"github.com/reagent-dev/reagent/internal/jsonwords"
 )
 
-// New makes a [Tool] from the description `spec` and the function `call`. The tool's method Call runs this function. Therefore
-// the function must follow the rules of [Tool.Call]. If the function panics, the model gets an error result. An empty effect in
-// the description becomes [AtMostOnce]. Use [Func] instead if the schema can be inferred from a Go type.
+// New makes a [Tool] from the description `spec` and the function `call`. The tool's method Call runs this function, so the
+// function must follow the rules of [Tool.Call]. If it panics, the model gets an error result. An empty effect in the description
+// becomes [AtMostOnce]. Use [Func] instead if the schema can be inferred from a Go type.
 //
-// New returns an error if the function is nil or the effect is unknown. New also returns an error if the name or the schema is
+// New returns an error if the function is nil, or if the name, the schema, the effect or the result timeout in the description is
 // not valid; see [NameError] and [CheckSchema].
 func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result, error)) (Tool, error) {
 	if call == nil {
-		return nil, fmt.Errorf("tool %q: the function is nil", spec.Name)
+		return nil, fmt.Errorf("tool %q: the function is nil; pass the function that runs the tool", spec.Name)
 	}
 	if err := spec.validate(); err != nil {
 		return nil, err
@@ -36,10 +36,10 @@ func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result
 // Func makes a [Tool] from the Go function `fn`. The tool decodes the model's arguments into a value of the type `In` and calls
 // the function with this value. The return value of the function becomes the result that the model reads.
 //
-// The type `In` must be a struct or a map with string keys. Func infers the schema of the arguments from this type. The names
-// of the arguments come from json tags, and their descriptions come from jsonschema tags. A field with the json option
-// `omitempty` is optional. If the model sends an unknown field, the tool returns an error result and does not call the
-// function. An empty effect means [AtMostOnce].
+// The type `In` must be a struct or a map with string keys. Func infers the schema of the arguments from this type. The names of
+// the arguments come from json tags, and their descriptions come from jsonschema tags. A field with the json option `omitempty` or
+// `omitzero` is optional. If the model sends an unknown field, the tool returns an error result and does not call the function. An
+// empty effect means [AtMostOnce].
 //
 // If the function returns a string, the string is the content of the result. If the function returns a [Result], the tool
 // returns this Result. For any other value, the content of the result is the value's JSON form.
@@ -54,7 +54,7 @@ func New(spec Spec, call func(ctx context.Context, args json.RawMessage) (Result
 // schema cannot be inferred. Func also returns an error in the cases in which [New] returns one.
 func Func[In, Out any](name, description string, effect Effect, fn func(context.Context, In) (Out, error)) (Tool, error) {
 	if fn == nil {
-		return nil, fmt.Errorf("tool %q: the function is nil", name)
+		return nil, fmt.Errorf("tool %q: the function is nil; pass the function that runs the tool", name)
 	}
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -116,7 +116,7 @@ func recovered(ctx context.Context, name string, res *Result, err *error) {
 	*res, *err = errorResult("%s failed: panic: %v", name, v), nil
 }
 
-// [Func] describes the rules.
+// The doc comment of [Func] has the rules: which errors the model reads, and which ones the caller gets.
 func failure(ctx context.Context, effect Effect, err error) (Result, error) {
 	switch {
 	case errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrNotRun):

@@ -5,8 +5,8 @@ import "strings"
 // LookAlike reports whether a person or a model may take one name of a tool for the other. Both are names that models accept, so they have
 // ASCII characters alone: [ModelName] has replaced all others by "_". Names look alike in two cases:
 //   - They differ in upper and lower case, in "_" and "-", or in characters that look alike: 0 and o, 1, i and l, rn and m, vv and w.
-//   - They have the same length, and differ only where one has "_" and the other a letter or a digit, in at most a third of the characters:
-//     sh_ll and shell. Such a "_" may stand for a character of another alphabet.
+//   - They have the same length, and their characters are equal or look alike, except that one name has "_" in at most a third of
+//     the places: sh_ll and shell. Such a "_" may stand for a character of another alphabet.
 func LookAlike(a, b string) bool {
 	same := skeleton(a)
 	return a == b || same != "" && same == skeleton(b) || gaps(a, b)
@@ -18,7 +18,7 @@ var alike = strings.NewReplacer("_", "", "-", "", "0", "o", "1", "l", "i", "l", 
 // skeleton returns the form of a name in which names that look alike are equal. It is empty for a name of separators alone.
 func skeleton(name string) string { return alike.Replace(strings.ToLower(name)) }
 
-// gaps reports whether two names differ in a few characters only, and one of the names has "_" in place of each of them.
+// gaps reports the second case of [LookAlike].
 func gaps(a, b string) bool {
 	if len(a) != len(b) {
 		return false

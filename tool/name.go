@@ -17,8 +17,8 @@ func validName(name string) bool { return namePattern.MatchString(name) }
 var otherCharacter = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // ModelName returns a name for a tool that models accept. A name that they accept stays as it is. In any other name, each character
-// that they do not accept becomes _. If the result is too long or is already taken, it ends with a hash of the name. So the same name
-// always gets the same result if the same names are taken.
+// that they do not accept becomes _. If the result is too long or already taken, its end is replaced by a hash of the name. So with
+// the same names taken, a name always gets the same result.
 func ModelName(name string, taken func(string) bool) string {
 	if validName(name) {
 		return name
@@ -33,8 +33,8 @@ func ModelName(name string, taken func(string) bool) string {
 }
 
 // validate returns an error if a tool with this description cannot be offered to a model. If models do not accept the name, the
-// error is a [*NameError]. If [CheckSchema] refuses the schema, the error wraps a [*SchemaError]. An unknown effect, or a
-// schema that is not a JSON object, is an error of another type.
+// error is a [*NameError]. If [CheckSchema] refuses the schema, the error wraps a [*SchemaError]. For an unknown effect, a wrong
+// result timeout, or a schema that is not a JSON object, the error has another type.
 func (s Spec) validate() error {
 	if !validName(s.Name) {
 		return &NameError{Name: s.Name}
@@ -97,10 +97,10 @@ func (e *UnknownToolError) Error() string {
 type NameError struct {
 	// Name is the name that the model would see.
 	Name string
-	// Other is the name of the second tool, if it only looks like the first; "" otherwise.
+	// Other is the name of the second tool if the two names only look alike; "" if they are equal or there is only one.
 	Other string
-	// Refs has the references of the tools with these names. If there are two tools, Refs has both references. If
-	// endpoints do not accept the name, Refs has one reference. Refs is empty if the tool was not found through a [Registry].
+	// Refs has the references of the tools with these names: one if endpoints do not accept the name, two if the names of two tools
+	// are equal or look alike. Refs is empty if the tool was not found through a [Registry].
 	Refs []string
 }
 

@@ -12,14 +12,14 @@ import (
 
 // Source lists tools that are not known before the program runs, such as the tools of an MCP server.
 type Source interface {
-	// Tools returns the tools of the source. It may be called often and concurrently. Therefore a Source should cache its list.
-	// An error means that the list is not available now and that another call may succeed.
+	// Tools returns the tools of the source. It may be called often and concurrently, so a Source should cache its list. An error
+	// means that the list is not available now and that another call may succeed.
 	Tools(ctx context.Context) ([]Tool, error)
 }
 
-// Local is an optional interface for a tool that has two names. One is the tool's name at its [Source]. The other is the name
-// that the model sees, for example with a configured prefix. A [Registry] makes the tool's reference from the name at the
-// source. Therefore a change of the prefix does not change the reference.
+// Local is an optional interface for a tool that has two names. One is the tool's name at its [Source]. The other is the name that
+// the model sees, for example with a configured prefix. A [Registry] makes the tool's reference from the name at the source, so a
+// change of the prefix does not change the reference.
 type Local interface {
 	// LocalName returns the tool's name at its source.
 	LocalName() string
@@ -29,7 +29,7 @@ type Local interface {
 type Bound struct {
 	// Ref is the reference, such as "calculator". For the tool "read_file" of the source "files", it is "files.read_file".
 	Ref string
-	// Tool is the tool that has this reference.
+	// Tool is the tool. A [Registry] returns no tool with an empty or unknown effect: such a tool has become [AtMostOnce].
 	Tool Tool
 }
 
@@ -51,11 +51,11 @@ func (r *Registry) Clone() *Registry {
 	return &Registry{tools: maps.Clone(r.tools), sources: maps.Clone(r.sources)}
 }
 
-// Add adds a tool under its name. It returns an error if the tool is nil, if the registry already has a tool with this name, or
-// if the effect is unknown. It also returns an error if the name or the schema is not valid; see [NameError] and [CheckSchema].
+// Add adds a tool under its name. It returns an error if the tool is nil, if the registry already has a tool with this name, or if
+// the name, the schema, the effect or the result timeout is not valid; see [NameError] and [CheckSchema].
 func (r *Registry) Add(t Tool) error {
 	if t == nil {
-		return fmt.Errorf("registry: the tool is nil")
+		return fmt.Errorf("registry: the tool is nil; pass a tool to Add")
 	}
 	spec := t.Spec()
 	if err := spec.validate(); err != nil {
@@ -64,7 +64,7 @@ func (r *Registry) Add(t Tool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.tools[spec.Name]; ok {
-		return fmt.Errorf("registry: there is already a tool %q", spec.Name)
+		return fmt.Errorf("registry: there is already a tool %q; give one of the two another name", spec.Name)
 	}
 	if r.tools == nil {
 		r.tools = map[string]Tool{}
@@ -78,7 +78,7 @@ func (r *Registry) Add(t Tool) error {
 // name. AddSource does not list the tools of the source.
 func (r *Registry) AddSource(name string, s Source) error {
 	if s == nil {
-		return fmt.Errorf("registry: the source %q is nil", name)
+		return fmt.Errorf("registry: the source %q is nil; pass a source to AddSource", name)
 	}
 	if !validName(name) {
 		return fmt.Errorf("registry: source name %q is not valid: use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -", name)
@@ -86,7 +86,7 @@ func (r *Registry) AddSource(name string, s Source) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.sources[name]; ok {
-		return fmt.Errorf("registry: there is already a source %q", name)
+		return fmt.Errorf("registry: there is already a source %q; give one of the two another name", name)
 	}
 	if r.sources == nil {
 		r.sources = map[string]Source{}
@@ -112,10 +112,11 @@ func (r *Registry) Names() []string {
 // tools of a source. A tool that matches several patterns is in the result only once. The result is sorted by the name that the
 // model sees. Resolve calls [Source.Tools] only for sources that a pattern names.
 //
-// If the registry does not have a reference, the error is an [*UnknownToolError]. If models do not accept a tool's name, or if
-// two of the tools have the same name, the error is a [*NameError]. So it is if the names of two tools look alike (see [LookAlike]), unless
-// both tools are of the same source. If a source cannot list its tools, the error wraps the
-// source's error.
+// These are the errors:
+//   - an [*UnknownToolError] if the registry does not have a reference
+//   - a [*NameError] if models do not accept a tool's name, or if two of the tools have the same name
+//   - a [*NameError] if the names of two tools look alike (see [LookAlike]) and the tools are not of the same source
+//   - an error that wraps the source's error if a source cannot list its tools
 func (r *Registry) Resolve(ctx context.Context, patterns []string) ([]Bound, error) {
 	listed := map[string][]Bound{} // by source
 	found := map[string]Bound{}    // by reference
@@ -146,8 +147,8 @@ func (r *Registry) Resolve(ctx context.Context, patterns []string) ([]Bound, err
 	return bound, nil
 }
 
-// lookAlikes returns two tools whose names look alike: see [LookAlike]. A source may have such tools, because it speaks for both of them, and
-// none of them can pass for a tool that a person trusts more.
+// lookAlikes returns two tools whose names look alike: see [LookAlike]. Two tools of one source may look alike, because the source
+// speaks for both: neither can pass for a tool that a person trusts more.
 func lookAlikes(bound []Bound) (a, b Bound, ok bool) {
 	type form struct{ name, skeleton, source string }
 	forms := make([]form, len(bound))
@@ -226,8 +227,8 @@ func (r *Registry) match(ctx context.Context, pattern string, listed map[string]
 	return nil, r.unknown(pattern, all)
 }
 
-// unknown returns an [*UnknownToolError] for the reference `ref`. If `ref` names a tool of a known source, `ofSource` has all
-// tools of this source. Otherwise `ofSource` is nil. The error also names the tools in `ofSource`.
+// unknown returns an [*UnknownToolError] for the reference `ref`. `ofSource` has all tools of the source that `ref` names, which
+// the error lists, too; nil if `ref` names no known source.
 func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	known := r.Names()
 	for _, b := range ofSource {
@@ -237,8 +238,8 @@ func (r *Registry) unknown(ref string, ofSource []Bound) error {
 	return &UnknownToolError{Ref: ref, Known: known, Nearest: nearest(ref, known)}
 }
 
-// withEffect returns a tool that always has a known effect. If the effect of `t` is empty or unknown, the returned tool is a
-// copy with the effect [AtMostOnce]. Otherwise withEffect returns `t` itself.
+// withEffect returns `t` if its effect is known. If the effect is empty or unknown, withEffect returns a copy with the effect
+// [AtMostOnce].
 func withEffect(t Tool) Tool {
 	spec := t.Spec()
 	switch spec.Effect {

@@ -24,9 +24,9 @@ import (
 // [CheckSchema] refuses, and a schema that the validator does not support. An unsupported schema is, for example, one that
 // refers to another document.
 //
-// After the end of its context, the tool has 5 seconds to return. Otherwise Run abandons the call, which keeps running. Run
-// then writes a log entry and returns an error that wraps the context's error. If the tool is not [ReadOnly], the error also
-// wraps [ErrOutcomeUnknown]. Run is safe for concurrent use.
+// After the end of its context, the tool has 5 seconds to return. Then Run abandons the call, which keeps running: Run writes a log
+// entry and returns an error that wraps the context's error. If the tool is not [ReadOnly], the error also wraps
+// [ErrOutcomeUnknown]. Run is safe for concurrent use.
 func Run(ctx context.Context, t Tool, args string) (Result, error) {
 	spec := t.Spec()
 	args = strings.TrimSpace(args)
@@ -72,7 +72,8 @@ func Run(ctx context.Context, t Tool, args string) (Result, error) {
 	return Result{}, err
 }
 
-// abandonAfter is how long [Run] waits for a tool to return after the end of its context.
+// abandonAfter is how long [Run] waits for a tool to return after the end of its context. The built-in shell needs up to 4 seconds
+// to stop a command.
 const abandonAfter = 5 * time.Second
 
 type outcome struct {
@@ -80,8 +81,8 @@ type outcome struct {
 	err    error
 }
 
-// parseObject decodes the arguments of a call for the validator. If the arguments are not a JSON object, `problem` says what is
-// wrong. Otherwise `problem` is "". An error text has `problem` after the words "arguments of <tool>".
+// parseObject decodes the arguments of a call for the validator. If they are not a JSON object, `problem` completes the sentence
+// "arguments of <tool> …"; it is "" if they are.
 func parseObject(args string) (object map[string]any, problem string) {
 	dec := json.NewDecoder(strings.NewReader(args))
 	dec.UseNumber()
@@ -102,9 +103,9 @@ func parseObject(args string) (object map[string]any, problem string) {
 	return plainNumbers(m).(map[string]any), ""
 }
 
-// plainNumbers replaces each [json.Number] in `v` by an int64 or a float64. Only the validator uses the new values. The
-// validator would treat a json.Number as a string. A number that is too large becomes the largest float64. plainNumbers
-// modifies the maps and slices in `v`.
+// plainNumbers replaces each [json.Number] in `v` by an int64 or a float64, because the validator would treat a json.Number as a
+// string. It changes the maps and slices of `v` in place. A number that is too large for a float64 becomes the largest one; the
+// tool itself gets all numbers as the model wrote them.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -30,16 +30,15 @@ const (
 // SchemaError is the error of [CheckSchema] for a JSON schema that must not be used. The check of a value against such a schema
 // might never end, or might take too much time or memory.
 type SchemaError struct {
-	// Problem says what is wrong with the schema.
+	// Problem says what is wrong, such as "it is nested more than 100 levels deep".
 	Problem string
 }
 
-// Error returns a text that says what is wrong with the schema.
+// Error returns a text with the Problem.
 func (e *SchemaError) Error() string { return "the JSON schema is refused: " + e.Problem }
 
-// CheckSchema checks whether a JSON schema may be used. It returns nil or a [*SchemaError]. The empty schema may be used, and
-// so may a schema that the validator does not support, such as a schema of an unknown draft. However, no value is checked
-// against such a schema.
+// CheckSchema checks whether a JSON schema may be used. It returns nil or a [*SchemaError]. The empty schema may be used, and so
+// may a schema that the validator does not support, such as one of an unknown draft; but no value is checked against these.
 func CheckSchema(schema json.RawMessage) error {
 	if len(schema) == 0 {
 		return nil
@@ -53,15 +52,15 @@ type compiled struct {
 	refused   error                // a *SchemaError or nil
 }
 
-// Without the cache, a schema would be compiled again each time that its tool is listed.
+// Without the cache, a schema would be compiled again for each call of its tool and each time the tool is listed.
 var schemas = struct {
 	sync.RWMutex
 	compiled map[string]compiled
 }{compiled: map[string]compiled{}}
 
-// Violation checks a JSON value against a schema. `text` is the JSON text of the value. Violation returns "" if the value
-// matches the schema, and otherwise an explanation for the model. A value that is too large or too deeply nested to be checked
-// does not match. Text that is not valid JSON does not match either.
+// Violation checks a JSON value against a schema. `text` is the JSON text of the value. Violation returns "" if the value matches
+// the schema. If it does not, Violation returns an explanation for the model. A value that is too large or too deeply nested to be
+// checked does not match. Text that is not valid JSON does not match either.
 //
 // Some schemas match every JSON value: the empty schema, a schema that the validator does not support, and a schema that
 // [CheckSchema] refuses.

@@ -125,6 +125,5 @@ func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	return text
 }
 
-// match estimates the cost of matching a text against a regular expression, and adds the cost to `w.steps`. `bytes` is the
-// length of the text.
+// match adds the estimated cost of matching a text of the given length against a regular expression to `w.steps`.
 func (w *walk) match(pattern string, bytes int) { w.steps += w.patterns[pattern] * bytes / stepBytes }

@@ -13,9 +13,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/pattern"
 )
 
-// graph has facts about a JSON schema, such as its subschemas and the references between them. From these facts,
-// [graph.affordable] estimates the cost of checking a value. A graph does not change after [newGraph] has returned it.
-// Therefore it is safe for concurrent use.
+// graph has facts about a JSON schema, such as its subschemas and the references between them. From these facts, [graph.affordable]
+// estimates the cost of checking a value. A graph does not change after [newGraph] has returned it, so it is safe for concurrent
+// use.
 type graph struct {
 	root *jsonschema.Schema
 	// pointers maps the JSON pointer of each subschema to the subschema. The root has the pointer "".

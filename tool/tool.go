@@ -29,8 +29,8 @@ const (
 	External Effect = "external"
 )
 
-// Repeatable reports whether a call with an unknown outcome may run again with the same [Info.Key]. Repeatable is false for the
-// empty Effect and for an unknown value.
+// Repeatable reports whether a call with an unknown outcome may run again with the same [Info.Key]. It returns false for the empty
+// Effect and for an unknown value.
 func (e Effect) Repeatable() bool { return e == ReadOnly || e == Idempotent }
 
 // Spec describes a tool. When an agent starts, it stores the Spec of each of its tools. Later the agent uses the stored Spec.
@@ -59,9 +59,9 @@ type Spec struct {
 	TaskQueue string `json:"task_queue,omitempty"`
 }
 
-// Destructive reports whether a call of the tool may change or delete what exists. Destructive is false only if the effect is
-// [ReadOnly] or [Spec.NotDestructive] is true. Therefore it is true for a tool about which nothing is known, and for an
-// [Idempotent] tool.
+// Destructive reports whether a call of the tool may change or delete what exists. It returns false only if the effect is
+// [ReadOnly] or [Spec.NotDestructive] is true. So it returns true for a tool about which nothing is known, and for an [Idempotent]
+// tool unless NotDestructive is set.
 func (s Spec) Destructive() bool { return s.Effect != ReadOnly && !s.NotDestructive }
 
 // Tool is a function that a model may call.
@@ -86,8 +86,8 @@ type Result struct {
 	Content string `json:"content"`
 	// IsError is true if the content describes a failure. Such a Result is called an error result.
 	IsError bool `json:"is_error,omitempty"`
-	// Question is a question to a person; nil if the tool has none. With a question, the call has not ended: Content and IsError have no
-	// meaning, and the tool is called again when a person has answered, after days if need be. Then [Info.Answer] is set.
+	// Question is a question to a person; nil if the tool has none. With a question, the call has not ended, and Content and
+	// IsError have no meaning. When a person has answered, perhaps days later, the tool is called again, with [Info.Answer] set.
 	Question *Question `json:"question,omitempty"`
 }
 
@@ -104,9 +104,9 @@ type Question struct {
 
 // Answer is the answer of a person to a [Question]. It is untrusted input, as the arguments of the model are.
 type Answer struct {
-	// State is the State of the question.
+	// State is [Question.State] of the question that the person has answered.
 	State string
-	// Text is the answer. If Declined is true, it is a reason, or empty.
+	// Text is the answer. If Declined is true, Text is the reason, or empty.
 	Text string
 	// Declined is true if the person does not want to answer.
 	Declined bool
@@ -114,15 +114,14 @@ type Answer struct {
 
 // Info describes the call that a tool is running. The tool calls [InfoFrom] to get the Info from its context.
 type Info struct {
-	// Key identifies the call. Every attempt at the call has the same Key. A call that goes on with an answer of a person has another
-	// Key. A tool that changes an external system passes Key to
-	// that system as the idempotency key.
+	// Key identifies the call. A tool that changes an external system passes it to that system as the idempotency key. Every
+	// attempt at the call has the same Key. When the tool is called again with a person's answer, that call has another Key.
 	Key string
-	// CallID is the ID that the model gave to the call.
+	// CallID is the ID that the model gave to the call. It need not be unique; use Key to recognise a call.
 	CallID string
 	// AgentID is the ID of the agent that called the tool.
 	AgentID string
-	// Answer is the answer of a person to the last question of the tool about this call: see [Result.Question]. It is nil if the tool has
+	// Answer is a person's answer to the tool's last question about this call: see [Result.Question]. It is nil if the tool has
 	// asked nothing.
 	Answer *Answer
 	// ResultBytes is the maximum size of the result, in bytes. A longer result is cut. 0 means that the caller set no maximum.

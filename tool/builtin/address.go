@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// closed lists networks to which the tool `http_get` must not connect. The methods of [netip.Addr] treat the addresses in these
-// networks as public. Therefore [public] needs this list.
+// closed lists networks to which the tool `http_get` must not connect. [public] needs this list because the methods of [netip.Addr]
+// treat these addresses as public.
 var closed = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT; metadata service of Alibaba Cloud

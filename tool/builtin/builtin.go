@@ -1,10 +1,10 @@
 // Package builtin has the built-in tools of the worker: arithmetic, the current time, HTTP GET requests, reading and writing files
 // below one folder, and commands of a shell.
 //
-// A model writes the arguments of the tools, and a model may follow instructions in any text that it has read. So each tool
-// limits the time of a call and the size of its result, and no tool reads or writes anything that [Options] does not allow. Calls
-// of the tools that change something need a person's approval, unless the approval policy of the agent has a rule for them: see
-// [tool.Spec.NeedsApproval].
+// A model writes the arguments of the tools, and a model may follow instructions in any text that it has read. So each tool limits
+// the time of a call and the size of its result. No tool reads or writes anything that [Options] does not allow, except the shell:
+// see [Shell] for what commands can do. Calls of the tools that change something need a person's approval, unless the approval
+// policy of the agent has a rule for them: see [tool.Spec.NeedsApproval].
 package builtin
 
 import (

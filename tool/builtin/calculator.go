@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// maxExpression limits the length of an expression, in bytes. Therefore the number of operations and the depth of nested
-// parentheses are limited, too.
+// maxExpression limits the length of an expression, in bytes. So the number of operations and the depth of nested parentheses are
+// limited, too.
 const maxExpression = 1000
 
 type calculatorIn struct {

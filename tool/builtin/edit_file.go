@@ -21,9 +21,9 @@ type editFileIn struct {
 	New  string `json:"new" jsonschema:"the text to put in its place; empty to delete the text"`
 }
 
-// The effect is [tool.AtMostOnce], because a second run of the same call is not the same as one run. If `old` is a part of `new`, the
-// second run would insert the rest of `new` again. Otherwise it would fail with "does not occur", although the first run has changed the
-// file. If the outcome of a call is unknown, the model can read the file.
+// The effect is [tool.AtMostOnce], because a second run of the same call is not the same as one run. If `old` is a part of `new`,
+// the second run would insert the rest of `new` again. If it is not, the second run would fail with "does not occur", although the
+// first has changed the file. If the outcome of a call is unknown, the model can read the file.
 func (r root) editFile() tool.Tool {
 	return askFirst(tool.MustFunc("edit_file",
 		"Changes a text file: replaces a text that occurs exactly once. Nothing is changed if the text is missing or occurs more than once.",

@@ -57,8 +57,8 @@ func ofFloat(f func(float64) float64) function {
 	return function{1, 1, func(v []number) (number, error) { return approximate(f(v[0].float64())) }}
 }
 
-// squareRoot returns the square root of `v[0]`. The result is exact if this number is exact and its square root is a whole
-// number or a fraction. Otherwise the result is approximate.
+// squareRoot returns the square root of `v[0]`. The result is exact if this number is exact and its square root is a whole number
+// or a fraction. In all other cases it is approximate.
 func squareRoot(v []number) (number, error) {
 	if r := v[0].rat; r != nil && r.Sign() >= 0 {
 		root := new(big.Rat).SetFrac(new(big.Int).Sqrt(r.Num()), new(big.Int).Sqrt(r.Denom()))

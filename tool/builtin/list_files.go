@@ -123,7 +123,7 @@ func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string,
 	})
 }
 
-// n is 0 if the model did not ask for a number.
+// `n` is what the model asks for; 0 or less means that it asks for nothing.
 func within(n, fallback, maximum int) int {
 	if n <= 0 {
 		return fallback

@@ -26,8 +26,8 @@ type number struct {
 	float float64  // the value if rat is nil
 }
 
-// exact converts a fraction into a number. The number is exact if the fraction has at most [maxBits] bits, and otherwise
-// approximate. exact returns an error if the approximate number would be too large for a float64.
+// exact converts a fraction into a number. The number is exact if the fraction has at most [maxBits] bits. A longer fraction
+// becomes an approximate number. exact returns an error if the approximate number would be too large for a float64.
 func exact(r *big.Rat) (number, error) {
 	if r.Num().BitLen()+r.Denom().BitLen() > maxBits {
 		f, _ := r.Float64()
@@ -112,9 +112,8 @@ func (n number) remainder(m number) (number, error) {
 	return exact(q.Sub(n.rat, q.Mul(m.rat, new(big.Rat).SetInt(whole))))
 }
 
-// power returns `n` to the power of `m`. The result is exact if `n` is exact, `m` is a whole number, and `n` is not too long.
-// `n` is too long if its bits, multiplied by the absolute value of `m`, are more than [maxBits]. In all other cases the result
-// is approximate.
+// power returns `n` to the power of `m`. The result is exact if `n` is exact, `m` is a whole number, and the bits of `n` times the
+// absolute value of `m` are at most [maxBits]. In all other cases the result is approximate.
 func (n number) power(m number) (number, error) {
 	if n.zero() && m.compare(number{rat: new(big.Rat)}) < 0 {
 		return number{}, errDivisionByZero

@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// root is the folder that the file tools can read and write. Each call of a tool opens the folder again. Therefore the tools still work
+// root is the folder that the file tools can read and write. Each call of a tool opens the folder again, so the tools still work
 // after the folder was replaced. The tools open all files through [os.Root], which does not follow a link or ".." out of the
 // folder.
 type root struct {
@@ -33,10 +33,10 @@ func (r root) open() (*os.Root, error) {
 	return dir, nil
 }
 
-// relative converts a path from a model into a path relative to the root folder. For "" and "/", relative returns ".", which means the
-// root folder. Models often write an absolute path, as a command has shown it. If this path is below the root folder, relative returns
-// the rest of it. Otherwise relative returns an error: to take the path as relative would read or create another file than the one
-// that the model means and that a person has approved.
+// relative converts a path from a model into a path relative to the root folder. For "" and "/", relative returns ".", which means
+// the root folder. Models often write an absolute path, as a command has shown it. If this path is below the root folder, relative
+// returns the rest of it. For any other absolute path, relative returns an error: to take it as relative would read or create
+// another file than the model means and a person has approved.
 //
 // relative only compares names. [os.Root] refuses each path that leads out of the folder.
 func (r root) relative(name string) (string, error) {
@@ -60,9 +60,9 @@ func (r root) relative(name string) (string, error) {
 	return "", fmt.Errorf("%s is outside of the folder of the file tools: paths are relative to this working folder, without a / at the beginning", name)
 }
 
-// openFile opens a file for one of the file tools. `name` is the path of the file within the root folder `dir`. The parameter
-// `access` is [os.O_RDONLY] or [os.O_RDWR]. openFile returns an error for three kinds of files: a file that is not regular, a file that is listed in [Options.Secret], and a file
-// of the proc file system. The caller must close the returned file.
+// openFile opens a file for one of the file tools. `name` is the path of the file within the root folder `dir`. `access` is
+// [os.O_RDONLY] or [os.O_RDWR]. The caller must close the returned file. openFile refuses a file that is not regular, a file of the
+// proc file system, and a file that is listed in [Options.Secret].
 func (r root) openFile(dir *os.Root, name string, access int) (*os.File, fs.FileInfo, error) {
 	// With O_NONBLOCK, opening a named pipe does not block. Reading from a file that is not regular, such as a named pipe or a
 	// device, could block or have side effects.
@@ -98,7 +98,8 @@ func isFile(paths []string, info fs.FileInfo) bool {
 	return false
 }
 
-// The text contains `name`, the path relative to the root folder, and not the path of the root folder on this machine.
+// The error names the file by `name`, its path within the root folder: the model must not see where the root folder is on this
+// machine.
 func readableError(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -115,7 +116,7 @@ func readableError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// binary looks for a NUL byte in the first 8000 bytes. Afterwards the file offset is 0 again.
+// binary reports whether there is a NUL byte in the first 8000 bytes. It sets the file offset to 0.
 func binary(f io.ReadSeeker) (bool, error) {
 	head := make([]byte, 8000)
 	n, err := io.ReadFull(f, head)

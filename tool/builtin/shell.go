@@ -35,8 +35,8 @@ const (
 type Shell struct {
 	// Folder is the working folder of the commands. It must exist.
 	Folder string
-	// Timeout limits the duration of one command. A call can ask for less. Defaults to 2 minutes. The limit of the worker for one
-	// call of a tool must be longer. Otherwise the outcome of a command that takes too long is unknown, and its output is lost.
+	// Timeout limits the duration of one command. A call can ask for less. Defaults to 2 minutes. The worker's own limit for one
+	// tool call must be longer. If it is not, a command that takes too long has an unknown outcome, and its output is lost.
 	Timeout time.Duration
 	// Env has environment variables for the commands, by name. From the worker's environment, a command gets only HOME, LANG,
 	// LOGNAME, PATH, TMPDIR, TZ and USER. If a variable is in both, the value in Env is used. A command can show all its variables
@@ -68,7 +68,7 @@ func newShell(o Shell) (tool.Tool, error) {
 	return askFirst(tool.MustFunc("shell", description, tool.AtMostOnce, s.run)), nil
 }
 
-// The environment does not contain the other variables of the worker, because these may be secret.
+// From the worker's environment, only these few variables are passed on, because the others may be secret.
 func shellEnviron(extra map[string]string) []string {
 	env := []string{"LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin"} // if the worker has none
 	for _, name := range []string{"HOME", "LANG", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"} {
@@ -82,7 +82,8 @@ func shellEnviron(extra map[string]string) []string {
 	return env
 }
 
-// If the command did not end because of the end of the context, the error wraps the context's error.
+// If the end of the context ends the command, the error wraps the context's error. If the context has ended before, the error also
+// wraps [tool.ErrNotRun], and the command does not start.
 func (s shell) run(ctx context.Context, in shellIn) (tool.Result, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return tool.Result{}, errors.New("the command is empty")
@@ -141,7 +142,7 @@ func watched(ctx context.Context, out io.Writer) io.Writer {
 
 type preview func(text string)
 
-// Write implements [io.Writer].
+// Write passes the output on as it comes. It never fails.
 func (p preview) Write(piece []byte) (int, error) {
 	p(string(piece))
 	return len(piece), nil

@@ -41,11 +41,13 @@ func (r root) checkSize(name string, size int) error {
 }
 
 // openTarget opens a file that will be replaced. `name` is its path within the root folder `dir`. If there is no such file,
-// openTarget returns [fs.ErrNotExist], and the caller may create the file.
+// openTarget returns [fs.ErrNotExist], and the caller may create the file. The caller must close the target.
 //
-// openTarget returns another error for a file that is not regular, for a symbolic link, for a file that the worker has no
-// permission to write, for a file of the proc file system, and for a file that is listed in [Options.Secret] or
-// [Options.Protected]. A path that is listed there is refused even if there is no such file. The caller must close the target.
+// openTarget refuses:
+//   - a folder, a symbolic link, and any other file that is not regular
+//   - a file of the proc file system
+//   - a file that the worker has no permission to write
+//   - a file that is listed in [Options.Secret] or [Options.Protected], even if it does not exist
 func (r root) openTarget(dir *os.Root, name string) (*target, error) {
 	folder, err := dir.Stat(path.Dir(name))
 	if err != nil {
@@ -107,9 +109,9 @@ func (r root) readAll(t *target) (string, error) {
 // replace gives a file a new content. `old` is the file that is replaced; nil if the file is new. The caller must hold the lock
 // `writing`.
 //
-// The content is written to a temporary file in the same folder, which is then renamed. Therefore other programs see either the
-// whole old content or the whole new content, also after a crash. A crash may leave the temporary file. The new file has the
-// permission bits of the old file and belongs to the user of the worker. Other hard links to the old file keep the old content.
+// The content is written to a temporary file in the same folder, which is then renamed. So other programs see either the whole old
+// content or the whole new content, also after a crash. A crash may leave the temporary file. The new file has the permission bits
+// of the old file and belongs to the user of the worker. Other hard links to the old file keep the old content.
 //
 // replace returns an error, and changes nothing, if the context has ended or if somebody else has changed the file since it was
 // opened. A change in the moment before the renaming is not noticed, because no file system has an operation for this.

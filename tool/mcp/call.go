@@ -24,7 +24,7 @@ type remote struct {
 
 var _ tool.Local = (*remote)(nil)
 
-// Spec returns the tool's description for the agent.
+// Spec returns the server's description of the tool, under the name that the model sees.
 func (t *remote) Spec() tool.Spec { return t.spec }
 
 // LocalName returns the name that the MCP server uses for the tool.
@@ -117,7 +117,7 @@ func (d deliveryState) fate() fate {
 	return unknown
 }
 
-// If the session no longer exists, the tool did not run, and a new session is necessary.
+// Without the session, the server cannot have run the tool. A new session is necessary.
 func (d deliveryState) sessionGone() bool {
 	if !d.inSession {
 		return false

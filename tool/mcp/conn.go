@@ -25,10 +25,10 @@ func (r *recorder) Connect(ctx context.Context) (sdk.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The SDK does not recognise its streamable HTTP connection inside the conn. This has two effects. The SDK does not pass
-	// the negotiated protocol version to the connection, so [roundTripper] sets the version header. And the SDK does not open a
-	// stream for messages that the server initiates. This package does not use such messages. The notifications about the
-	// progress of a call come in the stream of the call's response.
+	// The SDK does not recognise its streamable HTTP connection inside the conn. So it does not pass the negotiated protocol
+	// version to the connection, and [roundTripper] sets the version header. It also does not open a stream for messages that the
+	// server initiates. This package does not use such messages: the notifications about the progress of a call come in the stream
+	// of the call's response.
 	r.conn = &conn{Connection: inner, negotiated: r.negotiated, pending: map[jsonrpc.ID]*delivery{}}
 	return r.conn, nil
 }
@@ -74,7 +74,8 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return msg, err
 }
 
-// If the response contains the negotiated MCP protocol version, record also calls `c.negotiated`.
+// record stores a response in the delivery of its request. If the response contains the negotiated MCP protocol version, record
+// passes the version on to `c.negotiated`.
 func (c *conn) record(resp *jsonrpc.Response) {
 	c.mu.Lock()
 	d := c.pending[resp.ID]
@@ -101,7 +102,7 @@ func (c *conn) record(resp *jsonrpc.Response) {
 	})
 }
 
-// forget is called when no caller waits for the response to the request any more.
+// forget must be called when no caller waits for the response any more. Without it, `c.pending` would grow.
 func (c *conn) forget(d *delivery) {
 	id := d.state().id
 	c.mu.Lock()

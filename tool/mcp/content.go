@@ -22,7 +22,7 @@ type callResult struct {
 	RequestState  string                  `json:"requestState"`
 }
 
-// MCP calls such a part a content block.
+// content is one part of a result, which MCP calls a content block.
 type content struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`

@@ -52,7 +52,8 @@ type field struct {
 	} `json:"oneOf"`
 }
 
-// elicit returns the question in a result with the type "input_required". Its second result says why there is none.
+// elicit returns the question in a result with the type "input_required". If there is no question that a person can answer here,
+// `problem` says why.
 func elicit(requests map[string]inputRequest, requestState string) (q *tool.Question, problem string) {
 	switch {
 	case len(requests) == 0:

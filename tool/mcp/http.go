@@ -33,8 +33,8 @@ var errTooLarge = errors.New("the response is longer than 16 MiB")
 // The caller must pass the MCP protocol version to [roundTripper.negotiated] as soon as it is negotiated.
 func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
-	// An idle connection is closed after 30 seconds. Otherwise the server might close the connection while a call is sent
-	// over it, and the outcome of the call would be unknown.
+	// An idle connection is closed after 30 seconds, before the server closes it. If the server closed it while a call is sent over
+	// it, the outcome of the call would be unknown.
 	base.IdleConnTimeout = 30 * time.Second
 	rt := &roundTripper{base: base, headers: s.Headers}
 	return &sdk.StreamableClientTransport{
@@ -124,8 +124,8 @@ func turnedAway(resp *http.Response, d *delivery) *http.Response {
 	return resp
 }
 
-// boundedBody is a response body with a maximum size. When the maximum is reached, [boundedBody.Read] returns [errTooLarge]. It
-// also records in the [delivery] that the response is too large.
+// boundedBody is a response body with a maximum size. When the maximum is reached, [boundedBody.Read] returns [errTooLarge] and
+// records in the [delivery] that the response is too large.
 type boundedBody struct {
 	io.ReadCloser
 	left     int       // the number of bytes that may still be read

@@ -37,7 +37,7 @@ type process struct {
 	stop   func()        // begins to stop the server and returns at once; may be called several times
 }
 
-// All calls of `log`, with a line of stderr each, come from the same goroutine.
+// startProcess calls `log` with each line of stderr, always from the same goroutine.
 func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	var pipes [3][2]*os.File // stdin, stdout, stderr; read end, write end
 	closeAll := func() {
@@ -119,8 +119,8 @@ func (p *process) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close begins to stop the server and returns at once. The SDK holds a lock while it calls Close. Therefore Close does not wait
-// until the server has exited.
+// Close begins to stop the server and returns at once. Close does not wait until the server has exited, because the SDK holds a
+// lock while it calls Close.
 func (p *process) Close() error {
 	p.stop()
 	return nil

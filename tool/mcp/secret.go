@@ -7,8 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
-// minSecret is the minimum length of a secret, in bytes. A shorter value, such as "1" or "true", is not treated as a secret.
-// Many harmless texts contain it.
+// minSecret is the minimum length of a secret, in bytes. A shorter value, such as "1" or "true", is not treated as a secret,
+// because many harmless texts contain it.
 const minSecret = 6
 
 // censor returns a redactor that hides the secrets of a server's configuration in texts. The values of [Server.Env] and

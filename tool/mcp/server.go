@@ -43,7 +43,7 @@ type Server struct {
 	Rename map[string]string
 
 	// Stateful says that the server keeps state between calls, such as a browser page. In this case only one worker may run the
-	// server, and `Queue` must be set. In this package, Stateful only causes a warning in the log when the state is lost.
+	// server, and `TaskQueue` must be set. This package does not check that; it only logs a warning when the state is lost.
 	Stateful bool
 	// TaskQueue is the task queue of the worker that runs the server's tools; see [tool.Spec.TaskQueue].
 	TaskQueue string
@@ -108,10 +108,10 @@ func (s Server) withDefaults() (Server, error) {
 func checkURL(rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return errors.New("URL cannot be parsed")
+		return errors.New("URL cannot be parsed; set an http or https URL such as https://example.com/mcp")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return errors.New("URL is not an http or https URL")
+		return errors.New("URL is not an http or https URL; set one such as https://example.com/mcp")
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ const (
 )
 
 const (
-	// maxPages, maxTools and maxListBytes limit a server's list of tools, which could otherwise be endless.
+	// maxPages, maxTools and maxListBytes limit a server's list of tools, because a broken server could send an endless one.
 	maxPages     = 1000
 	maxTools     = 2000
 	maxListBytes = 16 << 20
@@ -55,7 +55,7 @@ func openSession(ctx context.Context, s Server, log func(line string)) (*session
 		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
 			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
 		}},
-		// If a server asked for input, the SDK would otherwise call the tool again.
+		// Without this, the SDK would call the tool again if a server asked for input.
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 		ProgressNotificationHandler: func(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
 			sess.showProgress(req.Params)

@@ -76,14 +76,15 @@ func Connect(ctx context.Context, server Server) (*Source, error) {
 	return s, nil
 }
 
-// Tools returns the server's tools, sorted by their names at the server. Tools keeps the list for a minute and then reads the
-// list again. If reading fails, Tools returns the old list. If `ctx` ends while Tools reads the list, Tools returns an error.
-// If [tool.CheckSchema] refuses the schema of a tool, the tool is not in the list.
+// Tools returns the server's tools, sorted by their names at the server. Tools keeps the list for a minute and then reads the list
+// again. If reading fails, Tools returns the old list. If `ctx` ends while Tools reads the list, Tools returns an error.
 //
-// The effect of a tool is [tool.ReadOnly] or [tool.Idempotent] if the server's annotations say so, and otherwise
-// [tool.AtMostOnce]. [tool.Spec.NotDestructive] is true only if the annotations say `destructiveHint: false`. Annotations are
-// hints: a server may say what is not true. The schema of a tool is the server's JSON. A schema that is not a JSON object is
-// replaced by {"type":"object"}.
+// A [tool.Spec] comes from the server's description:
+//   - The effect is [tool.ReadOnly] or [tool.Idempotent] if the annotations say so. If they do not, it is [tool.AtMostOnce].
+//   - NotDestructive is true only if the annotations say `destructiveHint: false`. Annotations are hints: a server may say what is
+//     not true.
+//   - The schema is the server's JSON. A schema that is not a JSON object is replaced by {"type":"object"}. If [tool.CheckSchema]
+//     refuses the schema, the tool is not in the list.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	s.mu.Lock()
 	tools, listed, closed := s.tools, s.listed, s.closed
@@ -135,7 +136,7 @@ func (s *Source) list() ([]tool.Tool, error) {
 	ctx, cancel := context.WithTimeout(s.life, s.server.ConnectTimeout)
 	defer cancel()
 	defer func() {
-		// listed is also set after an error. Otherwise every call of Tools would try to reach a server that is down.
+		// listed is also set after an error. If it were not, every call of Tools would try to reach a server that is down.
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !s.listed.IsZero() {
