@@ -12,7 +12,8 @@ import (
 
 // Callbacks lets the results of external calls come by HTTP: see package [github.com/reagent-dev/reagent/callback].
 type Callbacks struct {
-	// URL is the URL under which the far side reaches the handler. Each token is added to it as a further segment of the path.
+	// URL is the URL at which those who give the results reach the handler. Each token is added to it as a further segment of the
+	// path.
 	URL string
 	// Listen is the address, as host:port, at which a worker accepts the results. Empty means that the worker does not accept any.
 	Listen string
@@ -24,8 +25,8 @@ type Callbacks struct {
 	OldSecrets []string
 }
 
-// ResolveSecrets returns the secret and the old secrets. It reads the environment variables and the files. It returns an error if one
-// of them is missing, or if a secret is too short or not base64 after "whsec_". The error never contains a secret.
+// ResolveSecrets returns the secret and the old secrets. It reads the environment variables and the files. It returns an error if a
+// variable or a file is missing, or if a secret is too short or not base64 after "whsec_". The error never contains a secret.
 func (c Callbacks) ResolveSecrets() (secret string, old []string, err error) {
 	values := c.secrets(func(field, problem string) {
 		if err == nil {

@@ -108,7 +108,7 @@ func (r *reader) checkCommandOrURL(path string, command []string, url string) (h
 	case hasCommand && (len(command) == 0 || command[0] == "") && !r.hasProblem(path+".command"):
 		r.problemf(path+".command", "is empty; write the program and its arguments")
 	case hasURL && url == "" && !r.hasProblem(path+".url"):
-		r.problemf(path+".url", "is empty")
+		r.problemf(path+".url", "is empty; write an http or https URL")
 	}
 	return hasCommand, hasURL
 }
@@ -151,7 +151,7 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 			continue
 		}
 		if first, ok := offered[tool]; ok {
-			r.problemf(item, "%q is given twice; first as %s", tool, first)
+			r.problemf(item, "%q is given twice; first as %s; remove one", tool, first)
 			continue
 		}
 		offered[tool] = item
@@ -163,7 +163,7 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 			continue
 		}
 		if first, ok := offered[sub]; ok {
-			r.problemf(item, "%q is given twice; first as %s", sub, first)
+			r.problemf(item, "%q is given twice; first as %s; remove one", sub, first)
 			continue
 		}
 		offered[sub] = item
@@ -185,7 +185,8 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 	}
 }
 
-// `seen` has the names of the sub-agents that were looked at, because the agents may have a cycle.
+// priced reports whether a model of the agent or of its sub-agents has a price. `seen` has the sub-agents that were visited,
+// because the agents may have a cycle.
 func (r *reader) priced(cfg *Config, a Agent, seen map[string]bool) bool {
 	if slices.ContainsFunc(a.Models(), func(model string) bool { return r.present("models." + model + ".price") }) {
 		return true
@@ -254,7 +255,7 @@ func (r *reader) checkCycles(cfg *Config) {
 		above = append(above, name)
 		for i, sub := range cfg.Agents[name].Agents {
 			if at := slices.Index(above, sub); at >= 0 {
-				r.problemf(fmt.Sprintf("agents.%s.agents[%d]", name, i), "a cycle: %s -> %s; an agent cannot be its own sub-agent",
+				r.problemf(fmt.Sprintf("agents.%s.agents[%d]", name, i), "a cycle: %s -> %s; an agent cannot be its own sub-agent, so remove one of these entries",
 					strings.Join(above[at:], " -> "), sub)
 			} else if !done[sub] {
 				visit(sub, above)

@@ -37,8 +37,8 @@ const (
 	DefaultShellTimeout = 2 * time.Minute
 )
 
-// MaxShellTimeout is the largest value of [Shell.Timeout]. A worker ends every call of a tool after 10 minutes. A command must end
-// before that, because otherwise its output would be lost.
+// MaxShellTimeout is the largest value of [Shell.Timeout]. A worker ends every tool call after 10 minutes. A command must end
+// before that, or its output would be lost.
 const MaxShellTimeout = 9 * time.Minute
 
 // Config is the content of a valid configuration file, with all defaults set. It is safe for concurrent use, because nothing
@@ -168,14 +168,14 @@ type Agent struct {
 	OutputSchema json.RawMessage
 	// Instructions is the text of the system message. Empty means no system message.
 	Instructions string
-	// Tools has the names of the agent's tools. An entry is the name of a built-in tool or Go tool, "server.tool" for one
-	// tool of an MCP server, or "server.*" for all its tools: see [SplitTool]. After the dot stands the name that the tool
-	// has at the server. [Config.CheckTools] checks that the
-	// tools exist, except for the tools of MCP servers.
+	// Tools has the names of the agent's tools. An entry is the name of a built-in tool or Go tool, "server.tool" for one tool of
+	// an MCP server, or "server.*" for all its tools: see [SplitTool]. After the dot stands the name that the tool has at the
+	// server. [Config.CheckTools] checks that the tools exist, except for those of MCP servers.
 	Tools []string
 	// Agents has the names of the sub-agents. The model sees each sub-agent as a tool.
 	Agents []string
-	// Background has those of `Agents` that work in the background: a call returns at once, and the answer comes later as a message.
+	// Background has those names in `Agents` whose agents work in the background: a call returns at once, and the answer comes
+	// later as a message.
 	Background []string
 	// KeepAgents says what happens to sub-agents that are still running when the agent completes. True means that they
 	// continue. False means that they are cancelled. An agent that fails or is cancelled always cancels its sub-agents.
@@ -212,7 +212,8 @@ type Tools struct {
 	// Root is the folder that the file tools can read and write. In the file, this field is `files_root`. A relative path there is
 	// relative to the folder of the configuration file. Defaults to that folder.
 	Root string
-	// HTTPAllowPrivate lets the tool `http_get` connect to private and loopback addresses.
+	// HTTPAllowPrivate lets the tool `http_get` connect to private, link-local and loopback addresses, such as the metadata service
+	// of a cloud provider, which may return credentials.
 	HTTPAllowPrivate bool
 	// Shell configures the tool `shell`. Nil means that there is no such tool.
 	Shell *Shell
@@ -225,7 +226,7 @@ type Shell struct {
 	Folder string
 	// Timeout limits the duration of one command. It is at most [MaxShellTimeout]. Defaults to [DefaultShellTimeout].
 	Timeout time.Duration
-	// Env has the names of environment variables of the worker that commands get in addition to a few others: see
+	// Env has the names of environment variables of the worker that commands get, in addition to a few that every command gets: see
 	// [Shell.ResolveEnv].
 	Env []string
 }

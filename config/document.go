@@ -21,7 +21,7 @@ const (
 	maxDepth = 100
 )
 
-// document also replaces aliases and merge keys by their values.
+// document parses a YAML file and replaces aliases and merge keys by their values.
 func document(file string, data []byte) (*yaml.Node, *Problem) {
 	if len(data) > MaxFileSize {
 		return nil, &Problem{File: file, Message: "the file is larger than 1 MiB, the limit for a configuration"}
@@ -109,7 +109,7 @@ func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, *Problem) {
 	return &out, nil
 }
 
-// merge keeps an entry that `target` already has. `source` is a mapping or a list of mappings.
+// merge adds the entries of `source`, a mapping or a list of mappings, to `target`. An entry that `target` already has stays.
 func (e *expander) merge(target, source *yaml.Node, depth int) *Problem {
 	source, p := e.expand(source, depth+1)
 	if p != nil {

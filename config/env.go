@@ -159,7 +159,7 @@ func (m Model) APIKey() (string, error) {
 		}
 		key := strings.TrimSpace(string(text))
 		if key == "" {
-			return "", fmt.Errorf("the file %s, which holds the model's key, is empty", m.APIKeyFile)
+			return "", fmt.Errorf("the file %s, which holds the model's key, is empty; write the key into it", m.APIKeyFile)
 		}
 		return key, nil
 	}
@@ -173,10 +173,13 @@ func (m Model) APIKey() (string, error) {
 	return key, nil
 }
 
-// CheckEnvironment checks the environment variables and files to which the models, the MCP servers and the tool `shell` of agents
-// refer, and those of the hooks and callbacks. If a variable is not set, if a file cannot be read or is empty, if an API key is empty, or if the
-// secret of a hook or of callbacks is too short, CheckEnvironment returns an [*Error]. This error has all such problems. A worker calls
-// CheckEnvironment before it starts.
+// CheckEnvironment checks the environment variables and files to which the configuration refers. Of models, MCP servers and the
+// tool `shell`, it checks only those that an agent has; it checks all hooks and the callbacks. A worker calls CheckEnvironment
+// before it starts. The error is an [*Error] with all of these problems:
+//   - a variable is not set
+//   - a file cannot be read or is empty
+//   - an API key is empty
+//   - the secret of a hook or of the callbacks is too short, or not base64 after "whsec_"
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem
 	models, servers := map[string]bool{}, map[string]bool{}

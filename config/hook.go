@@ -36,7 +36,7 @@ type Hook struct {
 	Timeout time.Duration
 }
 
-// Occasions returns the field On as occasions of package agent.
+// Occasions returns the field On in the type that package agent uses. It does not check the values, because [Parse] has.
 func (h Hook) Occasions() []agent.Occasion {
 	occasions := make([]agent.Occasion, len(h.On))
 	for i, on := range h.On {

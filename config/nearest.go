@@ -17,7 +17,8 @@ func suggest[V any](name string, known map[string]V) string {
 	return "write one of: " + strings.Join(sorted(known), ", ")
 }
 
-// A name counts as similar if it needs at most one edit for every three letters of the given name; one edit is always allowed.
+// nearest returns the most similar name; "" if none is similar. A name is similar if it needs at most one edit for every three
+// letters of the given name; one edit is always allowed.
 func nearest[V any](name string, known map[string]V) string {
 	// With more edits than the limit, the names are probably different words.
 	best, bestEdits := "", max(1, len(name)/3)+1

@@ -43,7 +43,7 @@ func (p Problem) String() string {
 	return printable.Line(b.String(), maxProblem)
 }
 
-// Error holds all problems of a configuration, sorted by line.
+// Error has all problems of a configuration, sorted by line.
 type Error struct {
 	Problems []Problem
 }
@@ -63,7 +63,7 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Problems of the same line keep their order.
+// newError returns an [*Error] with the problems sorted by line; nil if there are none. Problems of the same line keep their order.
 func newError(problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
@@ -72,14 +72,15 @@ func newError(problems []Problem) error {
 	return &Error{Problems: problems}
 }
 
-// source says on which line each value of a configuration file stands. It maps the path of a value to a line. A [Config]
-// keeps its source. Therefore, problems that are found after [Parse] also have a line.
+// source says on which line each value of a configuration file stands. It maps the path of a value to a line. A [Config] keeps its
+// source, so problems that are found after [Parse] also have a line.
 type source struct {
 	file  string
 	lines map[string]int
 }
 
-// If the file has no value with this path, the problem has the line of the nearest enclosing value in the file.
+// at makes a problem of the value with this path. If the file has no such value, the problem has the line of the nearest enclosing
+// value.
 func (s source) at(path, format string, args ...any) Problem {
 	p := Problem{File: s.file, Field: path, Message: fmt.Sprintf(format, args...)}
 	for parent := path; ; {

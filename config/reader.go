@@ -27,8 +27,8 @@ func (p place) key(k string) string {
 }
 
 // reader converts values of the YAML document into Go values, and collects the problems of these values. It continues after a
-// problem. Therefore, the user gets all problems at once. Many methods return a function that reads one value of the
-// document. The function stores the Go value in `*into`, or reports a problem.
+// problem, so the user gets all problems at once. Many methods return a function that reads one value of the document and stores
+// the Go value in `*into`, or reports a problem.
 type reader struct {
 	source
 
@@ -47,11 +47,11 @@ func (r *reader) add(p Problem) {
 	r.failed[p.Field] = true
 }
 
-// hasProblem reports whether a problem was already found in the value with the given path. [reader.check] skips such a value.
-// Otherwise, the value could be reported again, for example as missing.
+// hasProblem reports whether a problem was already found in the value with the given path. [reader.check] skips such a value, so
+// that it is not reported again, for example as missing.
 func (r *reader) hasProblem(path string) bool { return r.failed[path] }
 
-// present also returns true if the value of the entry is wrong or null.
+// present reports whether the file has the entry, even if its value is wrong or null.
 func (r *reader) present(path string) bool {
 	_, ok := r.lines[path]
 	return ok
@@ -59,7 +59,8 @@ func (r *reader) present(path string) bool {
 
 type keys map[string]func(place)
 
-// object reports keys that are not in `known`. A value that is null leaves the default.
+// object calls the function in `known` for each key of a mapping, and reports all other keys. A value that is null leaves the
+// default.
 func (r *reader) object(p place, known keys) {
 	r.entries(p, func(key string, value place) {
 		read, ok := known[key]
@@ -261,7 +262,7 @@ func (r *reader) webURL(into *string) func(place) {
 	}
 }
 
-// checkWebURL returns an error text if `s` is not a valid URL of an endpoint. Otherwise, checkWebURL returns "".
+// checkWebURL returns what is wrong with the URL of an endpoint; "" if the URL is valid.
 func checkWebURL(s string) string {
 	u, err := url.Parse(s)
 	switch {

@@ -14,11 +14,13 @@ import (
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
-// Secrets returns values that may be secret. A worker hides these values in texts from endpoints and tools. They are the API
-// keys, headers and URL queries of models; the environment variables, headers and URL queries of MCP servers; the secrets, headers,
-// environment variables and parts of the URLs of hooks; the secrets of callbacks; the environment variables in [Shell.Env]; and the keys for Temporal and its
-// codec server, which are in the environment. Secrets omits values that cannot be read;
-// [Config.CheckEnvironment] reports them.
+// Secrets returns values that may be secret. A worker hides them in texts from endpoints and tools. Values that cannot be read are
+// left out; [Config.CheckEnvironment] reports them. Secrets returns:
+//   - of models: the API keys, and the headers and URL queries except those that are known settings
+//   - of MCP servers: the environment variables, headers and URL queries
+//   - of hooks: the secrets, headers, environment variables and parts of the URLs
+//   - the secrets of callbacks, and the environment variables in [Shell.Env]
+//   - from the worker's environment: the keys for Temporal and its codec server
 func (c *Config) Secrets() []string {
 	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
 	add := func(value string) {
@@ -78,9 +80,11 @@ func (c *Config) Secrets() []string {
 	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }
 
-// SecretFiles returns the paths of files that may contain secrets. A worker keeps its file tools from reading these files. They
-// are the key files of models; the secret files of hooks; the files to which callbacks, headers, URLs, URL queries and environment variables refer; the configuration file
-// of Temporal's clients; and the private key of the TLS client. The files need not exist.
+// SecretFiles returns the paths of files that may contain secrets. A worker keeps its file tools from reading them. The files need
+// not exist. They are:
+//   - the key files of models and the secret files of hooks
+//   - the files to which callbacks, headers, hook URLs, URL queries and environment variables refer
+//   - the configuration file of Temporal's clients and the private key of the TLS client
 func (c *Config) SecretFiles() []string {
 	var files []string
 	for _, name := range sorted(c.Models) {
@@ -132,7 +136,8 @@ var fileTools = []string{"list_files", "read_file", "search_files", "write_file"
 
 const shellTool = "shell"
 
-// The tool `shell` counts only if `builtin.shell` is set. Otherwise it is a Go tool with this name.
+// userOf returns the name of an agent that has one of the tools; "" if none has. The tool `shell` counts only if `builtin.shell` is
+// set, because without it, `shell` is a Go tool with this name.
 func (c *Config) userOf(tools ...string) string {
 	for _, name := range sorted(c.Agents) {
 		for _, t := range c.Agents[name].Tools {
@@ -144,12 +149,14 @@ func (c *Config) userOf(tools ...string) string {
 	return ""
 }
 
-// CheckFiles returns an [*Error] if the file tools of an agent could read a file with a secret. Such a file is the key file of a
-// model, the secret file of a hook, or a file to which a callback's secret, a header, a URL query or an environment variable refers. CheckFiles follows symbolic links. The error
-// names each such file that is below `files_root`. A link below `files_root` to a file elsewhere is allowed, because the file tools
-// do not follow the link. If an agent has the tool `shell`, the error also names each such file below the working folder of its
-// commands, although commands can read all other files of the worker's user, too. If no agent has such a tool, CheckFiles returns
-// nil. A worker calls CheckFiles before it starts.
+// CheckFiles returns an [*Error] if a file with a secret is where the file tools of an agent could read it: below `files_root`. If
+// an agent has the tool `shell`, such a file must not be below the working folder of the commands either, although commands can
+// also read all other files of the worker's user. If no agent has such a tool, CheckFiles returns nil. A worker calls CheckFiles
+// before it starts.
+//
+// A file with a secret is the key file of a model, the secret file of a hook, or a file to which a callback's secret, a header, a
+// hook's URL, a URL query or an environment variable refers. CheckFiles follows symbolic links. A link below `files_root` to a file
+// elsewhere is allowed, because the file tools do not follow the link.
 func (c *Config) CheckFiles() error {
 	type area struct{ field, folder, reader string }
 	var areas []area
