@@ -1,8 +1,8 @@
 // Package demo shows what Reagent promises, on one machine and with one command. An agent answers a question, its worker is
 // killed while a tool runs, and no finished work is repeated.
 //
-// The Temporal server, the worker processes, the MCP server, the files and the kill are real. The model is real if the
-// environment names one. Otherwise a stand-in serves the replies over HTTP, and says that it is a stand-in.
+// The Temporal server, the worker processes, the MCP server, the files and the kill are real. The model is real if the environment
+// names one. If it names none, a stand-in serves the replies over HTTP, and says that it is a stand-in.
 package demo
 
 import (
@@ -41,9 +41,8 @@ type Options struct {
 	// Printer returns a function that the demo calls with each value that [client.Client.Watch] yields for one agent. The
 	// function must print the value to `w`, in whole lines. Required.
 	Printer func(w io.Writer) func(client.Progress)
-	// Done is called with the summary when the agent has ended or is held (stopped by a failure). If `Keep` is set, the demo
-	// begins to wait after the call. If Done returns an error, [Run] returns this error. If Done is nil, no function is
-	// called.
+	// Done is called with the summary when the agent has ended or is held (stopped by a failure). If `KeepRunning` is set, the demo
+	// begins to wait after the call. If Done returns an error, [Run] returns this error. Done may be nil.
 	Done func(Summary) error
 }
 
@@ -69,7 +68,7 @@ type demo struct {
 	client *client.Client
 	config string // the path of the workers' configuration
 	worker *worker
-	// followed holds the IDs of the sub-agents whose messages have been printed.
+	// followed has the IDs of the sub-agents whose messages have been printed.
 	followed map[string]bool
 }
 
@@ -158,7 +157,7 @@ func (d *demo) startWorker(ctx context.Context, remark string) (err error) {
 	return nil
 }
 
-// runGuide returns when the agent has ended or is held. It also completes the summary.
+// runGuide asks the agent the question, and returns when the agent has ended or is held. It completes the summary.
 func (d *demo) runGuide(ctx context.Context) error {
 	started, err := d.client.Start(ctx, client.StartOptions{Agent: guideAgent, Message: question})
 	if err != nil {
@@ -179,7 +178,8 @@ func (d *demo) runGuide(ctx context.Context) error {
 	return err
 }
 
-// keep lets the demo run on if [Options].KeepRunning is set. It returns an error if the server or the worker ends by itself earlier.
+// keep waits until the context ends if [Options].KeepRunning is set. It returns an error if the server or the worker ends by itself
+// before that.
 func (d *demo) keep(ctx context.Context) error {
 	if !d.KeepRunning {
 		d.printf("\nThe Web UI ends with the demo; `starter demo --keep-running` leaves it running.\n")

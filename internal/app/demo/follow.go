@@ -39,7 +39,8 @@ func (d *demo) follow(ctx context.Context, id, name string) error {
 	return context.Cause(ctx)
 }
 
-// act kills the worker once, when the tool "measure" is the only call without a result.
+// act follows the sub-agents, measures the times for the summary, and kills the worker once, when the tool "measure" is the only
+// call without a result.
 func (d *demo) act(ctx context.Context, p client.Progress) error {
 	m, s := p.Message, &d.summary
 	if m != nil && m.Role == llm.Assistant && s.FirstMessage == 0 {
@@ -65,8 +66,8 @@ func (d *demo) act(ctx context.Context, p client.Progress) error {
 			}
 		}
 	}
-	// Let all other calls end before the kill, because the demo shows that a finished effect is not repeated. The message that
-	// calls measure must have been printed.
+	// Let all other calls end before the kill, because the demo shows that finished work is not repeated. The message that calls
+	// measure must have been printed.
 	other := func(c agent.Call) bool { return c.Name != measureTool }
 	only := len(snap.Pending) > 0 && !slices.ContainsFunc(snap.Pending, other)
 	if printed := snap.First+len(snap.Messages) <= p.Index; printed && measuring && only && s.Killed == 0 {
@@ -87,7 +88,7 @@ func (d *demo) killWorker(ctx context.Context) error {
 	return nil
 }
 
-// Each Write must write whole lines.
+// labelled puts the time since the start and the name of an agent before each line. Each Write must write whole lines.
 type labelled struct {
 	out   io.Writer
 	began time.Time

@@ -18,9 +18,9 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// model is the model endpoint of the demo's workers. It is a proxy. It passes the requests on to the model that the
-// environment variables name. Without these variables, it passes them on to the stand-in, a script that plays a model. The
-// proxy counts the requests by their header Idempotency-Key. Therefore it notices a request that is made again.
+// model is the model endpoint of the demo's workers. It is a proxy that passes the requests on to the model that the environment
+// variables name or, without these variables, to the stand-in, a script that plays a model. The proxy counts the requests by their
+// header Idempotency-Key, so it notices a request that is made again.
 type model struct {
 	url     string
 	name    string // the provider's name of the model

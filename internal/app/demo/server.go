@@ -21,7 +21,7 @@ func serve(ctx context.Context, handler http.Handler) (url string, err error) {
 	return "http://" + l.Addr().String(), nil
 }
 
-// The zero value is ready to use. A counter is safe for concurrent use.
+// counter counts calls and their different idempotency keys. The zero value is ready to use. It is safe for concurrent use.
 type counter struct {
 	mu    sync.Mutex
 	calls int

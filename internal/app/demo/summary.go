@@ -7,8 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// Summary is the result of the demo, with the counts of the model's proxy and of the tool server. Scripts read the JSON form
-// of the summary. Therefore a new version of the demo may add fields, but must not rename or remove any.
+// Summary is the result of the demo, with the counts of the model's proxy and of the tool server. A new version of the demo may add
+// fields, but must not rename or remove any, because scripts read the JSON form.
 type Summary struct {
 	AgentID string        `json:"agent_id"`
 	Status  client.Status `json:"status"`
@@ -23,7 +23,7 @@ type Summary struct {
 	Publish ToolCount `json:"publish"`
 	// Measure counts the calls of the tool "measure", which only reads.
 	Measure ToolCount `json:"measure"`
-	// Workers holds the process IDs of the workers.
+	// Workers has the process IDs of the workers, in the order in which they started.
 	Workers []int `json:"workers"`
 	// Killed is the process ID of the killed worker; 0 means none.
 	Killed int `json:"killed"`
@@ -35,7 +35,7 @@ type Summary struct {
 	Repeated int `json:"repeated"`
 }
 
-// ModelCount holds the counts of the model requests.
+// ModelCount has the counts of the model requests. Its Requests include those that failed.
 type ModelCount struct {
 	Requests int `json:"requests"`
 	// Keys is the number of different idempotency keys.
@@ -48,7 +48,7 @@ type ModelCount struct {
 	Repeated int `json:"repeated"`
 }
 
-// ToolCount holds the tool server's counts for one tool.
+// ToolCount has the tool server's counts for one tool.
 type ToolCount struct {
 	Calls int `json:"calls"`
 	// Keys is the number of different idempotency keys.

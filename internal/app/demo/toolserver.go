@@ -16,9 +16,8 @@ const (
 	measureTool = "measure"
 )
 
-// toolServer is an MCP server with the tools "publish" and "measure". It counts the calls by their idempotency keys. A real
-// server should refuse a call with the key of an earlier call. The server of the demo runs such a call. Therefore the counts
-// show every repeated call.
+// toolServer is an MCP server with the tools "publish" and "measure". It counts the calls by their idempotency keys. A real server
+// should refuse a call with the key of an earlier call. This server runs it, so that the counts show every repeated call.
 type toolServer struct {
 	url                 string
 	published, measured counter

@@ -17,7 +17,7 @@ import (
 
 const readyLine = "Ready."
 
-// A worker process ends when its standard input is closed. Therefore it never outlives this program, even if this program is killed.
+// A worker process ends when its standard input is closed, so it never outlives this program, even if this program is killed.
 type worker struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer  // complete when done is closed, and not read before

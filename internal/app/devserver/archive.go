@@ -40,7 +40,6 @@ var checksums string
 
 var errWrongSum = errors.New("the archive is not the official one")
 
-// archive is an official archive of the Temporal CLI.
 type archive struct {
 	url   *url.URL
 	sum   string // SHA-256, in lower-case hex
@@ -71,7 +70,7 @@ func newArchive(table, goos, goarch string) (*archive, error) {
 	return &archive{url: u.JoinPath(CLIVersion, name), sum: sum, limit: maxArchive, stall: stallTimeout}, nil
 }
 
-// checksum returns the checksum of a file in a table, or "" if the table does not have it.
+// checksum returns "" if the table does not have the file.
 func checksum(table, name string) string {
 	for line := range strings.Lines(table) {
 		if fields := strings.Fields(line); len(fields) == 2 && fields[1] == name {
@@ -82,8 +81,8 @@ func checksum(table, name string) string {
 }
 
 // fetch downloads the archive and extracts the CLI into the folder `scratch`. The download is the file `part`. If an earlier
-// process was interrupted and has left this file, fetch continues the download. If fetch takes long, it writes how far the
-// download is to `progress`.
+// process was stopped and has left this file, fetch continues the download. If fetch takes long, it reports to `progress` how far
+// the download is.
 func (a *archive) fetch(ctx context.Context, part, scratch string, progress io.Writer) error {
 	over := elapsed(progress, a.label, func(previous time.Duration) time.Duration {
 		if previous == 0 {
@@ -181,7 +180,7 @@ func (a *archive) request(ctx context.Context, client *http.Client, part string)
 	return nil
 }
 
-// writeAt replaces the bytes of a file from an offset on. It creates the file if necessary.
+// writeAt replaces all bytes of a file from an offset on. It creates the file if necessary.
 func writeAt(path string, offset int64, from io.Reader) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -218,7 +217,6 @@ func (a *archive) check(path string) error {
 	return nil
 }
 
-// label tells how far the download is.
 func (a *archive) label() string {
 	text := fmt.Sprintf("Fetching the Temporal CLI %s from %s (%d", CLIVersion, a.url.Host, a.received.Load()>>20)
 	if size := a.size.Load(); size > 0 {

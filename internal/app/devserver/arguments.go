@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// DynamicConfig holds settings of the Temporal server, as JSON values by name. [Start] gives these settings to every server.
-// [Options].DynamicConfig can add settings or replace some. The settings make a server with one shard fast for one client: a
-// step of a workflow takes 3 ms instead of 100 ms.
+// DynamicConfig has settings of the Temporal server, as JSON values by name. [Start] gives these settings to every server.
+// [Options].DynamicConfig can add settings or replace some. The settings make a server with one shard fast for one client: a step
+// of a workflow takes 3 ms instead of 100 ms.
 //
 // Without these settings, the server polls its transfer queue only 20 times per second. A task queue has four partitions, and
 // a task may wait in a partition without a poller. Eager activities are off in servers before 1.30.

@@ -26,13 +26,17 @@ const CLIVersion = "v1.5.1"
 // project is not tested with older servers.
 var minVersion = [2]int{1, 5}
 
-// Binary returns the path of a Temporal CLI. It uses `temporal` from the PATH if its version is new enough. Otherwise it uses
-// the CLI in the cache; see [CacheDir]. If the cache has none, Binary fetches the official archive. If that fails, Binary builds
-// the CLI, which takes minutes. Several processes may call Binary at the same time: one of them fetches or builds the CLI, and
-// the others wait for it. Binary writes messages for people to `progress`.
+// Binary returns the path of a Temporal CLI. It takes the first of these:
+//   - `temporal` from the PATH, if its version is new enough
+//   - the CLI in the cache; see [CacheDir]
+//   - the official archive, which it fetches into the cache
+//   - a build from source into the cache, which takes minutes
 //
-// The environment variable REAGENT_CLI_URL replaces the URL from which archives are fetched. If it is "off", or if this version
-// of the program has no checksum of the archive for this system, Binary builds the CLI.
+// Several processes may call Binary at the same time: one of them fetches or builds the CLI, and the others wait for it. Binary
+// writes messages for people to `progress`.
+//
+// The environment variable REAGENT_CLI_URL replaces the URL from which archives are fetched. If it is "off", or if this version of
+// the program has no checksum of the archive for this system, Binary fetches nothing and builds the CLI.
 func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	a, err := newArchive(checksums, runtime.GOOS, runtime.GOARCH)
 	if err != nil {
@@ -122,14 +126,13 @@ func provide(ctx context.Context, a *archive, path, reason string, progress io.W
 	return nil
 }
 
-// versionTimeout limits how long `temporal --version` may run.
 const versionTimeout = 10 * time.Second
 
 var versionLine = regexp.MustCompile(`\bversion v?(\d+)\.(\d+)\.\d+(-\S+)?`)
 
-// fromPath returns the path of the program `temporal` on the PATH if this program can be used. Otherwise the path is empty,
-// and `reason` says why, such as "There is no `temporal` on the PATH". The reason has no full stop. A program whose version
-// is not a release is always used, because the user has built this program.
+// fromPath returns the path of the program `temporal` on the PATH. If there is none that can be used, the path is empty, and
+// `reason` says why, such as "There is no `temporal` on the PATH", without a full stop. A program whose version is not a release is
+// always used, because the user has built it.
 func fromPath(ctx context.Context) (path, reason string) {
 	path, err := exec.LookPath("temporal")
 	if err != nil {
@@ -168,8 +171,8 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "reagent"), nil
 }
 
-// removeAbandoned removes the temporary folders of processes that were killed; see [provide]. These folders are next to the file
-// at the given path. The caller must hold the lock of this file. Therefore no other process uses such a folder.
+// removeAbandoned removes the temporary folders of processes that were killed; see [provide]. These folders are next to the file at
+// the given path. The caller must hold the lock of this file, so that no other process uses such a folder.
 func removeAbandoned(path string) {
 	left, _ := filepath.Glob(path + ".new-*") // the pattern is well-formed
 	for _, dir := range left {
@@ -177,7 +180,6 @@ func removeAbandoned(path string) {
 	}
 }
 
-// executable returns the file name of a program on this operating system.
 func executable(name string) string {
 	if runtime.GOOS == "windows" {
 		return name + ".exe"

@@ -66,7 +66,8 @@ func startChild(binary string, args []string, logTo io.Writer) (*child, error) {
 	return c, nil
 }
 
-// stop may be called several times.
+// stop asks the process to end, and kills it after [grace]. It may be called several times, and each call returns when the process
+// is gone.
 func (c *child) stop() {
 	c.ending.Do(func() {
 		select {

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// umask is the lock that [startPrivately] holds while it changes the file mode mask (umask) of this process. The mask belongs
-// to the whole process. Therefore only one goroutine at a time may change the mask.
+// umask is the lock that [startPrivately] holds while it changes the file mode mask (umask) of this process. The mask belongs to
+// the whole process, so only one goroutine at a time may change it.
 var umask sync.Mutex
 
 // startPrivately starts a command with the file mode mask 0077. With this mask, only the owner can read the files that the

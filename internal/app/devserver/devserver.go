@@ -40,8 +40,8 @@ type Options struct {
 	// LogTo receives the server's warnings and errors until [Server.Stop] is called. Nil discards them. If the start fails,
 	// the error contains the last lines even if LogTo is nil.
 	LogTo io.Writer
-	// Progress receives messages for people while the Temporal CLI is fetched or built. Such a message is the elapsed time after
-	// 10, 30 and 60 seconds and then every minute. Nil discards the messages.
+	// Progress receives messages for people while the Temporal CLI is fetched or built. While that takes long, the elapsed time
+	// follows after 10, 30 and 60 seconds and then every minute, of a download also after 2 seconds. Nil discards the messages.
 	Progress io.Writer
 
 	// StartTimeout limits the time from the start of the server process until the server is ready. The time to fetch or

@@ -76,7 +76,7 @@ func unzip(archive, program string) error {
 
 func writeProgram(path string, from io.Reader, size int64) error {
 	if size > maxProgram {
-		return fmt.Errorf("the program has %d MB", size>>20)
+		return fmt.Errorf("the program has %d MB, too many for the Temporal CLI; install temporal by hand", size>>20)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if err != nil {

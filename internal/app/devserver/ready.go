@@ -107,8 +107,8 @@ func (s *Server) uiAnswers(ctx context.Context) error {
 	return nil
 }
 
-// inherited holds the names of the environment variables that the server inherits. The server needs no API keys. The server
-// must not get variables such as TEMPORAL_ADDRESS, which are settings of clients.
+// inherited has the names of the environment variables that the server inherits. The server needs no API keys, and must not get
+// variables such as TEMPORAL_ADDRESS, which are settings of clients.
 var inherited = []string{
 	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR", "TZ", "LANG", "LC_ALL", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
 	"APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", // on Windows

@@ -22,14 +22,15 @@ import (
 )
 
 const (
-	// callbackStop limits how long the end of the worker waits for results that are being given.
+	// callbackStop limits how long a worker that stops waits for results that are still arriving.
 	callbackStop = 5 * time.Second
-	// callbackHeaders, callbackRead, callbackWrite and callbackIdle are the time limits of the parts of a request.
+	// callbackHeaders, callbackRead, callbackWrite and callbackIdle are the time limits of the parts of a request. An answer may
+	// take longer than its request, because the handler waits for a worker: see [callback.Options].
 	callbackHeaders = 5 * time.Second
 	callbackRead    = 30 * time.Second
 	callbackWrite   = callbackRead + 2*callback.DefaultWait
 	callbackIdle    = time.Minute
-	// callbackHeaderBytes limits the headers of a request.
+	// callbackHeaderBytes limits the headers of a request. It is far below the 1 MB that net/http allows, because senders are unknown.
 	callbackHeaderBytes = 16 << 10
 )
 
@@ -37,7 +38,7 @@ const (
 func listenAddress(c *config.Callbacks, flag string) (string, error) {
 	switch {
 	case c == nil && flag != "" && flag != "none":
-		return "", errors.New("--listen needs callbacks with a url and a secret in the configuration")
+		return "", errors.New("--listen needs callbacks with a url and a secret in the configuration; add them, or leave out --listen")
 	case c == nil || flag == "none":
 		return "", nil
 	}
@@ -64,7 +65,7 @@ func newCallbackServer(
 	}
 	u, err := url.Parse(c.URL)
 	if err != nil {
-		return nil, errors.New("callbacks.url is not a URL")
+		return nil, errors.New("callbacks.url is not a URL; write one such as https://agents.example.com/callbacks")
 	}
 	s := &callbackServer{path: strings.TrimRight(u.Path, "/")}
 	mux := http.NewServeMux()
@@ -99,7 +100,7 @@ func (s *callbackServer) start(fail func(error)) {
 	}()
 }
 
-// stop waits for the requests that are being answered, for a limited time. A second call has no effect. `s` may be nil.
+// stop waits up to [callbackStop] for the requests that are being answered. A second call has no effect. `s` may be nil.
 func (s *callbackServer) stop() {
 	if s == nil {
 		return

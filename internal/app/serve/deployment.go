@@ -40,9 +40,9 @@ func newDeployment(o Options) (deployment, error) {
 	return d, nil
 }
 
-// look asks the server for the current version of the deployment and stores it in `d.current`. It is no error if the
-// deployment does not exist yet, or if the worker may not read the deployment. All other failures are errors, for example if
-// the server does not accept the name of the deployment. For a worker without a version, look does nothing.
+// look asks the server for the current version of the deployment and stores it in `d.current`. The field stays nil if the worker
+// may not read the deployment, and has no build ID if the deployment does not exist yet. All other failures are errors, for example
+// if the server does not accept the name of the deployment. For a worker without a version, look does nothing.
 func (d *deployment) look(ctx context.Context, temporal client.Client) error {
 	if !d.UseVersioning {
 		return nil

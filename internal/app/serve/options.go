@@ -83,8 +83,8 @@ func tools(cfg *config.Config) ([]tool.Tool, error) {
 }
 
 // modelOptions converts the models of a configuration. A model that no agent of the file uses is among them, because agents that
-// were started with an earlier file may still have it. But if its settings cannot be read, for example because its key is not set, it is
-// left out, so that it does not stop the worker.
+// were started with an earlier file may still have it. If the settings of such a model cannot be read, for example because its key
+// is not set, the model is left out, so that it does not stop the worker.
 func modelOptions(cfg *config.Config) (map[string]reagent.Model, error) {
 	models := map[string]reagent.Model{}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
@@ -267,7 +267,7 @@ func statefulHere(cfg *config.Config, flag string) (map[string]bool, error) {
 	}
 	for name := range strings.SplitSeq(flag, ",") {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("--stateful: there is no stateful MCP server %q; the configuration has %v", name, known)
+			return nil, fmt.Errorf("--stateful: there is no stateful MCP server %q; use all, none, or servers of the configuration: %v", name, known)
 		}
 		here[name] = true
 	}

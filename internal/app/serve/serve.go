@@ -18,8 +18,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
-// Options say what a worker serves, and where. An empty string means the value in the environment or in the configuration,
-// unless the field says otherwise.
+// Options say what a worker serves, and where. For an empty string, the value comes from the environment or from the configuration,
+// unless the field says something else.
 type Options struct {
 	// Config is the path of the configuration file. Defaults to $REAGENT_CONFIG, else agents.yaml.
 	Config string
@@ -44,8 +44,8 @@ type Options struct {
 	// ResultsDir is a folder for the results of calls that the worker has received and Temporal does not have yet. After a crash, a
 	// new worker process uses these results. If ResultsDir is empty, the worker holds them in memory only.
 	ResultsDir string
-	// HeartbeatTimeout is the heartbeat timeout of model calls and tool calls: see [reagent.Options.HeartbeatTimeout]. Zero means 3 seconds. On
-	// Temporal Cloud, zero means 30 seconds if `Lease` is false.
+	// HeartbeatTimeout is the heartbeat timeout of model calls and tool calls: see [reagent.Options.HeartbeatTimeout]. Zero means 3
+	// seconds, or 30 seconds on Temporal Cloud if `Lease` is false.
 	HeartbeatTimeout time.Duration
 	// Lease lets all calls of the worker share one heartbeat: see [reagent.Options.Lease].
 	Lease bool
@@ -58,9 +58,9 @@ type Options struct {
 	Verbose bool
 }
 
-// Run runs a worker for the agents of a configuration until SIGTERM or SIGINT (Ctrl-C) arrives. The worker then takes no new
-// work, and waits up to the time [Options].Drain for the running calls to end. After this, Run returns nil. A second signal
-// makes Run return an error at once. If an error stops the worker, Run returns this error.
+// Run runs a worker for the agents of a configuration until SIGTERM or SIGINT (Ctrl-C) arrives. The worker then takes no new work,
+// and waits up to [Options].Drain for the running calls to end. Then Run returns nil. A second signal makes Run return an error at
+// once. If an error stops the worker, Run returns this error.
 //
 // If the context ends or a signal arrives before the worker has connected to Temporal, Run returns an error. After the worker
 // has started, the end of the context has no effect.

@@ -26,8 +26,8 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// connectTimeout limits each of two steps of the start. The first step connects to Temporal and reads the namespace. The second
-// step reads the worker deployment.
+// connectTimeout limits each of two steps of the start: to connect to Temporal and read the namespace, and to read the worker
+// deployment.
 const connectTimeout = 10 * time.Second
 
 // cloudHeartbeatTimeout is the default of [Options.HeartbeatTimeout] on Temporal Cloud, which bills each heartbeat.
@@ -158,7 +158,8 @@ func (w *agentWorker) start() error {
 	return nil
 }
 
-// stop stops the worker. Before that, it lets the results that are being given arrive, because they may need this worker.
+// stop stops the worker. Before that, it waits for the callbacks that are being answered, because the agents that get the results
+// may need this worker.
 func (w *agentWorker) stop() {
 	w.callbacks.stop()
 	w.worker.Stop()
@@ -235,8 +236,8 @@ func toolsText(s reagent.ToolSource) string {
 	return text
 }
 
-// retention returns a text, in parentheses, that says how long Temporal keeps ended agents. Its argument is the retention of
-// the namespace. A retention of 0 means unknown, and the text is then empty.
+// retention returns a text in parentheses that says how long Temporal keeps ended agents, from the retention of the namespace. If
+// that is 0, which means unknown, the text is empty.
 func retention(d time.Duration) string {
 	if d == 0 {
 		return ""
