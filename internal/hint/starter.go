@@ -12,7 +12,7 @@ type Starter struct{}
 
 var _ protocol.Commands = Starter{}
 
-// Message returns the command `starter send`.
+// Message returns the command `starter send`, with a placeholder for the text.
 func (Starter) Message(id string) []string {
 	return []string{shellword.Starter("send", id).Then(`"…"`).String()}
 }
@@ -22,7 +22,8 @@ func (Starter) Resume(id string) []string {
 	return []string{shellword.Starter("resume", id).String()}
 }
 
-// Settle returns the commands `starter approve` and `starter deny`, or the one that gives a call its answer or result.
+// Settle returns `starter approve` and `starter deny` for a call that waits for an approval. For other calls, it returns `starter
+// answer` or `starter complete`, with a placeholder for the text.
 func (Starter) Settle(id string, call agent.Key, waitsFor agent.WaitsFor) []string {
 	verb := "complete"
 	switch waitsFor {

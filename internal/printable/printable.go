@@ -95,8 +95,8 @@ func blank(r rune) bool { return unicode.IsSpace(r) && r != 0x85 }
 // Name makes a name or an ID safe to print. The result is on one line and has at most 250 characters; see [Line].
 func Name(name string) string { return Line(name, 250) }
 
-// JSON makes JSON of unknown origin safe to print. It replaces every unsafe character (see [Text]) by its \u escape.
-// Therefore the result decodes to the same value. White space between values stays. The argument must be valid JSON.
+// JSON makes JSON of unknown origin safe to print. It replaces every unsafe character (see [Text]) by its \u escape, so the result
+// decodes to the same value. White space between values stays. The argument must be valid JSON.
 func JSON(encoded []byte) []byte {
 	if safe(string(encoded)) {
 		return encoded

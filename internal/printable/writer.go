@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// Writer applies [Text] to everything that is written to it, and writes the result to another writer. Programs wrap their
-// standard output and standard error in a Writer. Therefore all their output is safe. A Writer is safe for concurrent use.
+// Writer applies [Text] to everything that is written to it, and writes the result to another writer. Programs wrap their standard
+// output and standard error in a Writer, so all their output is safe. A Writer is safe for concurrent use.
 type Writer struct {
 	out io.Writer
 
 	mu sync.Mutex
-	// rest holds the bytes of an incomplete character at the end of the last Write. The next Write completes the character.
+	// rest has the bytes of an incomplete character at the end of the last Write. The next Write completes the character.
 	rest []byte
 }
 

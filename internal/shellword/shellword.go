@@ -1,5 +1,5 @@
-// Package shellword writes commands that a person copies into a shell. Every command that the project prints with an ID, a name or another
-// text from outside is made here.
+// Package shellword writes commands that a person copies into a shell. The project makes every command here that it prints with an
+// ID, a name or another text from outside.
 package shellword
 
 import (
@@ -10,12 +10,12 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// Quote returns a text in a form that a POSIX shell reads as one word, with exactly this text. The form is on one line and has only printable
-// characters, so it may be printed on a terminal, and no backtick and no two spaces in a row, so that Markdown keeps it as it is.
+// Quote returns a text in a form that a POSIX shell reads as one word, with exactly this text. The form is on one line and has only
+// printable characters, so it is safe on a terminal. It has no backtick and no two spaces in a row, so Markdown keeps it as it is.
 //
-// A text of letters, digits and some signs is returned unchanged. Other texts are in single quotes. A text that cannot be printed becomes a
-// call of printf; if it ends with new lines, the shell reads it without these. A word that begins with a dash is still an option for most
-// programs: see [Command].
+// A text of letters, digits and some signs is returned unchanged. Other texts are in single quotes. A text that cannot be printed
+// becomes a call of printf; if it ends with new lines, the shell reads it without these. A word that begins with a dash is still an
+// option for most programs: see [Command].
 func Quote(text string) string {
 	if text != "" && text[0] != '=' && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
 		return text // zsh replaces =name by the path of a program
@@ -50,8 +50,8 @@ type Command struct {
 	args              []string
 }
 
-// Starter returns the command of starter with the given name, such as "approve", and arguments, such as the ID of an agent. The arguments may
-// come from anywhere.
+// Starter returns the command of starter with the given name, such as "approve", and arguments, such as the ID of an agent. The
+// arguments may come from anywhere: [Command.String] quotes them.
 func Starter(verb string, args ...string) Command { return Command{verb: verb, args: args} }
 
 // With returns the command with flags. They are written as they are, so their values must be constants, or come from [Quote].

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// release and commit are set in the programs of a release: see internal/dev/release. These programs are built without the information that Go
-// records of the repository, so that they are the same wherever they are built.
+// The linker sets release and commit in the programs of a release: see internal/dev/release. Those programs are built without the
+// information that Go records of the repository, so that they are the same wherever they are built.
 var release, commit string
 
-// String returns the version of the main module, the commit if it is known, and the version of Go. An example is
-// "v0.2.0, go1.26". The version is "devel" if Go has recorded none. String returns "unknown" for a program without build
-// information.
+// String returns the version of the main module, the commit if it is known, and the version of Go, such as "v0.2.0, go1.26". The
+// version is "devel" if Go has recorded none. If Go has recorded changes that are not committed, "with changes" follows the commit.
+// String returns "unknown" for a program without build information.
 func String() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
