@@ -23,14 +23,14 @@ type API interface {
 	// events returns the events of a stream with the given reply. `cut` divides the texts into parts. `usage` says whether the
 	// request asked for the usage. There are at least three events. Every client must notice if the last three are missing.
 	events(model string, reply llm.Reply, usage bool, cut cutter) []event
-	// finish returns a text. Its last occurrence in a stream is in the first event after which a client may treat the stream as
-	// complete.
+	// finish returns a text that shows the end of a reply in a stream: after the event with the last occurrence of this text, a
+	// client may treat the stream as complete.
 	finish() string
-	// problem returns the JSON body of an error response.
+	// problem returns the JSON body of an error response in the form of the API.
 	problem(r *refusal) any
 }
 
-// asked is the content of a request.
+// asked is what a request asks for, in the types of package llm.
 type asked struct {
 	request llm.Request
 	model   string

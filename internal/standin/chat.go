@@ -29,7 +29,7 @@ func (c chat) read(body []byte, lenient bool) (asked, *refusal) {
 	return asked{req, wire.Model, wire.Stream, wire.StreamOptions.IncludeUsage}, refused
 }
 
-// dress returns the reply with the additions of the provider. `body` is the body of the request.
+// dress returns the reply with the additions of the provider, which depend on the body of the request.
 func (c chat) dress(body []byte, reply llm.Reply) llm.Reply {
 	if c.provider == nil {
 		return reply

@@ -38,8 +38,7 @@ func (r *request) check() *refusal {
 	return r.checkOrder()
 }
 
-// checkTools checks the tools of the request. It returns the error response for the first invalid tool; nil if all tools are
-// valid.
+// checkTools returns the error response for the first invalid tool; nil if all tools are valid.
 func (r *request) checkTools() *refusal {
 	var names []string
 	for i, t := range r.Tools {

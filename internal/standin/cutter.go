@@ -6,8 +6,8 @@ import "math/rand/v2"
 // over several events. This tests whether a client joins the parts.
 const pieceSize = 7
 
-// cutter cuts texts into parts. Each part is sent in its own event of a stream. If `random` is nil, all parts have about the
-// same size. Otherwise the sizes are random.
+// cutter cuts texts into parts. Each part is sent in its own event of a stream. If `random` is nil, all parts have about the same
+// size. If it is set, the sizes are random.
 type cutter struct{ random *rand.Rand }
 
 // pieces cuts a text into parts. It never cuts within a character, because a JSON string cannot contain half a character.
@@ -26,7 +26,6 @@ func (c cutter) pieces(text string) []string {
 	return all
 }
 
-// size returns the size of the next part, in bytes.
 func (c cutter) size() int {
 	if c.random == nil {
 		return pieceSize
@@ -34,9 +33,9 @@ func (c cutter) size() int {
 	return 1 + c.random.IntN(3*pieceSize)
 }
 
-// mix merges lists of deltas (parts of a streamed message) into one list. Each list belongs to one tool call, and its deltas
-// keep their order. If the cutter has no random source, the lists follow one another. Otherwise the deltas of different calls
-// are mixed at random. No list may be empty. mix modifies `lists`.
+// mix merges lists of deltas (parts of a streamed message) into one list. Each list belongs to one tool call, and its deltas keep
+// their order. If the cutter has a random source, the deltas of different calls are mixed at random. If it has none, the lists
+// follow one another. No list may be empty. mix modifies `lists`.
 func (c cutter) mix(lists [][]delta) []delta {
 	var all []delta
 	for len(lists) > 0 {

@@ -8,10 +8,11 @@ import (
 )
 
 // DeepSeek returns a [Provider] that behaves like DeepSeek in thinking mode.
-//
-// Each reply has a reasoning in `reasoning_content`. Each assistant message with calls must have this text in the same member. An
-// empty text is accepted, too. The final message of a turn with calls should have the member; if the member is missing, this is a
-// violation. In other messages the member is ignored. A body with "thinking":{"type":"disabled"} turns the thinking off.
+//   - Each reply has a reasoning in `reasoning_content`.
+//   - In a request, each assistant message with calls must have this member, with the text of the reply or with an empty text.
+//   - The final message of a turn with calls should have the member; if it is missing, this is a violation.
+//   - In other messages the member is ignored.
+//   - A body with "thinking":{"type":"disabled"} turns the thinking off.
 //
 // Sources: DeepSeek's guide "Thinking Mode", and for the wording the issue JohnnyZ93/oai-compatible-copilot#215. The pull request
 // theopenco/llmgateway#2093 reports that an empty text is accepted.
@@ -28,7 +29,7 @@ func thoughtful(p *Provider, r *posted, reply llm.Reply) llm.Reply {
 	return reply
 }
 
-// deepSeekThought checks the reasoning of the assistant messages.
+// deepSeekThought checks the reasoning of the assistant messages by the rules of [DeepSeek].
 func deepSeekThought(p *Provider, r *posted) *refusal {
 	if !r.thinks() {
 		return nil

@@ -22,9 +22,9 @@ import (
 )
 
 // Endpoint is an HTTP handler for the APIs [Chat], [Responses] and [Messages], for tests without a real model. The client in the
-// field [Endpoint.Client], such as a scripted model, makes the replies. If a request asks for a stream, Endpoint sends the
-// reply as a stream. It handles POST on paths that end in /chat/completions, /responses or /messages, and GET on paths that end
-// in /models. Therefore the base URL may have any path. Endpoint is safe for concurrent use.
+// field [Endpoint.Client], such as a scripted model, makes the replies. If a request asks for a stream, Endpoint sends the reply as
+// a stream. It handles POST on paths that end in /chat/completions, /responses or /messages, and GET on paths that end in /models.
+// So the base URL may have any path. Endpoint is safe for concurrent use.
 //
 // If the provider of the API would refuse a request, Endpoint sends the provider's error response and does not call
 // [Endpoint.Client]. If that client returns an [*llm.Error], the class of the error determines the response:
@@ -122,7 +122,6 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// complete handles a request to one of the [apis].
 func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request, a API) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -176,7 +175,6 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request, a API) {
 	}
 }
 
-// record adds a request to the list that [Endpoint.Requests] returns.
 func (e *Endpoint) record(r Recorded) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -16,19 +16,19 @@ import (
 // up after a few failed attempts, for example after three empty replies.
 const MaxFaultsInARow = 2
 
-// FaultKinds is the number of kinds of faults.
+// FaultKinds is the number of kinds of faults, and so the number of keys that [Faults.Counts] can have.
 var FaultKinds = len(kinds)
 
-// Faults makes some responses of an [Endpoint] faulty. Use it to test how callers handle errors. The faults are rate limits
-// with a short wait, overload, error pages, errors within a response, responses that are missing or cut, empty replies, and
-// responses that cannot be decoded. The Endpoint calls its [Endpoint.Client] even if the response will be faulty. Therefore a
-// fault is like a reply that was lost on the way to the caller.
+// Faults makes some responses of an [Endpoint] faulty. Use it to test how callers handle errors. The faults are rate limits with a
+// short wait, overload, error pages, errors within a response, responses that are missing or cut, empty replies, and responses that
+// cannot be decoded. The Endpoint calls its [Endpoint.Client] even if the response will be faulty, so a fault is like a reply that
+// was lost on the way to the caller.
 //
 // The fields determine which attempt at which request gets which fault. The order in which different requests arrive has no
 // influence. A request is identified by its Idempotency-Key header, or by its body if the header is missing. At most two
 // successive attempts at a request get a fault. Set the fields before the first request.
 type Faults struct {
-	// Seed is the seed of the random choices.
+	// Seed is the seed of the random choices. With another Seed, other attempts get faults.
 	Seed uint64
 	// Share is the probability that a response is faulty, from 0 to 1. The actual share of faulty responses is smaller, because at
 	// most two successive attempts at a request get a fault.
@@ -102,8 +102,8 @@ var kinds = []struct {
 }
 
 // inject decides whether the present attempt at a request gets a fault. If it does, inject sends a faulty response to `w` and
-// returns true. Otherwise inject sends nothing and returns false. `a` is the correct response. `key` is the request's
-// Idempotency-Key header. If the key is empty, the body identifies the request. If `f` is nil, no attempt gets a fault.
+// returns true. If it does not, the caller must send the correct response, `a`. `key` is the request's Idempotency-Key header. If
+// the key is empty, the body identifies the request. If `f` is nil, no attempt gets a fault.
 func (f *Faults) inject(w http.ResponseWriter, key string, body []byte, a goodAnswer) bool {
 	if f == nil {
 		return false

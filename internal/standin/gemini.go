@@ -22,14 +22,14 @@ var geminiFields = []string{
 }
 
 // Gemini returns a [Provider] that behaves like Gemini 3 at its OpenAI-compatible endpoint.
+//   - Each reply has a signature in `extra_content.google.thought_signature`: on the first call, or on the message if there are no
+//     calls. A stream has each call in one event, without an index.
+//   - In the messages after the last user message, the first call of each assistant message must have its signature. The other
+//     signatures are only recommended, so a missing one is a violation.
+//   - The schema of a tool must have properties.
+//   - Unknown members of the body, such as `seed`, are refused.
 //
-// Each reply has a signature in `extra_content.google.thought_signature`: on the first call, or on the message if there are no
-// calls. A stream has each call in one event, without an index. In the messages after the last user message, the first call of
-// each assistant message must have its signature. The other signatures are only recommended, so a missing one is a violation. The
-// schema of a tool must have properties. Unknown members of the body, such as `seed`, are refused.
-//
-// Sources: Google's pages "Thought signatures" and "OpenAI compatibility", and the issues that the comments of the functions
-// name.
+// Sources: Google's pages "Thought signatures" and "OpenAI compatibility", and the issues that the comments of the functions name.
 func Gemini() *Provider {
 	return &Provider{
 		rules:   []rule{geminiKnows, geminiSchemas, geminiSigned},
@@ -150,7 +150,6 @@ func geminiSchemas(_ *Provider, r *posted) *refusal {
 	return nil
 }
 
-// geminiKnows refuses unknown members of the body.
 func geminiKnows(_ *Provider, r *posted) *refusal {
 	var faults []string
 	for _, name := range sorted(r.fields) {

@@ -14,7 +14,6 @@ func Gemma() *Provider {
 	return &Provider{rules: []rule{gemmaKnows, gemmaRoles}, problem: vllmProblem}
 }
 
-// gemmaKnows refuses members of the body that the server does not know.
 func gemmaKnows(_ *Provider, r *posted) *refusal {
 	for _, name := range []string{"stream_options", "parallel_tool_calls"} {
 		if value := r.fields[name]; value != nil {
@@ -35,7 +34,6 @@ func python(value json.RawMessage) string {
 	return string(value)
 }
 
-// gemmaRoles refuses roles that the chat template does not know.
 func gemmaRoles(_ *Provider, r *posted) *refusal {
 	for _, m := range r.Messages {
 		switch m.Role {
@@ -48,7 +46,6 @@ func gemmaRoles(_ *Provider, r *posted) *refusal {
 	return nil
 }
 
-// vllmProblem returns the body of an error response of vLLM.
 func vllmProblem(r *refusal) any {
 	kind := r.kind
 	if kind == "" {

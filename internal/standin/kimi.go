@@ -7,18 +7,20 @@ import (
 )
 
 // Kimi returns a [Provider] that behaves like Kimi K2.6 in thinking mode.
+//   - Each reply has a reasoning in `reasoning_content`.
+//   - In a request, each assistant message with calls must have this member. Its text must not be empty, and should be the text
+//     that the Provider sent.
+//   - With "thinking":{"keep":"all"} in the body, each assistant message must have the member, and its text may be empty.
+//   - A body with "thinking":{"type":"disabled"} turns the thinking off.
+//   - The cached tokens are in the member `cached_tokens` of the usage.
 //
-// Each reply has a reasoning in `reasoning_content`. In a request, each assistant message with calls must have this member. Its text must
-// not be empty, and should be the text that the Provider sent. With "thinking":{"keep":"all"} in the body, another rule holds: each
-// assistant message must have the member, and its text may be empty. A body with "thinking":{"type":"disabled"} turns the thinking off. The cached tokens are in the member `cached_tokens` of the usage.
-//
-// Sources: Moonshot's guide to thinking models. The wordings are those in the issues labring/FastGPT#6357 and MoonshotAI/kimi-cli#2498.
-// The pull request theopenco/llmgateway#2093 reports that an empty text is refused.
+// Sources: Moonshot's guide to thinking models. The wordings are those in the issues labring/FastGPT#6357 and
+// MoonshotAI/kimi-cli#2498. The pull request theopenco/llmgateway#2093 reports that an empty text is refused.
 func Kimi() *Provider {
 	return &Provider{rules: []rule{kimiThought}, dress: thoughtful, format: kimiUsage, problem: kimiProblem}
 }
 
-// kimiThought checks the reasoning of the assistant messages.
+// kimiThought checks the reasoning of the assistant messages by the rules of [Kimi].
 func kimiThought(p *Provider, r *posted) *refusal {
 	if !r.thinks() {
 		return nil

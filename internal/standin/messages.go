@@ -16,7 +16,6 @@ import (
 // that changes or moves such a block is refused.
 var Messages API = messages{}
 
-// messages is Anthropic's Messages API.
 type messages struct{}
 
 func (messages) read(body []byte, lenient bool) (asked, *refusal) {
@@ -31,7 +30,6 @@ func (messages) body(model string, reply llm.Reply) any { return messageOf(model
 
 func (messages) finish() string { return "event: message_delta" }
 
-// headerChecker is an [API] that requires headers.
 type headerChecker interface {
 	// checkHeader returns the provider's error response for a request with invalid headers; nil if they are valid.
 	checkHeader(h http.Header) *refusal

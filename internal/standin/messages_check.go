@@ -175,7 +175,7 @@ func (r *messagesRequest) checkMarks() *refusal {
 	return nil
 }
 
-// checkTurns checks the contents of the turns and their order.
+// checkTurns checks the contents of the turns, their order, and that each call has its result in the next turn.
 func (r *messagesRequest) checkTurns() *refusal {
 	var ids, open []string // all IDs so far, and those of the last turn that have no result yet
 	for i, b := range r.System {

@@ -28,7 +28,7 @@ func miniMaxKey(m llm.Message) string {
 	return key(m)
 }
 
-// interleaved adds the reasoning to a reply.
+// interleaved adds the reasoning to a reply, in the form that the request asks for: see [MiniMax].
 func interleaved(p *Provider, r *posted, reply llm.Reply) llm.Reply {
 	m, thought := &reply.Message, r.thought(reply)
 	at := miniMaxKey(*m)
@@ -44,7 +44,7 @@ func interleaved(p *Provider, r *posted, reply llm.Reply) llm.Reply {
 	return reply
 }
 
-// miniMaxThought records assistant messages whose reasoning is missing or changed.
+// miniMaxThought records a violation for each assistant message whose reasoning is missing or changed.
 func miniMaxThought(p *Provider, r *posted) *refusal {
 	for i, wire := range r.Messages {
 		m := wire.message()

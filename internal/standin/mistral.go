@@ -8,7 +8,6 @@ import (
 	"slices"
 )
 
-// mistralCallID matches the IDs of tool calls that Mistral accepts.
 var mistralCallID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 
 // mistralFields are the members of a body that Mistral knows. mistralMembers are those of the messages, by role.
@@ -27,13 +26,14 @@ var (
 )
 
 // Mistral returns a [Provider] that behaves like Mistral.
+//   - It refuses unknown members of the body, of messages and of calls; `max_completion_tokens` and `seed` are unknown.
+//   - The ID of a tool call must have nine letters or digits.
+//   - After a tool message, only a tool message or an assistant message may come.
+//   - The last message must not be an assistant message, unless it has "prefix":true.
 //
-// It refuses unknown members of the body, of messages and of calls; `max_completion_tokens` and `seed` are unknown. The ID of a
-// tool call must have nine letters or digits. After a tool message, only a tool message or an assistant message may come. The
-// last message must not be an assistant message, unless it has "prefix":true.
-//
-// Sources: Mistral's API reference and the sources of mistral-common, editor-code-assistant/eca#231 and charmbracelet/crush#1590 for
-// unknown members, editor-code-assistant/eca#233 for IDs, datapizza-labs/datapizza-ai#98 and 0xPlaygrounds/rig#1130 for the order.
+// Sources: Mistral's API reference and the sources of mistral-common, editor-code-assistant/eca#231 and charmbracelet/crush#1590
+// for unknown members, editor-code-assistant/eca#233 for IDs, datapizza-labs/datapizza-ai#98 and 0xPlaygrounds/rig#1130 for the
+// order.
 func Mistral() *Provider {
 	return &Provider{rules: []rule{mistralKnows, mistralCallIDs, mistralOrder}, problem: mistralProblem}
 }
@@ -57,7 +57,6 @@ func extras(found map[string]json.RawMessage, known []string, at ...any) []forbi
 	return all
 }
 
-// mistralKnows refuses unknown members.
 func mistralKnows(_ *Provider, r *posted) *refusal {
 	all := extras(r.fields, mistralFields, "body")
 	for i, m := range r.each {
@@ -98,7 +97,7 @@ func mistralCallIDs(_ *Provider, r *posted) *refusal {
 	return nil
 }
 
-// mistralOrder refuses messages whose roles are in an invalid order.
+// mistralOrder refuses orders of roles that [Mistral] forbids.
 func mistralOrder(_ *Provider, r *posted) *refusal {
 	wrong := func(format string, args ...any) *refusal {
 		refused := invalid("", format, args...)

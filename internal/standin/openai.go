@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// maxCallID is the maximum length of the ID of a tool call, in characters.
+// maxCallID is the maximum length of the ID of a tool call, in bytes.
 const maxCallID = 40
 
 // openAIMembers are the members that a message of each role may have.
@@ -22,20 +22,21 @@ var openAIMembers = map[string][]string{
 // openAIRules are the rules of OpenAI's own API that an [Endpoint] does not check by itself.
 var openAIRules = []rule{openAIKnows, openAICallIDs, openAISchemas, openAIParameters, openAITools}
 
-// OpenAI returns a [Provider] that behaves like OpenAI's own API.
-//
-// It refuses IDs of tool calls with more than 40 characters, schemas without the member `properties`, and unknown members of
-// messages and calls. Reasoning models refuse `max_tokens`. They also refuse each `temperature` except 1; from gpt-5.1 on, they
-// accept others if the effort is "none". Models without reasoning refuse `reasoning_effort`. From gpt-5.4 on, models refuse tools
-// together with a `reasoning_effort` other than "none". From gpt-5.6 on, tools need the effort "none". The name of the model
-// determines which rules apply; see also [Provider.Reasoning].
+// OpenAI returns a [Provider] that behaves like OpenAI's own API. The name of the model determines which rules apply; see also
+// [Provider.Reasoning].
+//   - All models refuse IDs of tool calls with more than 40 characters, schemas without the member `properties`, and unknown
+//     members of messages and calls.
+//   - Reasoning models refuse `max_tokens`, and each `temperature` except 1. From gpt-5.1 on, they accept others if the effort is
+//     "none".
+//   - Models without reasoning refuse `reasoning_effort`.
+//   - From gpt-5.4 on, models refuse tools together with a `reasoning_effort` other than "none". From gpt-5.6 on, tools need the
+//     effort "none".
 //
 // Sources: OpenAI's API reference and its guide "Reasoning", and the issues that the comments of the functions name.
 func OpenAI() *Provider {
 	return &Provider{rules: openAIRules}
 }
 
-// coded sets the code of an error response and returns the response.
 func coded(r *refusal, code string) *refusal {
 	r.code = code
 	return r

@@ -11,14 +11,13 @@ import (
 
 // OpenRouter returns a [Provider] that behaves like OpenRouter.
 //
-// Each reply has the reasoning in the member `reasoning` and, as a list, in `reasoning_details`. If the name of the model
-// contains "gpt", the list has a summary and encrypted data, as from OpenAI. Otherwise it has a text with a signature, as from
-// Anthropic. A stream has the list in fragments. Later requests should send the list back on the same message, with each text
-// whole again. A missing list is a violation. If a list with a signature is changed, the request is refused, as Anthropic does.
-// Any other changed list is a violation.
+// Each reply has the reasoning in the member `reasoning` and, as a list, in `reasoning_details`. If the name of the model contains
+// "gpt", the list has a summary and encrypted data, as from OpenAI. For other models it has a text with a signature, as from
+// Anthropic. A stream has the list in fragments.
 //
-// In a stream, the index of each encrypted entry or summary is 0, even if there are several. Therefore the Provider does not check
-// the indexes that come back.
+// Later requests should send the list back on the same message, with each text whole again. A missing list is a violation. A
+// changed list is refused if it has a signature, as Anthropic does; if it has none, it is a violation. The Provider does not check
+// the indexes that come back, because in a stream the index of each encrypted entry or summary is 0, even if there are several.
 //
 // Sources: OpenRouter's guide "Reasoning Tokens", agno-agi/agno#8794 and OpenRouterTeam/ai-sdk-provider#519 for streams and refusals,
 // tailcallhq/forgecode#1359 for the body of a refusal.
@@ -37,7 +36,6 @@ func detailed(p *Provider, r *posted, reply llm.Reply) llm.Reply {
 	return reply
 }
 
-// detailsOf returns the list `reasoning_details` for a message.
 func detailsOf(r *posted, m llm.Message) []map[string]any {
 	seal := fmt.Sprintf("seal+/%s%016x==", r.digest, digest(encoded(m)))
 	if !strings.Contains(r.Model, "gpt") {
@@ -59,7 +57,7 @@ func openRouterReasoning(whole *completion) {
 	said.Thought, said.Reasoning = said.Reasoning, ""
 }
 
-// openRouterDetails checks the lists `reasoning_details` of the assistant messages.
+// openRouterDetails checks that the lists `reasoning_details` come back unchanged: see [OpenRouter].
 func openRouterDetails(p *Provider, r *posted) *refusal {
 	for i, wire := range r.Messages {
 		m := wire.message()

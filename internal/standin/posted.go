@@ -20,7 +20,7 @@ type posted struct {
 	digest string                       // the digest of the body, as a hexadecimal number
 }
 
-// newPosted returns a request as a [Provider] sees it. `r` is the decoded body. `at` is the URL of the request; it may be nil.
+// newPosted takes the decoded body, its JSON, and the URL of the request, which may be nil.
 func newPosted(r *request, body []byte, at *url.URL) *posted {
 	p := &posted{request: r, url: at, digest: fmt.Sprintf("%016x", digest(string(body)))}
 	_ = json.Unmarshal(body, &p.fields) // readRequest has reported errors
@@ -65,8 +65,8 @@ func (r *posted) text(i int, name string) (text string, found bool) {
 	return text, json.Unmarshal(raw, &text) == nil
 }
 
-// key returns the key of a message for [Provider.remember]: the IDs of the tool calls or, if there are none, the text without
-// its outer white space.
+// key returns the key of a message for [Provider.remember]: the IDs of the tool calls. For a message without calls, it is the text
+// without its outer white space.
 func key(m llm.Message) string {
 	if len(m.ToolCalls) == 0 {
 		return "text\x00" + strings.TrimSpace(m.Content)

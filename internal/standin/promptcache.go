@@ -15,9 +15,9 @@ import (
 // use. It is safe for concurrent use.
 //
 // A prompt is a list of blocks: the tools, the blocks of the system prompt, and the blocks of the messages. A request stores the
-// part of the prompt from its beginning up to each mark (`cache_control`). It reads the longest stored part that ends at a mark
-// or at one of the 19 blocks before it. A stored part is found only if all its bytes are the same. The marks are not part of the
-// prompt. Nothing expires.
+// part of the prompt from its beginning up to each mark (`cache_control`). It reads the longest stored part that ends at a mark or
+// at one of the 19 blocks before it. A stored part is found only if all its bytes are the same. The marks are not part of the
+// prompt, and nothing expires.
 type PromptCache struct {
 	// Minimum is the length of the shortest part that is stored, in tokens. Defaults to 0. Set it before the first request.
 	Minimum int

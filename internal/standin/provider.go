@@ -13,13 +13,12 @@ import (
 // reasoning. It also checks that later requests send the additions back. [Gemini] and the other constructors return a Provider.
 //
 // A Provider remembers what it sent. It is safe for concurrent use, and several Endpoints may share it. The additions to a reply
-// depend only on the reply and on the body of the request. Therefore a repeated request gets the same additions.
+// depend only on the reply and on the body of the request, so a repeated request gets the same additions.
 type Provider struct {
 	// Reasoning makes the Provider treat every model as a reasoning model. If it is false, the name of the model decides. Only
 	// [OpenAI] and [Azure] use it. Set it before the first request.
 	Reasoning bool
 
-	// rules check a request. Each of them returns nil or the error response.
 	rules []rule
 	// dress returns the reply with the additions of the provider. It must not modify the slices of the reply. nil means that the
 	// provider adds nothing.
@@ -45,7 +44,6 @@ func (p *Provider) Violations() []string {
 	return slices.Clone(p.violations)
 }
 
-// violation records a violation.
 func (p *Provider) violation(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

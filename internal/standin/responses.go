@@ -11,11 +11,10 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Responses is OpenAI's Responses API. An [Endpoint] stores no responses. Therefore a request must have the whole conversation,
-// and items of reasoning have encrypted content.
+// Responses is OpenAI's Responses API. An [Endpoint] stores no responses, so a request must have the whole conversation, and items
+// of reasoning have encrypted content.
 var Responses API = responses{}
 
-// responses is OpenAI's Responses API.
 type responses struct{}
 
 func (responses) read(body []byte, lenient bool) (asked, *refusal) {
@@ -32,7 +31,7 @@ func (responses) events(model string, reply llm.Reply, _ bool, cut cutter) []eve
 	return responseEvents(responseOf(model, reply), cut)
 }
 
-// finish returns the beginning of the data of every event. The last event ends the stream. Its type depends on the reply.
+// finish returns the beginning of the data of every event, because the type of the last event depends on the reply.
 func (responses) finish() string { return `{"type":"response.` }
 
 func (r responses) problem(refused *refusal) any { return chat{}.problem(refused) }
@@ -86,7 +85,6 @@ func (responses) Received(reply llm.Reply) llm.Reply {
 	return reply
 }
 
-// response is the body of a response.
 type response struct {
 	ID         string         `json:"id"`
 	Object     string         `json:"object"`

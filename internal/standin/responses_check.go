@@ -111,7 +111,8 @@ func (r *responsesRequest) checkFormat() *refusal {
 	return nil
 }
 
-// checkItems checks each item without regard to the other items.
+// checkItems checks each item without regard to the other items. In the functions that it calls, `at` is the path of the item or
+// content in the request.
 func (r *responsesRequest) checkItems() *refusal {
 	for i, item := range r.Input {
 		at := fmt.Sprintf("input[%d]", i)
@@ -152,7 +153,6 @@ func notStored(id string) *refusal {
 	return r
 }
 
-// checkMessage checks a message. `at` is its path in the request.
 func (i responsesItem) checkMessage(at string) *refusal {
 	switch i.Role {
 	case "system", "developer", "user":
@@ -169,7 +169,7 @@ func (i responsesItem) checkMessage(at string) *refusal {
 	return invalid(at+".role", "Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", i.Role)
 }
 
-// checkParts checks a content: a string, or parts of the given types. `at` is its path in the request.
+// checkParts checks a content: a string, or parts of the given types.
 func checkParts(at string, content json.RawMessage, types ...string) *refusal {
 	var text string
 	var parts []responsesPart
@@ -195,7 +195,6 @@ func checkParts(at string, content json.RawMessage, types ...string) *refusal {
 	return nil
 }
 
-// checkCall checks a function call. `at` is its path in the request.
 func (i responsesItem) checkCall(at string) *refusal {
 	switch {
 	case i.Name == nil:
@@ -210,7 +209,6 @@ func (i responsesItem) checkCall(at string) *refusal {
 	return checkCallID(at, i.CallID)
 }
 
-// checkCallID checks a call ID. `at` is the path of its item in the request.
 func checkCallID(at string, id *string) *refusal {
 	switch {
 	case id == nil:

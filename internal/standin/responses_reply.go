@@ -100,7 +100,6 @@ type partialEvent struct {
 	Arguments    *string `json:"arguments,omitempty"`
 }
 
-// wholeEvent is an event about the whole response.
 type wholeEvent struct {
 	Type     string   `json:"type"`
 	Sequence int      `json:"sequence_number"`
@@ -205,7 +204,6 @@ func interleave(cut cutter, lists [][]any) []any {
 	return all
 }
 
-// joined returns the texts of parts as one text.
 func joined(parts []responsesPart) string {
 	var all strings.Builder
 	for _, p := range parts {

@@ -64,8 +64,8 @@ func compact(v any) []byte {
 }
 
 // writeStream sends an event stream. If `random` is nil, it sends the events one by one, and calls `pace` before each of them.
-// `pace` may be nil. If `random` is not nil, writeStream does not call `pace`. Instead it varies the stream at random: the
-// line ends, comments between the events, and the size of the portions in which the bytes are sent.
+// `pace` may be nil. If `random` is not nil, writeStream does not call `pace`. It varies the stream at random: the line ends,
+// comments between the events, and the size of the portions in which the bytes are sent.
 func writeStream(w http.ResponseWriter, events []event, random *rand.Rand, pace func(event int)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)

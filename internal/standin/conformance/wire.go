@@ -131,9 +131,9 @@ func noCompletion(t *testing.T, newClient connector) {
 	}
 }
 
-// cutConnection checks that a client does not send a request again when the connection is cut. Only the caller of the client
-// may retry. Some HTTP clients retry by themselves if the connection has already carried an earlier request. Therefore the
-// test cuts the connection during the second request.
+// cutConnection checks that a client does not send a request again when the connection is cut. Only the caller of the client may
+// retry. The test cuts the connection during the second request, because some HTTP clients retry by themselves if the connection
+// has already carried an earlier request.
 func cutConnection(t *testing.T, newClient connector) {
 	for _, test := range []struct {
 		name string
