@@ -11,8 +11,8 @@ import (
 // folder `dir`. The workers find the path of this folder in the environment variable [Env]. `pass` says how many times
 // workers first reach the point and continue. If `pass` is 0, the first worker that reaches the point kills itself.
 //
-// The words restrict Arm to certain agents or activities. Each word must occur in the workflow ID or in the activity's input.
-// Otherwise, the worker continues, and this does not count for `pass`. Without words, there is no restriction.
+// The words restrict Arm to certain agents or activities: each word must occur in the workflow ID or in the activity's input. If
+// one does not occur, the worker continues, and this does not count for `pass`. Without words, there is no restriction.
 func Arm(dir string, p Point, pass int, words ...string) error {
 	path := filepath.Join(dir, string(p))
 	// A rename, because a process may read the file at any time and must not read a part of it.

@@ -21,8 +21,8 @@ type folder struct {
 // reach must be called when this process reaches the point `p`. It does nothing if [Arm] was not called for this point. It
 // also does nothing if a word of Arm does not occur in the text `subject`.
 //
-// The file that Arm wrote for the point holds a number: how many times workers still reach the point and continue. If this
-// number is 0, reach removes the file and calls `f.die`. Otherwise, reach reduces the number by one.
+// The file that Arm wrote for the point begins with a number: how many times workers still reach the point and continue. If this
+// number is 0, reach removes the file and calls `f.die`. If it is more, reach reduces it by one.
 func (f *folder) reach(p Point, subject string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,8 +14,8 @@
 // [Interceptors] and package statelog.
 package fault
 
-// Env is the name of an environment variable of worker processes. The variable holds the path of the folder in which [Arm]
-// writes its files. If the variable is empty, a process never kills itself and records no states.
+// Env is the name of an environment variable of worker processes. Its value is the path of the folder in which [Arm] writes its
+// files. If the variable is empty, a process never kills itself and records no states.
 const Env = "REAGENT_FAULTS"
 
 // Point is the name of a moment before or after a request of a worker to Temporal. A test can make a worker kill itself at this
@@ -63,7 +63,7 @@ const (
 	UpdateAfter Point = "update.after"
 )
 
-// Points returns all points.
+// Points returns all points, for tests that go through them.
 func Points() []Point {
 	return []Point{
 		ModelTaken, ModelAnswered, ModelReported,

@@ -35,8 +35,8 @@ type wire struct {
 	reach     func(p Point, subject string)
 
 	mu sync.Mutex
-	// tasks holds the tasks that the worker has received, by their tokens. No task is removed from it: a worker may report the
-	// end of a task twice, and both reports need the entry. The map stays small, because a test process runs only for minutes.
+	// tasks has the tasks that the worker has received, by their tokens. No task is removed from it: a worker may report the end of
+	// a task twice, and both reports need the entry. The map stays small, because a test process runs only for minutes.
 	tasks map[string]task
 }
 
@@ -53,15 +53,15 @@ func newWire(c converter.DataConverter, reach func(Point, string)) *wire {
 	return &wire{converter: c, reach: reach, tasks: map[string]task{}}
 }
 
-// around holds the points before and after one request. An empty [Point] means that there is no such point.
+// around has the points before and after one request. An empty [Point] means that there is no such point.
 type around struct{ before, after Point }
 
 var (
-	// taken holds, by activity type, the point that a worker reaches when it has received a task of the activity.
+	// taken has, by activity type, the point that a worker reaches when it has received a task of the activity.
 	taken = map[string]Point{
 		protocol.CallModel: ModelTaken, protocol.CallTool: ToolTaken, protocol.AwaitAgent: ChildAttaching,
 	}
-	// reported holds, by activity type, the points before and after a worker reports the result of the activity.
+	// reported has, by activity type, the points before and after a worker reports the result of the activity.
 	reported = map[string]around{
 		protocol.CallModel:  {ModelAnswered, ModelReported},
 		protocol.CallTool:   {ToolAnswered, ToolReported},

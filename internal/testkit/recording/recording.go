@@ -1,4 +1,4 @@
-// Package recording reads and writes the histories that were recorded with a real server. Tests replay them.
+// Package recording reads and writes histories that were recorded with a real server. Tests replay them with the present code.
 package recording
 
 import (
@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/api/temporalproto"
 )
 
-// Recording holds the history of one run of an agent. The history was exported from a Temporal server, and tests replay it.
+// Recording is the history of one run of an agent, exported from a Temporal server.
 type Recording struct {
 	// ID is the agent's ID. Keys depend on it.
 	ID string
@@ -26,7 +26,7 @@ type file struct {
 	History json.RawMessage `json:"history"`
 }
 
-// Read reads a recording.
+// Read reads the recording in the compressed JSON file at a path.
 func Read(path string) (Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -48,7 +48,7 @@ func Read(path string) (Recording, error) {
 	return r, nil
 }
 
-// Write writes a recording.
+// Write writes a recording to a file that [Read] can read. It replaces the file if there is one.
 func Write(path string, r Recording) error {
 	text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(r.History)
 	if err != nil {

@@ -50,9 +50,9 @@ func Interceptor(replays bool, record func(Entry)) interceptor.WorkerInterceptor
 // FileName is the name of the file to which [ToFile] writes the entries.
 const FileName = "states"
 
-// ToFile returns a function that appends entries to the file [FileName] in the folder `dir`, one JSON object per line. The
-// function is for [Interceptor]. It writes each line with one write. Therefore a process that is killed leaves whole lines,
-// and several processes can use the same file.
+// ToFile returns a function that appends entries to the file [FileName] in the folder `dir`, one JSON object per line. The function
+// is for [Interceptor]. It writes each line with one write, so a process that is killed leaves whole lines, and several processes
+// can use the same file.
 //
 // ToFile panics if it cannot open the file. The returned function panics if it cannot write to the file.
 func ToFile(dir string) func(Entry) {

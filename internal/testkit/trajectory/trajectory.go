@@ -53,7 +53,7 @@ type record struct {
 func Load(dir string) ([]Conversation, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err == nil && len(files) == 0 {
-		err = errors.New("there are no *.jsonl files")
+		err = errors.New("there are no *.jsonl files; name the folder with the recorded conversations")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read conversations in %s: %w", dir, err)
@@ -132,10 +132,10 @@ func content(raw json.RawMessage) (text string, media bool) {
 	return text, media
 }
 
-// Turns returns the messages that a test needs to repeat the conversation with an agent. The test sends the user's messages,
-// each after the agent's answer to the previous one. User messages at the end of the conversation have no answer. Therefore
-// Turns leaves them out. If the conversation cannot be repeated in this way, `obstacle` says why, for example "has images or
-// other media". Otherwise `obstacle` is "".
+// Turns returns the messages that a test needs to repeat the conversation with an agent. The test sends the user's messages, each
+// after the agent's answer to the previous one. Turns leaves out user messages at the end of the conversation, because they have no
+// answer. If the conversation cannot be repeated in this way, `obstacle` says why, for example "has images or other media". It is
+// "" if the conversation can be repeated.
 func (c Conversation) Turns() (messages []llm.Message, obstacle string) {
 	messages = c.Messages
 	for len(messages) > 0 && messages[len(messages)-1].Role == llm.User {
