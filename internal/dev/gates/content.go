@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// reads lists what the outcome of a part depends on. A word that begins with "." is a pattern of the go command for the packages whose
-// tests run. The outcome also depends on everything that these packages import. Every other word is the path of a file. An empty list means
-// the whole source tree.
+// reads lists what the outcome of a part depends on. A word that begins with "." is a pattern of the go command for the packages
+// whose tests run; the outcome also depends on everything that these packages import. Every other word is the path of a file. An
+// empty list means the whole source tree.
 type reads []string
 
 var everywhere = []string{"go.mod", "go.sum"}
@@ -48,7 +48,8 @@ func (w *workspace) rule(target string) (string, error) {
 // assigns matches a line of the Makefile that sets a variable, perhaps for some targets only.
 var assigns = regexp.MustCompile(`^[^\t#]*[?:+]?= `)
 
-// content returns a hash of all files that r names in the present source tree. It leaves out the tests of packages that are only imported.
+// content returns a hash of all files that `r` names in the present source tree, without the tests of packages that are only
+// imported.
 func (w *workspace) content(ctx context.Context, r reads) (string, error) {
 	contents, err := w.contents(ctx, "", []part{{reads: r}})
 	if err != nil {
@@ -76,7 +77,6 @@ func (w *workspace) contents(ctx context.Context, target string, parts []part) (
 	return contents, nil
 }
 
-// hash returns a hash of those files that r names, and of a text.
 func (w *workspace) hash(ctx context.Context, files []file, r reads, text string) (string, error) {
 	var patterns, chosen []string
 	for _, word := range r {
@@ -132,8 +132,8 @@ func (w *workspace) files(ctx context.Context) ([]file, error) {
 	return files, nil
 }
 
-// folders returns the folders of the packages that the patterns name, and of the packages of this module that these import. The value is true
-// for the packages that the patterns name.
+// folders returns the folders of the packages that the patterns name, and of the packages of this module that these import. The
+// value is true for the packages that the patterns name.
 func (w *workspace) folders(ctx context.Context, patterns []string) (map[string]bool, error) {
 	key := strings.Join(patterns, " ")
 	if known, ok := w.needed[key]; ok {
@@ -170,7 +170,7 @@ func (w *workspace) folders(ctx context.Context, patterns []string) (map[string]
 	return needed, nil
 }
 
-// goList returns the folders of packages, below the root. Packages outside the source tree have other names.
+// goList returns the folders of packages: relative to the root, and absolute for packages outside the source tree.
 func (w *workspace) goList(ctx context.Context, args ...string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-tags", "faults", "-f", "{{.Dir}}"}, args...)...)
 	cmd.Dir, cmd.Env = w.dir, w.environ()

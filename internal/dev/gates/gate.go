@@ -41,7 +41,7 @@ func (p part) String() string {
 	return strings.Join(words, " ")
 }
 
-// split returns the parts of a gate for the source tree of w. The parameter set has the variables of the gate with the values that apply.
+// split returns the parts of a gate for the source tree of `w`. `set` has the variables of the gate with the values that apply.
 type split func(ctx context.Context, w *workspace, set []variable) ([]part, error)
 
 func whole(_ context.Context, _ *workspace, set []variable) ([]part, error) {
@@ -81,8 +81,8 @@ func listed(name, target string) split {
 	}
 }
 
-// firstSeed is the variable with the first seed of a gate. The default comes from a hash of the files on which the gate depends. So a gate that
-// goes on uses the same seeds, and a gate on changed code uses others.
+// firstSeed is the variable with the first seed of a gate. The default comes from a hash of the files on which the gate depends, so
+// a gate that goes on uses the same seeds, and a gate on changed code uses others.
 const firstSeed = "REAGENT_SEED"
 
 // seeded returns a split with one part, whose random choices depend on [firstSeed].
@@ -93,7 +93,8 @@ func seeded(r ...string) split {
 	}
 }
 
-// seeds returns a split with one part for each seed. The variable with the given name is the number of seeds; it is 1 in each part.
+// seeds returns a split with one part for each seed. The variable with the given name has the number of seeds; it is 1 in each
+// part.
 func seeds(name string, r ...string) split {
 	return func(ctx context.Context, w *workspace, set []variable) ([]part, error) {
 		first, err := w.seed(ctx, r)
@@ -104,7 +105,7 @@ func seeds(name string, r ...string) split {
 		at := slices.IndexFunc(set, func(v variable) bool { return v.name == name })
 		count, err := strconv.ParseUint(set[at].value, 10, 32)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %q is no number of seeds", name, set[at].value)
+			return nil, fmt.Errorf("%s: %q is not a number of seeds; write one such as 100", name, set[at].value)
 		}
 		for i := range count {
 			each := append(slices.Clone(set), variable{firstSeed, strconv.FormatUint(first+i, 10)})
@@ -115,11 +116,12 @@ func seeds(name string, r ...string) split {
 	}
 }
 
-// figure is a number in the output of the parts. If the pattern has a group, the group is the number. Otherwise each match counts as 1.
+// figure is a number in the output of the parts. If the pattern has a group, the group is the number. If it has none, each match
+// counts as 1.
 type figure struct {
 	name    string
 	pattern *regexp.Regexp
-	// last is true for numbers that grow while a part runs: only the last one counts. Otherwise the figure is the sum.
+	// last is true for numbers that grow while a part runs: only the last one counts. If last is false, the figure is the sum.
 	last bool
 }
 
@@ -131,7 +133,6 @@ func last(name, pattern string) figure {
 	return figure{name: name, pattern: regexp.MustCompile("(?m)" + pattern), last: true}
 }
 
-// of returns the figure of one part with the given output.
 func (f figure) of(output []byte) int {
 	n := 0
 	for _, match := range f.pattern.FindAllSubmatch(output, -1) {

@@ -121,7 +121,7 @@ func choose(w *workspace, all []gate, words []string) ([]gate, error) {
 		if name == firstSeed {
 			n, err := strconv.ParseUint(value, 10, 64)
 			if err != nil || n == 0 {
-				return nil, fmt.Errorf("%s: %q is not a positive number", name, value)
+				return nil, fmt.Errorf("%s: %q is not a positive number; write one such as 1", name, value)
 			}
 			w.first = n
 			continue

@@ -27,7 +27,7 @@ type summary struct {
 	gate gate
 }
 
-// begun is false if none of the parts has a result.
+// `begun` is false if none of the parts has a result.
 func conclude(w *workspace, s *state, g gate, parts []part, contents []string) (total summary, begun bool) {
 	total = summary{Gate: g.name, Commit: w.described(), Figures: map[string]int{}, gate: g}
 	var newest time.Time
@@ -100,7 +100,7 @@ func record(w *workspace, s summary) error {
 	}
 	before, rest, found := bytes.Cut(text, []byte(heading))
 	if !found {
-		return fmt.Errorf("%s: the file has no table with the heading %q", table, strings.SplitN(heading, "\n", 2)[0])
+		return fmt.Errorf("%s: the file has no table with the heading %q; restore it, or remove the file", table, strings.SplitN(heading, "\n", 2)[0])
 	}
 	rows := map[string]string{s.Gate: s.row()}
 	after := ""

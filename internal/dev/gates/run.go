@@ -34,8 +34,8 @@ type runner struct {
 	mu sync.Mutex // protects the state and a line of the output
 }
 
-// run runs the given gates, one after the other. A gate that fails does not end the others. An error other than [errFailed] says that the
-// gates could not go on.
+// run runs the given gates, one after the other. A gate that fails does not end the others. An error other than [errFailed] means
+// that the gates could not go on.
 func (r *runner) run(ctx context.Context, all []gate) error {
 	r.sayf("commit %s, results in %s\n", r.described(), resultsFile)
 	failed := false
@@ -70,7 +70,7 @@ func (r *runner) run(ctx context.Context, all []gate) error {
 func (w *workspace) partsOf(ctx context.Context, g gate) (parts []part, contents []string, err error) {
 	parts, err = g.parts(ctx, w, slices.Clone(g.set))
 	if err == nil && len(parts) == 0 {
-		err = errors.New("it has no parts")
+		err = errors.New("it has no parts; check what its target of the Makefile lists, and its variables")
 	}
 	if err != nil {
 		return nil, nil, err
@@ -145,8 +145,8 @@ func (r *runner) runPart(ctx context.Context, all *progress, g gate, p part, con
 	return nil
 }
 
-// try runs one part. The error says that the part has no result: the program was stopped, or a file on which the part depends has changed
-// meanwhile.
+// try runs one part. With an error, the part has no result: the program was stopped, or a file on which the part depends has
+// changed in the meantime.
 func (r *runner) try(ctx context.Context, g gate, p part, content string) (result, error) {
 	args, words := []string{"--no-print-directory", g.name}, []string{"make", g.name}
 	for _, v := range p.set {

@@ -26,8 +26,9 @@ type result struct {
 	Log string `json:"log"`
 }
 
-// state has the results of all parts. They are also in a file, one in each line, in the order in which the parts ended. The line of a part is
-// written as soon as the part has ended, so a crash loses no earlier result. If the file is committed, another checkout can continue.
+// state has the results of all parts. They are also in a file, one in each line, in the order in which the parts ended. Each line
+// is written as soon as its part has ended, so a crash loses no earlier result. If the file is committed, another checkout can
+// continue.
 type state struct {
 	path    string
 	results []result
@@ -57,7 +58,8 @@ func openState(w *workspace) (*state, error) {
 	return s, lines.Err()
 }
 
-// of returns the newest result of a part with the given content, and how often the part has failed. A part without a result has none.
+// of returns the newest result of a part with the given content, and how often the part has failed with this content. `ok` is false
+// if the part has no result.
 func (s *state) of(g gate, p part, content string) (r result, failures int, ok bool) {
 	for _, each := range s.results {
 		if each.Gate != g.name || each.Part != p.String() || each.Content != content {
@@ -70,7 +72,7 @@ func (s *state) of(g gate, p part, content string) (r result, failures int, ok b
 	return r, failures, ok
 }
 
-// put stores a result. It begins with a line feed, because the program may have died while it wrote the line before.
+// put stores a result. The line begins with a line feed, because the program may have died while it wrote the line before.
 func (s *state) put(r result) error {
 	s.results = append(s.results, r)
 	line, err := json.Marshal(r)
@@ -88,7 +90,7 @@ func (s *state) put(r result) error {
 	return errors.Join(err, file.Close())
 }
 
-// forget removes all results of a gate that were made with old content. The parameter contents has the present content of each part.
+// forget removes all results of a gate that were made with old content. `contents` has the present content of each part.
 func (s *state) forget(g gate, contents []string) error {
 	stale := func(r result) bool { return r.Gate == g.name && !slices.Contains(contents, r.Content) }
 	if !slices.ContainsFunc(s.results, stale) {

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// table is the file with the results of all gates. It is no part of the source tree whose results it has.
+// table is the file with the results of all gates. It is not part of the source tree whose results it has, so a new result does not
+// make the old ones stale.
 const table = "docs/gates.md"
 
 type workspace struct {
@@ -21,7 +22,8 @@ type workspace struct {
 	first  uint64 // the first seed that a user has chosen; 0 means none
 	commit string
 	clean  bool // no file differs from the commit
-	// packages has the folders of all packages, and needed those of [workspace.folders].
+	// packages has the folders of all packages. needed has the results of [workspace.folders], by its patterns. Both are nil before
+	// the first call.
 	packages map[string]bool
 	needed   map[string]map[string]bool
 }
@@ -43,8 +45,8 @@ func openWorkspace(ctx context.Context, dir string) (*workspace, error) {
 	return w, err
 }
 
-// contentPaths selects the files of the source tree. A fuzz test that fails writes a file, and its failure must not end the other gates. The
-// outcome of no gate depends on the documentation.
+// contentPaths selects the files of the source tree. It leaves out the documentation, because the outcome of no gate depends on it,
+// and the files that a failing fuzz test writes, because its failure must not end the other gates.
 var contentPaths = []string{"--", ".", ":(exclude)docs", ":(exclude,glob)*.md", ":(exclude,glob)**/testdata/fuzz/**"}
 
 // writeTree writes all present files to git's store as one tree, and returns the name of the tree. It does not change the user's index.
@@ -91,7 +93,7 @@ func (w *workspace) seed(ctx context.Context, r reads) (uint64, error) {
 	return 1 + n%1_000_000, err
 }
 
-// environ returns the environment of the parts. It has no variables of the make that has started this program, because a part must do the
+// environ returns the environment of the parts, without the variables of the make that has started this program: a part must do the
 // same as the command that is printed for it.
 func (w *workspace) environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {

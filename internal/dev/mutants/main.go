@@ -1,13 +1,13 @@
-// Command mutants checks that the tests can fail. Each file in testdata describes a mutant: a change that breaks the code, and
-// a test. The command runs the test with the change, and requires that the test fails. It does not change the source files: the
-// go command reads the changed files by its flag -overlay.
+// Command mutants checks that the tests can fail. Each file in testdata describes a mutant: a change that breaks the code, and a
+// test. The command runs the test with the change, and requires that the test fails. It does not change the source files: the go
+// command reads the changed files by its flag -overlay.
 //
 // Run it in the root of the source tree, as `make mutants` does. The arguments are patterns for the names of mutants, such as
-// "late-*". Without arguments, the command tries every mutant. It then also requires that each row of docs/failures.md names its
+// "late-*". Without arguments, the command tries every mutant, and also requires that each row of docs/failures.md names its
 // mutants.
 //
-// With -list, the command prints the arguments of smaller calls that do the same together, one call in each line: those with -green run
-// tests on the unchanged code, and those with -trust try one mutant without that.
+// With -list, the command prints the arguments of smaller calls that do the same together, one call in each line. The calls with
+// -green run tests on the unchanged code. The calls with -trust try one mutant without that.
 package main
 
 import (
@@ -91,8 +91,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return nil
 }
 
-// requireRows returns an error if a row of docs/failures.md does not name exactly its mutants in the last column. Each row is a claim with its
-// tests. Only a [mutant] shows that these tests notice a failure, so a row without one is an error, too.
+// requireRows returns an error if the last column of a row of docs/failures.md does not name exactly the row's mutants. Each row is
+// a claim with its tests. Only a [mutant] shows that these tests notice a failure, so a row without one is an error, too.
 func requireRows(page string, all []mutant) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -108,15 +108,16 @@ func requireRows(page string, all []mutant) error {
 		}
 		switch want := strings.Join(names, ", "); {
 		case want == "":
-			wrong = append(wrong, fmt.Errorf("row %s has no mutant", row[1]))
+			wrong = append(wrong, fmt.Errorf("row %s has no mutant; add one to internal/dev/mutants/testdata", row[1]))
 		case want != row[2]:
-			wrong = append(wrong, fmt.Errorf("row %s names the mutants %q, and they are %q", row[1], row[2], want))
+			wrong = append(wrong, fmt.Errorf("row %s names the mutants %q; write %q", row[1], row[2], want))
 		}
 	}
 	return errors.Join(wrong...)
 }
 
-// Those below e2e build the programs.
+// needed returns what the outcome of the tests in a package depends on, in the form that the command gates reads. The tests below
+// e2e also build the programs.
 func needed(testPackage string) string {
 	needed := testPackage + " internal/dev/mutants/mutants.go"
 	if strings.HasPrefix(testPackage, "./e2e/") {
@@ -125,7 +126,7 @@ func needed(testPackage string) string {
 	return needed
 }
 
-// printCalls prints the calls for the flag -list, one in each line: first the arguments, then a tab, then the packages and files on which the
+// printCalls prints the calls for the flag -list, one in each line: the arguments, a tab, and the packages and files on which the
 // outcome of the call depends.
 func printCalls(all []mutant, stdout io.Writer) error {
 	files := map[string]string{}
@@ -214,7 +215,7 @@ func goTest(ctx context.Context, folder, tests, overlay string) (output string, 
 	if overlay != "" {
 		flags += " -overlay=" + overlay
 	}
-	// With many mutants, a test waits in vain. The tests on the unchanged code must pass with the same patience.
+	// Many mutants make a test wait in vain, so less patience saves time. The tests on the unchanged code must pass with it, too.
 	cmd.Env = append(os.Environ(), "REAGENT_E2E_PATIENCE=45s", "GOFLAGS="+flags)
 	out, err := cmd.CombinedOutput()
 	return string(out), err

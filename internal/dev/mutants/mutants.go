@@ -68,7 +68,7 @@ func read(file string) (mutant, error) {
 		case key == "in":
 			in.folder, in.symbol, _ = strings.Cut(value, " ")
 		case line != "":
-			return mutant{}, fmt.Errorf("%s: unknown line %q", file, line)
+			return mutant{}, fmt.Errorf("%s: unknown line %q; a line begins with rows:, test:, in:, - or +", file, line)
 		}
 	}
 	if len(m.rows) == 0 || m.test == "" || in.symbol == "" || len(m.changes) == 0 {
@@ -119,7 +119,7 @@ func (c change) apply(root string, changed map[string][]byte) error {
 			return err
 		}
 	}
-	return fmt.Errorf("the folder %s has no declaration with this name", c.folder)
+	return fmt.Errorf("the folder %s has no declaration with this name; correct the field 'in' of the mutant", c.folder)
 }
 
 func names(decl ast.Decl) []string {
@@ -219,7 +219,7 @@ func readAll(folder string, patterns []string) ([]mutant, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("no mutant has a name that matches the arguments")
+		return nil, errors.New("no mutant has a name that matches the arguments; the names are those of the files in internal/dev/mutants/testdata")
 	}
 	return all, nil
 }

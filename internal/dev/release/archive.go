@@ -16,7 +16,7 @@ import (
 )
 
 type entry struct {
-	// name is its name in the archive, path that of its content.
+	// name is the path of the entry below the folder in the archive. path is the file with its content.
 	name, path string
 	mode       fs.FileMode
 }

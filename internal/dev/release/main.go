@@ -1,8 +1,8 @@
 // Command release makes the files of a release in a folder: an archive with the worker and the starter for each platform, a list of
 // components (SBOM), the checksums of all these, and the release notes from the changelog. It tags and uploads nothing.
 //
-// Two calls for the same commit and the same version of Go make the same bytes, in any folder: the programs contain no path, the archives have the
-// time of the commit, and nothing depends on the tags of the clone.
+// Two calls for the same commit and the same version of Go make the same bytes, in any folder: the programs contain no path, the
+// archives have the time of the commit, and nothing depends on the tags of the clone.
 package main
 
 import (
@@ -36,7 +36,6 @@ func main() {
 
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// platformsOf returns the platforms of the flag -platforms.
 func platformsOf(only string) ([]string, error) {
 	if only == "all" {
 		return platforms, nil
@@ -68,7 +67,7 @@ func release(ctx context.Context, version, out, only string) error {
 		return fmt.Errorf("the folder %s is not empty: remove it first", out)
 	}
 	if changes, err := git(ctx, "status", "--porcelain"); err != nil || changes != "" {
-		return errors.Join(err, fmt.Errorf("there are changes that are not committed, so the files would belong to no commit:\n%s", changes))
+		return errors.Join(err, fmt.Errorf("commit these changes first, because the files of a release belong to a commit:\n%s", changes))
 	}
 	commit, err := git(ctx, "rev-parse", "HEAD")
 	if err != nil {

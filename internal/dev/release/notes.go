@@ -19,7 +19,7 @@ func notesOf(changelog, version string) (string, error) {
 	_, section, _ = strings.Cut(section, "\n") // the date
 	section, _, _ = strings.Cut(section, "\n## [")
 	if section = strings.TrimSpace(section); section == "" {
-		return "", fmt.Errorf("the section [%s] of CHANGELOG.md is empty", name)
+		return "", fmt.Errorf("the section [%s] of CHANGELOG.md is empty; write what has changed", name)
 	}
 	return section + "\n", nil
 }

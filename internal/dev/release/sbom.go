@@ -35,8 +35,8 @@ func components(ctx context.Context, path, version string) error {
 	return os.WriteFile(path, list, 0o644) //nolint:gosec // everybody may read it
 }
 
-// settled returns a list of components without what differs between two clones of one commit: the hashes of the tool that made the list, and
-// the version of the module, which the tool takes from the tags of the clone.
+// settled returns a list of components without what differs between two clones of one commit: the hashes of the tool that made the
+// list, and the version of the module, which the tool takes from the tags of the clone.
 func settled(list []byte, version string) ([]byte, error) {
 	var all struct {
 		Metadata struct {
