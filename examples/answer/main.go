@@ -1,4 +1,4 @@
-// Command ask asks the agent of the example gotool for a price, and prints the number.
+// Command answer asks the agent of the example gotool for a price, and prints the number.
 package main
 
 import (

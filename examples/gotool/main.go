@@ -60,7 +60,6 @@ func model() reagent.Model {
 	}
 }
 
-// clerk is the agent that this worker serves.
 var clerk = reagent.Agent{
 	Name:         "clerk",
 	Instructions: "You sell fruit. Look up the price before you order, and tell it.",

@@ -9,12 +9,12 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// Fruit holds the arguments of the tool named "price". The model sees a JSON schema made from this type.
+// Fruit has the arguments of the tool named "price". The model sees a JSON schema made from this type.
 type Fruit struct {
 	Name string `json:"name" jsonschema:"the fruit, in English and singular"`
 }
 
-// Order holds the arguments of the tool named "order".
+// Order has the arguments of the tool named "order".
 type Order struct {
 	Name  string `json:"name" jsonschema:"the fruit, in English and singular"`
 	Kilos int    `json:"kilos"`
@@ -22,7 +22,6 @@ type Order struct {
 
 var prices = map[string]int{"apple": 3, "cherry": 9}
 
-// tools returns two tools, named "price" and "order". Each of them calls a Go function.
 func tools() []reagent.Tool {
 	price := func(_ context.Context, in Fruit) (string, error) {
 		euros, ok := prices[in.Name]
@@ -38,7 +37,7 @@ func tools() []reagent.Tool {
 	}
 	return []reagent.Tool{
 		reagent.Func("price", "The price of a kilo, in euros.", reagent.ReadOnly, price),
-		// If it is not known whether a call ran, the call runs again. The book recognises its key.
+		// If it is not known whether a call ran, the call runs again. The book recognises the call by its key.
 		reagent.Func("order", "Orders fruit.", reagent.Idempotent, order),
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Note holds the arguments of the tool named "add".
+// Note has the arguments of the tool named "add".
 type Note struct {
 	Text string `json:"text" jsonschema:"one line"`
 }
