@@ -33,13 +33,12 @@ import (
 )
 
 const (
-	// cachedChats is the number of agents that the worker of [lab.asleep] holds in memory.
+	// cachedChats is the number of agents that the worker of [lab.asleep] keeps in memory.
 	cachedChats = 100
-	// warmChats is the number of chats after which the worker has in memory what it needs once.
+	// warmChats is the number of chats after which the worker has in memory what it needs for any number of chats.
 	warmChats = 20
 	// wokenChats is the number of chats that get a message at the same time.
-	wokenChats = 500
-	// startsAtOnce is the number of chats that are started at the same time.
+	wokenChats   = 500
 	startsAtOnce = 50
 	// idleTime is the time for which the requests of the worker are counted while all chats are idle.
 	idleTime = 10 * time.Second
@@ -49,10 +48,10 @@ const (
 // the path of the worker's configuration.
 const asleepWorker = "REAGENT_BENCH_WORKER" //nolint:gosec // the name of a variable, not a secret
 
-// asleep measures what chats cost that wait for a message. It starts the given number of chats on one worker process with a small
-// cache, at least 200. Each chat makes one turn. Then asleep measures the memory of the worker, the size of the server's database, and the requests
-// of the worker while nothing happens. At last it sends a message to many chats at once, and measures the time until the model gets
-// the requests. If `chats` is 0, asleep does nothing.
+// asleep measures what chats cost that wait for a message. It starts the given number of chats, but at least 200, on one worker
+// process with a small cache. Each chat makes one turn. Then asleep measures the memory of the worker, the size of the server's
+// database, and the requests of the worker while nothing happens. At last it sends a message to many chats at once, and measures
+// the time until the model gets the requests. If `chats` is 0, asleep does nothing.
 func (l *lab) asleep(ctx context.Context, chats int) error {
 	if chats == 0 {
 		return nil
@@ -66,7 +65,8 @@ func (l *lab) asleep(ctx context.Context, chats int) error {
 	defer s.close()
 	name := func(what string) string { return fmt.Sprintf("%s, %d chats asleep", what, chats) }
 
-	// After the first chats, the worker has in memory what it needs once. After the second step, its cache is full.
+	// After the first chats, the worker has in memory what it needs for any number of chats. After the second step, its cache is
+	// full.
 	var sizes [3]footprint
 	began := time.Now()
 	for i, upTo := range []int{warmChats, cachedChats, chats} {
@@ -289,7 +289,6 @@ func (s *sleep) startChats(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// databaseBytes returns the size of the server's database files, in bytes.
 func (s *sleep) databaseBytes() float64 {
 	var bytes float64
 	files, _ := filepath.Glob(filepath.Join(s.dir, "temporal.db*"))

@@ -31,7 +31,7 @@ const (
 	reagent
 )
 
-// contestants holds both contestants, in the order of their columns in the printed table.
+// contestants has both contestants, in the order of their columns in the printed table.
 var contestants = [...]contestant{byHand, reagent}
 
 // start starts the workflow of a [contestant]. The workflow makes the given number of turns. In each turn, the workflow calls
@@ -200,8 +200,8 @@ func ByHand(ctx workflow.Context, turns int) (string, error) {
 }
 
 // Model is the activity of [ByHand] that stands for a language model. `asked` is the number of earlier calls of Model in the
-// workflow. If `asked` equals `turns`, Model returns the answer "done". Otherwise, Model returns the arguments of the next
-// tool call.
+// workflow. If `asked` equals `turns`, Model returns the answer "done". Before that, it returns the arguments of the next tool
+// call.
 func Model(_ context.Context, asked, turns int) (string, error) {
 	if asked == turns {
 		return lastAnswer, nil

@@ -116,10 +116,10 @@ func (k *killer) close() {
 	os.RemoveAll(k.dir)
 }
 
-// kill starts an agent with the given ID, kills the worker that runs it, and returns the time until another worker sends the
-// next request to the model. If `inModelCall` is true, the worker is killed during a model call. Otherwise, the worker is
-// killed while the agent waits for a message, and the agent then gets a message. The other worker starts before the kill, and is
-// killed by the next call. Between its start and the kill, kill waits for the time `phase`.
+// kill starts an agent with the given ID, kills the worker that runs it, and returns the time until another worker sends the next
+// request to the model. If `inModelCall` is true, the worker is killed during a model call. If it is false, the worker is killed
+// while the agent waits for a message, and the agent then gets a message. The other worker starts before the kill, and the next
+// call of kill kills it. Between that start and the kill, kill waits for the time `phase`.
 func (k *killer) kill(ctx context.Context, id string, inModelCall bool, phase time.Duration) (time.Duration, error) {
 	k.stands.Store(inModelCall)
 	if _, err := k.agents.Start(ctx, client.StartOptions{ID: id, Agent: "x", Mode: agent.Chat, Message: "hello"}); err != nil {
@@ -156,7 +156,7 @@ func (k *killer) kill(ctx context.Context, id string, inModelCall bool, phase ti
 	return at.Sub(killed), k.idle(ctx, id)
 }
 
-// idle waits until the agent waits for a message.
+// idle waits until the agent waits for a message, for at most [patience].
 func (k *killer) idle(ctx context.Context, id string) error {
 	for began := time.Now(); time.Since(began) < patience; {
 		look, err := k.agents.Describe(ctx, id)

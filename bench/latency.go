@@ -15,7 +15,6 @@ import (
 // thinking is the time that the model "thinking" takes for each reply.
 const thinking = 1200 * time.Millisecond
 
-// slowModel plays the language model "thinking". It replies after the time [thinking].
 func slowModel(context.Context, llm.Request) (llm.Reply, error) {
 	time.Sleep(thinking)
 	return llmtest.Say("done"), nil

@@ -24,7 +24,7 @@ import (
 
 const queue = "bench"
 
-// lab holds what all measurements share: one server, one worker in this process, and the table of results.
+// lab has what all measurements share: one server, one worker in this process, and the table of results.
 type lab struct {
 	server   *devserver.Server
 	temporal client.Client
@@ -33,7 +33,6 @@ type lab struct {
 	started  int // number of workflows that [lab.start] has started
 }
 
-// settings are the flags of this program.
 type settings struct {
 	rounds, long, chats, kills, resets int
 	only, profile                      string
@@ -118,7 +117,7 @@ func run(ctx context.Context, s settings) error {
 	return l.report.print(os.Stdout)
 }
 
-// newLab starts a Temporal server and a worker, and returns a lab with both.
+// newLab starts the server and the worker. The caller must call [lab.close].
 func newLab(ctx context.Context) (*lab, error) {
 	l := new(lab)
 	var err error

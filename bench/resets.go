@@ -31,16 +31,14 @@ import (
 
 const (
 	// listLimit is the number of list requests that Temporal Cloud allows a namespace in a second.
-	listLimit = 30
-	// resetWorkers is the number of workers that serve the agents of [lab.resets].
+	listLimit    = 30
 	resetWorkers = 10
-	// resetTurns is the number of turns of each agent of [lab.resets].
-	resetTurns = 2
+	resetTurns   = 2
 )
 
 // resets measures the list requests to Temporal when many agents are reset at the same time. The server has the limit of Temporal
-// Cloud. Each agent is a task that has completed. First its run is reset, so that links lead to all results. Then the same run is
-// reset again, so that no link leads to the run between.
+// Cloud. Each agent is a task that has completed. First its run is reset: links lead from the new run to all results. Then the same
+// run is reset again: no link leads to the run between, so the newest run finds it only by list requests.
 func (l *lab) resets(ctx context.Context, n int) error {
 	progressf("%d agents that are reset at once", n)
 	server, err := devserver.Start(ctx, devserver.Options{Progress: os.Stderr, DynamicConfig: map[string]string{
@@ -125,7 +123,7 @@ func resetAll(ctx context.Context, c client.Client, runs []string) error {
 	return all.Wait()
 }
 
-// registerReset registers an agent whose requests to the model are counted in asked.
+// registerReset registers an agent whose requests to the model are counted in `asked`.
 func registerReset(c client.Client, w worker.Worker, asked *atomic.Int64) error {
 	read, err := readTool()
 	if err != nil {

@@ -25,9 +25,8 @@ func bigModel(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	return reply, err
 }
 
-// resumed measures the turns of one agent that is terminated and resumed again and again. Before each call, the agent
-// searches its earlier runs for a result of the same call. Therefore, the time of a turn shows what this search costs with
-// many runs and long histories.
+// resumed measures the turns of one agent that is terminated and resumed again and again. Before each call, the agent searches its
+// earlier runs for a result of the same call, so the time of a turn shows what this search costs with many runs and long histories.
 func (l *lab) resumed(ctx context.Context, resumes int) error {
 	progressf("one agent that is resumed %d times", resumes)
 	agents := client.New(l.temporal, queue)

@@ -9,9 +9,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
-// costs holds the measured costs of one turn in milliseconds: `time` is the wall time, `worker` is the CPU time of the worker,
-// and `server` is the CPU time of the server. Each field has one list for each [contestant]. A list has one value for each
-// round.
+// costs has the measured costs of one turn in milliseconds: `time` is the wall time, `worker` is the CPU time of the worker, and
+// `server` is the CPU time of the server. Each field has one list for each [contestant]. A list has one value for each round.
 type costs struct{ time, worker, server [len(contestants)][]float64 }
 
 // turns measures what one turn costs: the time, the CPU time and the size of the history. In each round, it runs one workflow
