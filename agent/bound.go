@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -23,8 +24,11 @@ func CheckCall(key Key) error {
 // CheckUpdateID returns an error if the text is not an ID by which an agent recognises an update that comes twice: 1 to [MaxIDBytes]
 // bytes without white space and control characters.
 func CheckUpdateID(id string) error {
-	if id == "" || len(id) > MaxIDBytes || strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		return fmt.Errorf("the ID has %d bytes; it must have 1 to %d, without white space and control characters", len(id), MaxIDBytes)
+	switch {
+	case id == "" || len(id) > MaxIDBytes:
+		return fmt.Errorf("the ID has %d bytes; it must have 1 to %d", len(id), MaxIDBytes)
+	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return errors.New("the ID has white space or control characters; remove them")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 	if run.State != nil {
 		before = min(before, run.State.Count())
 	}
-	all := make([]agent.Message, before)
+	all := make([]agent.Message, max(before, 0))
 	for before > 0 {
 		if run.State != nil && run.State.Dropped < before {
 			copy(all[run.State.Dropped:before], run.State.Messages)

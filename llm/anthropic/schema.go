@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -124,6 +125,9 @@ func members(encoded json.RawMessage) ([]member, error) {
 	}
 	if _, err := decoder.Token(); err != nil {
 		return nil, err
+	}
+	if decoder.More() {
+		return nil, errors.New("more text follows the JSON object")
 	}
 	return all, nil
 }

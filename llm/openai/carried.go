@@ -99,22 +99,26 @@ type part = map[string]json.RawMessage
 type partList struct {
 	all   []part
 	texts map[string]*strings.Builder // the texts of the last element so far, by member
-	size  int
+	size  int                         // of what was joined, in bytes; more than [maxCarried] means that the list was dropped
 }
 
-// add adds the elements of a list in a delta. An element that goes on with the last one is joined to it. The joined list may be shorter
-// than the deltas, so add stops only at twice [maxCarried] bytes.
+// add adds the elements of a list in a delta. An element that goes on with the last one is joined to it. A list that gets too large is
+// dropped as a whole, because the provider would refuse a part of it.
 func (p *partList) add(list json.RawMessage) {
 	var more []part
-	if p.size += len(list); p.size > 2*maxCarried || !present(list) || json.Unmarshal(list, &more) != nil {
+	if p.size > maxCarried || !present(list) || json.Unmarshal(list, &more) != nil {
 		return
 	}
 	for _, next := range more {
 		if last := len(p.all) - 1; last < 0 || !goesOn(p.all[last], next) {
 			p.flush()
 			p.all = append(p.all, part{})
+			p.size += len("{},")
 		}
-		p.join(next)
+		if p.join(next); p.size > maxCarried {
+			p.all, p.texts = nil, nil
+			return
+		}
 	}
 }
 
@@ -133,10 +137,12 @@ func (p *partList) join(next part) {
 					p.texts[name] = &strings.Builder{}
 				}
 				p.texts[name].WriteString(text)
+				p.size += len(text)
 				continue
 			}
 		}
 		if present(value) || last[name] == nil {
+			p.size += len(value) - len(last[name])
 			last[name] = slices.Clone(value)
 		}
 	}

@@ -43,18 +43,22 @@ func (r *Reader) LastEvent(ctx context.Context, id string) (time.Time, error) {
 	below := &workflowservice.ListWorkflowExecutionsRequest{
 		Query: fmt.Sprintf("ParentWorkflowId = %q AND ExecutionStatus = 'Running'", id),
 	}
-	page, err := r.temporal.ListWorkflow(ctx, below)
-	if err != nil {
-		return time.Time{}, err
-	}
-	for _, child := range page.GetExecutions() {
-		at, err := r.LastEvent(ctx, child.GetExecution().GetWorkflowId())
+	for {
+		page, err := r.temporal.ListWorkflow(ctx, below)
 		if err != nil {
 			return time.Time{}, err
 		}
-		if at.After(last) {
-			last = at
+		for _, child := range page.GetExecutions() {
+			at, err := r.LastEvent(ctx, child.GetExecution().GetWorkflowId())
+			if err != nil {
+				return time.Time{}, err
+			}
+			if at.After(last) {
+				last = at
+			}
+		}
+		if below.NextPageToken = page.GetNextPageToken(); len(below.NextPageToken) == 0 {
+			return last, nil
 		}
 	}
-	return last, nil
 }

@@ -60,7 +60,7 @@ type ToolCount struct {
 func (s Summary) show(out io.Writer) {
 	allowed := ""
 	if s.Measure.Again > 0 {
-		allowed = " (measure only reads, so the interrupted call may run again)"
+		allowed = " (measure only reads, so the call that was under way may run again)"
 	}
 	fmt.Fprintf(out, `
 What the model's proxy and the tool server counted

@@ -194,7 +194,7 @@ func (o *outbound) text(e *Entry) ([]byte, error) {
 		}
 	}
 	v := all.View
-	e.Summary = fmt.Sprintf("%s, turn %d, %d messages, %d in the inbox, %d pending, %d sub-agents, usage %+v",
+	e.Summary = fmt.Sprintf("%s, turn %d, %d messages, %d queued, %d pending, %d sub-agents, usage %+v",
 		v.Status, v.Turn.Number, v.Messages, v.Queue, len(all.Pending), len(v.Children), v.Usage)
 	return json.Marshal(all)
 }
