@@ -22,11 +22,11 @@ type Hook struct {
 type Occasion string
 
 const (
-	// OnWaits: a call has begun to wait for somebody outside the agent: see [Call.Waits].
+	// OnWaits means that a call has begun to wait for somebody outside the agent: see [Call.Waits].
 	OnWaits Occasion = "waits"
-	// OnHeld: the turn is held, and a person has to act: see [Hold]. A turn that a person has interrupted is not meant.
+	// OnHeld means that the turn is held, and a person has to act: see [Hold]. A turn that a person has interrupted is not meant.
 	OnHeld Occasion = "held"
-	// OnEnded: the agent has ended. Only root agents notify of their ends, because the parent of a sub-agent gets the answer.
+	// OnEnded means that the agent has ended. Only root agents notify of their ends, because the parent of a sub-agent gets the answer.
 	OnEnded Occasion = "ended"
 )
 

@@ -43,7 +43,7 @@ func TestEveryTestOfARowExists(t *testing.T) {
 	require.NoError(t, err)
 	found := map[string]map[string]bool{}
 	for _, row := range regexp.MustCompile(`(?m)^\| ([ABC][0-9]+) \|.*\| ([^|]*) \| [^|]* \|$`).FindAllStringSubmatch(string(page), -1) {
-		for _, of := range strings.Split(row[2], ";") {
+		for of := range strings.SplitSeq(row[2], ";") {
 			folder := regexp.MustCompile("`([^`]+)`").FindStringSubmatch(of)
 			require.NotNil(t, folder, "row %s: %s", row[1], of)
 			if found[folder[1]] == nil {
