@@ -49,11 +49,11 @@ func schemaOf[T any]() (json.RawMessage, error) {
 	var zero T
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
-		return nil, fmt.Errorf("make the JSON schema of the type %T: %w", zero, err)
+		return nil, fmt.Errorf("make the JSON schema of the type %T: %w; use a type that JSON can represent and that does not contain itself", zero, err)
 	}
 	encoded, err := json.Marshal(schema)
 	if err != nil {
-		return nil, fmt.Errorf("make the JSON schema of the type %T: %w", zero, err)
+		return nil, fmt.Errorf("make the JSON schema of the type %T: %w; use a type that JSON can represent and that does not contain itself", zero, err)
 	}
 	return encoded, nil
 }

@@ -216,7 +216,8 @@ func missing(kind, name string) error {
 }
 
 // attemptEnded returns the error for an activity that must stop because its context has ended. If the workflow has cancelled
-// the activity, the error is a cancellation. If the worker is stopping, the error is retryable and contains the given text.
+// the activity, the error is a cancellation. In all other cases, for example if the worker is stopping or Temporal has given up the
+// attempt, the error is retryable and contains the given text.
 func attemptEnded(ctx context.Context, text string) error {
 	if temporal.IsCanceledError(context.Cause(ctx)) {
 		return temporal.NewCanceledError()

@@ -21,7 +21,7 @@ type Aside struct {
 const maxAsideBytes = 20_000
 
 // ErrNothingSaid means that the agent has no definition or no messages yet, so there is nothing to ask about.
-var ErrNothingSaid = errors.New("the agent has no messages yet")
+var ErrNothingSaid = errors.New("the agent has not begun its work yet, so there is nothing to ask about; ask again later")
 
 // errAsideInFlight means that an agent with a limit of tokens or cost answers one aside at a time: see [State.AcceptsAside].
 var errAsideInFlight = errors.New("the agent is answering another question aside; it has a limit of tokens or cost, so ask again when that question has its answer")

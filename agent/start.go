@@ -124,7 +124,7 @@ func (in Start) Check() error {
 		}
 	}
 	if len(in.OutputSchema) > 0 && !unambiguousObject(string(in.OutputSchema)) {
-		return errors.New("start: output_schema is not a JSON object; set it to a JSON schema, such as {\"type\": \"object\"}")
+		return errors.New("start: output_schema is not a JSON object, or parsers may read it differently, for example because two members have the same name; set it to a JSON schema, such as {\"type\": \"object\"}")
 	}
 	return nil
 }

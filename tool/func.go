@@ -58,7 +58,7 @@ func Func[In, Out any](name, description string, effect Effect, fn func(context.
 	}
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
-		return nil, fmt.Errorf("tool %q: the schema cannot be inferred from the type of the arguments: %w", name, err)
+		return nil, fmt.Errorf("tool %q: the schema cannot be inferred from the type of the arguments: %w; change the type, or use tool.New with a schema", name, err)
 	}
 	if schema.Type != "object" {
 		return nil, fmt.Errorf("tool %q: arguments must be a struct or a map with string keys, not %T", name, *new(In))

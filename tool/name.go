@@ -45,7 +45,7 @@ func (s Spec) validate() error {
 		return fmt.Errorf("tool %q: unknown effect %q; use read-only, idempotent, at-most-once or external", s.Name, s.Effect)
 	}
 	if s.ResultTimeout != 0 && (s.Effect != External || s.ResultTimeout < time.Millisecond) {
-		return fmt.Errorf("tool %q: the result timeout is %v; it needs the effect external, and at least 1ms", s.Name, s.ResultTimeout)
+		return fmt.Errorf("tool %q: the result timeout is %v and the effect is %q; set a result timeout only with the effect external, and to at least 1ms", s.Name, s.ResultTimeout, s.Effect)
 	}
 	if len(s.Schema) > 0 {
 		var object map[string]json.RawMessage

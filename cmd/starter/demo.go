@@ -36,9 +36,12 @@ At the end, demo prints how often the model and the tools were called. A proxy i
 of the model and the tool server have counted this. demo fails if a model request or a
 tool call that must happen only once was repeated.
 
-demo needs nothing but Go, and no account. If OPENAI_API_KEY or OPENAI_BASE_URL is set,
-demo uses a real model in place of the stand-in: gpt-4o-mini, or the model in
-OPENAI_MODEL. Everything that the tools read in this folder is then sent to this model.
+demo needs no account and no setup. If there is no Temporal CLI on the PATH, demo fetches
+it once (see "starter help dev").
+
+If OPENAI_API_KEY or OPENAI_BASE_URL is set, demo uses a real model in place of the
+stand-in: gpt-4o-mini, or the model in OPENAI_MODEL. Everything that the tools read in
+this folder is then sent to this model.
 
 The Temporal server is that of ` + "`starter dev`" + `, on free ports. When demo has ended, also
 after Ctrl-C, it has stopped its processes and removed its files.`,

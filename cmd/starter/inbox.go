@@ -34,8 +34,8 @@ func newInbox(g *session.Flags) *cobra.Command {
 approvals, questions, and results from outside. Below each call are the commands for it.
 
 inbox needs no worker. It reads the histories of all running agents. If the namespace has
-the search attributes of "starter setup", inbox leaves out those of the agents that are
-not waiting, which is faster.`,
+the search attributes of "starter setup", inbox reads only the histories of agents that are
+waiting, and of agents that started before the setup. This is faster.`,
 		Example: `  starter inbox
   starter inbox --watch
   starter inbox --json`,

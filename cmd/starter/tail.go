@@ -53,7 +53,7 @@ follows.`,
 		},
 	}
 	cmd.Flags().IntVar(&o.last, "last", 0, "begin with the last `N` messages (default: all)")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one line of JSON for each message and each change of status")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one line of JSON for each message, and one when the agent waits, is held or has ended")
 	return cmd
 }
 

@@ -25,7 +25,7 @@ var geminiFields = []string{
 //   - Each reply has a signature in `extra_content.google.thought_signature`: on the first call, or on the message if there are no
 //     calls. A stream has each call in one event, without an index.
 //   - In the messages after the last user message, the first call of each assistant message must have its signature. The other
-//     signatures are only recommended, so a missing one is a violation.
+//     signatures are only recommended. A request without one is accepted, and the missing signature is recorded: see [Provider.Violations].
 //   - The schema of a tool must have properties.
 //   - Unknown members of the body, such as `seed`, are refused.
 //

@@ -15,9 +15,9 @@ import (
 // "gpt", the list has a summary and encrypted data, as from OpenAI. For other models it has a text with a signature, as from
 // Anthropic. A stream has the list in fragments.
 //
-// Later requests should send the list back on the same message, with each text whole again. A missing list is a violation. A
-// changed list is refused if it has a signature, as Anthropic does; if it has none, it is a violation. The Provider does not check
-// the indexes that come back, because in a stream the index of each encrypted entry or summary is 0, even if there are several.
+// Later requests should send the list back on the same message, with each text whole again. A missing list is a violation: see
+// [Provider.Violations]. If the list that was sent has a signature, a changed list is refused, because Anthropic refuses it. If the list that
+// was sent has no signature, a changed list is a violation. The Provider does not check the indexes that come back, because in a stream the index of each encrypted entry or summary is 0, even if there are several.
 //
 // Sources: OpenRouter's guide "Reasoning Tokens", agno-agi/agno#8794 and OpenRouterTeam/ai-sdk-provider#519 for streams and refusals,
 // tailcallhq/forgecode#1359 for the body of a refusal.

@@ -35,7 +35,7 @@ const (
 	DefaultIdleTimeout = endpoint.DefaultIdleTimeout
 )
 
-// Options configure a [Client].
+// Options configure a [Client]. The zero value sends requests to [DefaultBaseURL], without an API key.
 type Options struct {
 	// Name is the configuration's name of the model, for error messages. If it is empty, error messages use the provider's
 	// name of the model.

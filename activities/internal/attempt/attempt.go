@@ -121,7 +121,7 @@ func (a *Attempt) Tells() bool { return a.tells }
 // has ended: see [Attempt.look]. If the attempt's context ends, beat marks the attempt as ended: see [Attempt.finish].
 func (a *Attempt) beat() {
 	interval := a.info.HeartbeatTimeout / 2
-	// due is the time of the next heartbeat, even if there is no new text. look is the time of the next look.
+	// due is the time of the next heartbeat, unless new text causes an earlier one. look is the time of the next call of [Attempt.look].
 	due, look := time.Now().Add(interval), time.Now().Add(a.lookInterval())
 	timer := time.NewTimer(a.untilNext(due, look))
 	defer timer.Stop()

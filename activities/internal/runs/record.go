@@ -98,8 +98,8 @@ func (r *Reader) stateWith(ctx context.Context, from agent.RunRef, call agent.Ca
 	return r.lastState(ctx, from)
 }
 
-// lastState returns the state at the end of a run, and caches it in compressed form. It returns nil if the run has no state or
-// the state cannot be read: see [Reader.packLast].
+// lastState returns the state at the end of a run, and caches it in compressed form. It returns nil if the run has no state, if the
+// state is too large, or if the run's history is deleted. For an unreadable history, see [Reader.packLast].
 func (r *Reader) lastState(ctx context.Context, from agent.RunRef) (*agent.State, error) {
 	name := fmt.Sprint("last state\n", from.ID, "\n", from.RunID)
 	packed, known := r.states.GetIfPresent(name)

@@ -55,7 +55,7 @@ func (d *deployment) look(ctx context.Context, temporal client.Client) error {
 		return nil // a worker must not need the permission to describe a deployment
 	case errors.As(err, new(*serviceerror.NotFound)): // this is the first worker of the deployment
 	case err != nil:
-		return fmt.Errorf("--deployment %s: %w", d.Version.DeploymentName, err)
+		return fmt.Errorf("--deployment %s: the worker deployment cannot be read from Temporal: %w; check the name and the connection", d.Version.DeploymentName, err)
 	}
 	d.current = cmp.Or(found.Info.RoutingConfig.CurrentVersion, &worker.WorkerDeploymentVersion{})
 	return nil
