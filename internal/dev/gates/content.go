@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -110,7 +111,8 @@ func (w *workspace) hash(ctx context.Context, files []file, r reads, text string
 	return hex.EncodeToString(sum.Sum(nil))[:20], nil
 }
 
-// file names a file of the source tree, and has git's hash of its content.
+// file names a file of the source tree, and has a hash of what counts of its content: see [workspace.withoutComments]. For other files, it is
+// that of git.
 type file struct{ path, hash string }
 
 func (w *workspace) files(ctx context.Context) ([]file, error) {
@@ -126,7 +128,11 @@ func (w *workspace) files(ctx context.Context) ([]file, error) {
 	for line := range strings.SplitSeq(list, "\x00") {
 		about, name, ok := strings.Cut(line, "\t")
 		if fields := strings.Fields(about); ok && len(fields) == 3 {
-			files = append(files, file{name, fields[2]})
+			code, err := w.withoutComments(name)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, file{name, cmp.Or(code, fields[2])})
 		}
 	}
 	return files, nil

@@ -252,7 +252,9 @@ func TestPartDependsOnWhatItImports(t *testing.T) {
 	l.write("docs/page.md", "text")
 	l.write("below/below_test.go", "package below\n")
 	ran(1, 1, "the documentation, and a test of an imported package")
-	l.write("below/below.go", "package below // changed\n")
+	l.write("below/below.go", "// Package below has a comment.\npackage below // and another\n")
+	ran(1, 1, "comments")
+	l.write("below/below.go", "package below\n\nconst changed = true\n")
 	ran(2, 1, "an imported package")
 	l.write("one/testdata/one.txt", "text")
 	ran(3, 1, "a file of the tests")
@@ -264,6 +266,8 @@ func TestPartDependsOnWhatItImports(t *testing.T) {
 	ran(4, 3, "the target of the part")
 	l.write("go.mod", "module example.com/lab\n\ngo 1.25\n")
 	ran(5, 4, "another language version")
+	l.write("below/below.go", "//go:build !plan9\n\npackage below\n\nconst changed = true\n")
+	ran(6, 4, "a directive")
 	require.Equal(t, 2, strings.Count(l.read(resultsFile), `"gate"`), "results for other files are forgotten")
 }
 
