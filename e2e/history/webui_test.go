@@ -26,7 +26,7 @@ const screenshotEnv = "REAGENT_SCREENSHOT"
 
 const (
 	webUITask  = "How does Reagent keep a tool from running twice?"
-	webUIHint  = "Which errors end the retries of a tool? See workflows/effects.go."
+	webUIHint  = "Which errors end the retries of a tool? See workflows/operations.go."
 	webUIFound = "A lost heartbeat and a timed-out attempt, unless the tool may be repeated."
 	webUISaid  = "A tool that changes something is not retried: the call gets the result that its outcome is unknown."
 )
@@ -38,7 +38,7 @@ func TestWebUITellsWhatAnAgentDid(t *testing.T) {
 	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		if len(req.Tools) == 1 { // the sub-agent
 			return world.Script(
-				llmtest.Call(llmtest.ToolCall("1", "read_file", `{"path":"workflows/effects.go"}`)),
+				llmtest.Call(llmtest.ToolCall("1", "read_file", `{"path":"workflows/operations.go"}`)),
 				llmtest.Say(webUIFound),
 			)(ctx, req)
 		}
@@ -92,7 +92,7 @@ agents:
 	p.reads("the tree of agents", child)
 
 	p.visit(child, "user-metadata")
-	p.reads("the sub-agent's own story", "researcher · "+webUIHint[:40], "depth 1", `read_file {"path":"workflows/effects.go"}`, webUIFound)
+	p.reads("the sub-agent's own story", "researcher · "+webUIHint[:40], "depth 1", `read_file {"path":"workflows/operations.go"}`, webUIFound)
 }
 
 // The Web UI shows who must act, with the commands: for a call that needs an approval, for a question, for an interrupted agent, and
