@@ -17,7 +17,7 @@ func newAnswer(g *session.Flags) *cobra.Command {
 the tool ask_user. A tool, for example of an MCP server, may also ask while it runs.
 
 --call names the question, as "starter inbox" shows it. You can leave out --call if only
-one question is waiting. If TEXT is "-", the answer is read from standard input.
+one question is waiting. If TEXT is "-", answer reads it from standard input.
 
 "starter send" answers a question of the agent itself, too.`,
 		Example: `  starter inbox

@@ -26,7 +26,7 @@ func newAside(g *session.Flags) *cobra.Command {
 the agent has said and done so far. The agent keeps working, and neither the question nor
 the answer becomes part of its conversation. The tokens and the cost of the answer count.
 
-If QUESTION is "-", the question is read from standard input.
+If QUESTION is "-", aside reads it from standard input.
 
 To change what the agent does, send the agent a message instead (starter send).`,
 		Example:           `  starter aside report 'What are you doing?'`,

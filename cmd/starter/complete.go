@@ -17,8 +17,7 @@ func newComplete(g *session.Flags) *cobra.Command {
 somebody outside does the work of such a call. A call takes one result.
 
 --call names the call, as "starter inbox" shows it. You can leave out --call if only one
-such call is waiting. If RESULT is "-", the result is read from standard
-input.`,
+such call is waiting. If RESULT is "-", complete reads it from standard input.`,
 		Example: `  starter inbox
   starter complete report 'deployed version 12'
   starter complete report --call 3f2a91c4 --error 'the build is broken'`,

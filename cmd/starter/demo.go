@@ -32,9 +32,9 @@ development server, a worker process, an MCP server and a stand-in for a model, 
 has an agent answer a question about the files of this folder. While a tool runs, demo
 kills the worker with SIGKILL, and a second worker continues.
 
-At the end, demo prints how often the model and the tools were called. A proxy in front
-of the model and the tool server have counted this. demo fails if a model request or a
-tool call that must happen only once was repeated.
+At the end, demo prints how often the model and the tools were called. A proxy counts the
+model requests, and the MCP server counts the tool calls. demo fails if a model request or
+a tool call that must happen only once was repeated.
 
 demo needs no account and no setup. If there is no Temporal CLI on the PATH, demo fetches
 it once (see "starter help dev").
@@ -44,7 +44,10 @@ stand-in: gpt-4o-mini, or the model in OPENAI_MODEL. Everything that the tools r
 this folder is then sent to this model.
 
 The Temporal server is that of ` + "`starter dev`" + `, on free ports. When demo has ended, also
-after Ctrl-C, it has stopped its processes and removed its files.`,
+after Ctrl-C, it has stopped its processes and removed its files.
+
+demo accepts none of the global flags, because it has a server and a configuration of its
+own.`,
 		Example: `  starter demo
   starter demo --keep-running                         # then look around in the Web UI
   OPENAI_API_KEY=… OPENAI_MODEL=gpt-4o starter demo
@@ -74,7 +77,7 @@ after Ctrl-C, it has stopped its processes and removed its files.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.KeepRunning, "keep-running", false, "leave the server and the worker running until Ctrl-C")
-	f.BoolVar(&o.Offline, "offline", false, "use the stand-in even if OPENAI_API_KEY is set")
+	f.BoolVar(&o.Offline, "offline", false, "use the stand-in even if OPENAI_API_KEY or OPENAI_BASE_URL is set")
 	f.BoolVar(&asJSON, "json", false, "print the counts as JSON; everything else goes to standard error")
 	return cmd
 }

@@ -37,7 +37,9 @@ The server is part of the Temporal CLI:
   - dev uses ` + "`temporal`" + ` 1.5 or newer from the PATH.
   - If there is none, dev downloads the CLI once and keeps it in the user's cache folder
     (or in REAGENT_CACHE). REAGENT_CLI_URL is the URL of a mirror, or "off" for no download.
-  - Without a download, dev builds the CLI, which takes 2 to 13 minutes.`,
+  - Without a download, dev builds the CLI, which needs Go and takes 2 to 13 minutes.
+
+Of the global flags, dev uses only --namespace: the name of the server's namespace.`,
 		Example: `  starter dev
   starter dev --port 7300                 # the Web UI is then at 8300
   starter dev --port 0 --ui-port 0        # any free ports

@@ -43,7 +43,7 @@ waiting, and of agents that started before the setup. This is faster.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return inbox(cmd, g, o) },
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the calls as JSON")
-	cmd.Flags().BoolVar(&o.watch, "watch", false, "keep running, and show each call that begins to wait, until Ctrl-C")
+	cmd.Flags().BoolVar(&o.watch, "watch", false, "keep running until Ctrl-C, and also show each call that begins to wait later")
 	return cmd
 }
 

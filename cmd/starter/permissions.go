@@ -27,8 +27,8 @@ func newPermissions(g *session.Flags) *cobra.Command {
 		Use:   "permissions ID [NAME...]",
 		Short: "List or revoke what an agent may do without asking a person",
 		Long: `permissions shows what an agent may do without asking a person: the permissions that
-"starter approve" has given with --for-agent or --for-agent-call. Each line begins with
-the NAME of a permission. Sub-agents have their own permissions.
+people have given with --for-agent or --for-agent-call of "starter approve", or in a chat.
+Each line begins with the NAME of a permission. Sub-agents have their own permissions.
 
 --revoke removes the named permissions, or all of them if you give no NAME. The agent then
 asks a person again. Only --revoke needs a worker.`,

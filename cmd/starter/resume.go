@@ -22,8 +22,10 @@ func newResume(g *session.Flags) *cobra.Command {
 		Short: "Continue an agent that failed or was ended from outside",
 		Long: `resume continues an agent that failed, was terminated or cancelled, or ran out of time.
 The agent goes on from its last state and keeps its ID. Nothing that has a result is done
-again. A tool call without a result runs again only if its tool is read-only or
-idempotent.
+again. A tool call that began and has no result runs again only if its tool is
+read-only or idempotent.
+
+If the agent is running already, resume only shows it.
 
 An agent that has completed cannot be resumed: use "starter fork" to go on from its answer
 in a new agent. To give a running agent its new configuration, use "starter reload".`,

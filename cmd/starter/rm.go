@@ -19,7 +19,8 @@ func newRemove(g *session.Flags) *cobra.Command {
 		Use:   "rm ID...",
 		Short: "Delete agents that have ended, with their sub-agents",
 		Long: `rm deletes agents that have ended, the sub-agents below them, and all their histories. If
-one of them is still running, rm deletes nothing. rm asks first.
+any of these agents and sub-agents is still running, rm deletes nothing. Without --yes, rm
+asks first.
 
 Temporal deletes in the background. This may take a minute if an agent has just ended.
 

@@ -35,21 +35,22 @@ func newRun(g *session.Flags) *cobra.Command {
 		Use:   "run [flags] [--] [TASK|-]",
 		Short: "Start an agent and show its messages as they come",
 		Long: `run starts an agent and shows its messages as they come. It returns when the agent has
-answered. With --chat, the agent then waits for the next message (starter send). Messages
-go to standard output, and the tokens and the cost at the end to standard error.
+answered, is held or has ended. With --chat, the agent waits after its answer for the next
+message (starter send). Messages go to standard output, and the tokens and the cost at the
+end to standard error.
 
 If TASK is "-", run reads it from standard input. It does the same if there is no TASK and
 standard input is not a terminal.
 
-The agent runs on Temporal and on the workers, so it goes on if you interrupt run. If no
+The agent runs on Temporal and on the workers, so the agent goes on if you interrupt run. If no
 worker answers, or no worker has the agent, run waits; --wait limits this time.
 
 A script can repeat run with the same --id:
 
   - If an agent with this ID exists and has the same task, run starts nothing. It shows the
     messages of this agent, and ends as the first run does, with the same answer and exit
-    code, even if the agent has ended. The task is the same if the agent's name, the text, the images, the output
-    schema and --chat are the same.
+    code, even if the agent has ended. The task is the same if the agent's name, the text,
+    the images, the output schema and --chat are the same.
   - If the ID belongs to any other agent, or to a chat that has ended, the exit code is 7.
 
 If a limit of the agent ends its turn, the exit code is 6.`,

@@ -40,15 +40,16 @@ the agent:
     it reads the message after its answer.
   - If the agent's turn is held after a failure or an interrupt, the message continues the
     turn.
-  - If the agent asks a question with the tool ask_user, the message is the answer.
+  - If the agent is waiting for the answer to a question, the message is the answer, unless
+    it has an image.
 
 If TEXT is "-", or is missing, send reads it from standard input.
 
 send needs a worker. It waits for one as long as --wait allows, and then ends with exit
 code 5.
 
-An agent takes each message ID once. A script that may send a message twice should give it
-a --message-id: the agent then drops the second one, and send says so.`,
+An agent takes each message ID once. A script that may send a message twice should give
+both the same --message-id: the agent then drops the second one, and send says so.`,
 		Example: `  starter send talk And in French?
   starter send --detach talk -- --verbose
   starter send talk - < question.txt
@@ -63,7 +64,7 @@ a --message-id: the agent then drops the second one, and send says so.`,
 	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` or a web address; you can repeat the flag; all files together have at most 1 MiB")
 	f.StringVar(&o.messageID, "message-id", "", "`ID` of the message, which the agent takes only once (default: a new one)")
 	f.BoolVar(&o.next, "next", false, "if the agent is working, let it read the message after its answer")
-	f.BoolVar(&o.json, "json", false, "print the answer as JSON")
+	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --detach, the ID of the message")
 	return cmd
 }
 

@@ -22,10 +22,11 @@ func newShow(g *session.Flags) *cobra.Command {
 		Long: `show prints an agent's messages, open calls, queued messages, sub-agents and usage. The
 agent may be running or have ended. If the beginning of the conversation was summarised,
 show prints only the messages after it; --all reads the others from Temporal's histories.
+If no worker answers, show reads the agent from its history.
 
 With --actions, show also estimates, from the agent's histories, how many actions Temporal
-Cloud bills for it. The estimate leaves out its sub-agents. It also leaves out queries and
-the heartbeats with partial text, because histories do not have them. With --action-price,
+Cloud bills for the agent. The estimate leaves out the sub-agents. It also leaves out
+queries and the heartbeats with partial text, because histories do not have them. With --action-price,
 show also prints the cost.`,
 		Example:           "  starter show talk\n  starter show --json talk | jq .usage\n  starter show --actions --action-price 50 talk",
 		Args:              usage.OneID,

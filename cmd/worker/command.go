@@ -40,7 +40,7 @@ until they continue in a new run (starter upgrade).`
 func newCommand() *cobra.Command {
 	var o serve.Options
 	cmd := &cobra.Command{
-		Use:     "worker --config agents.yaml",
+		Use:     "worker",
 		Short:   "Serve durable agents on Temporal",
 		Long:    help,
 		Version: version.String(),
@@ -65,7 +65,7 @@ func newCommand() *cobra.Command {
 	f.BoolVar(&o.Pinned, "pinned", false, "keep agents on the version on which their run began; needs --deployment and --build-id")
 	f.StringVar(&o.ResultsDir, "results-dir", "", "`folder` for the results of calls that Temporal does not have yet, in plain text; a worker that is started again after a crash uses them")
 	f.DurationVar(&o.Drain, "drain", 2*time.Minute, "how long running calls may take to end after SIGTERM or Ctrl-C, such as 30s or 5m; 0 stops them at once")
-	f.DurationVar(&o.HeartbeatTimeout, "heartbeat-timeout", 0, "how long Temporal waits for a heartbeat of a running call, such as 3s, before it gives the call to another worker; a longer time needs fewer heartbeats (default 30s on Temporal Cloud without --lease, else 3s)")
+	f.DurationVar(&o.HeartbeatTimeout, "heartbeat-timeout", 0, "how long Temporal waits for a heartbeat of a running call, such as 3s, before it gives the call to another worker; at least 1s; a longer time needs fewer heartbeats (default 30s on Temporal Cloud without --lease, else 3s)")
 	f.BoolVar(&o.Lease, "lease", false, "let all calls of this worker share one heartbeat; on Temporal Cloud, a short --heartbeat-timeout then costs at most one action a second")
 	f.IntVar(&o.CacheAgents, "cache-agents", 0, "how many `agents` to keep in memory after they have run; the others are read from their history when they go on (default 10000)")
 	f.BoolVar(&o.Verbose, "verbose", false, "also log messages of the level INFO; by default, the worker logs only warnings and errors")

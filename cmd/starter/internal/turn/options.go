@@ -30,16 +30,20 @@ type Options struct {
 func (f *Options) AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.Detach, "detach", false, "do not wait for the answer: print the agent's ID and return")
-	flags.BoolVar(&f.JSON, "json", false, "when the agent has answered, print the agent as JSON, as \"starter show --json\" does")
+	flags.BoolVar(&f.JSON, "json", false, "print only the agent as JSON, as \"starter show --json\" does, when it has answered, is held or has ended; with --detach, its ID and status")
 	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "print only the answer, and no messages, tokens and cost")
 	cmd.MarkFlagsMutuallyExclusive("json", "quiet")
 	session.AddWait(cmd, &f.limit, 0)
 }
 
-// Show prints an agent's messages as they come. It returns when the agent waits for the user, has ended, or is held (stopped
-// by a failure; see [client.Held]). With the flag `--quiet`, Show prints only the answer. With `--json`, it prints only the
-// agent as JSON. With `--detach`, it prints only the agent's ID and returns at once. The result is an error if the agent is
-// held, has ended without an answer, or has reached a limit.
+// Show prints an agent's messages as they come. It returns when the agent waits for the user, has ended, or is held (stopped by a failure;
+// see [client.Held]). The flags change what it prints:
+//   - With `--quiet`, only the answer.
+//   - With `--json`, only the agent as JSON.
+//   - With `--detach`, only the agent's ID, and with `--json` its status, too. Show then returns at once.
+//
+// The result is an error if the agent is held, has ended without an answer, or has reached a limit. It is also an error if no worker or no
+// server answers in time, or if ctx ends.
 func (f Options) Show(cmd *cobra.Command, c *client.Client, queue string, started client.Started) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.Detach {
