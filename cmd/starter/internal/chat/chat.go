@@ -12,11 +12,11 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// Options say which agent a person talks with.
+// Options say which agent a person talks with. All fields except `Start` are required.
 type Options struct {
-	// Agents reads and changes agents. It is required.
+	// Agents reads and changes agents.
 	Agents Agents
-	// ID is the ID of the agent. It is required.
+	// ID is the ID of the agent.
 	ID string
 	// Start starts the agent with the first message. If it is nil, the agent exists already.
 	Start *client.StartOptions
@@ -36,8 +36,9 @@ type Result struct {
 	Status client.Status
 }
 
-// Run shows the chat on a terminal until the person leaves it. in and out must be a terminal that can move its cursor. The program
-// writes control sequences to out; all texts of the agent are made safe first. If ctx ends, the error is that of ctx.
+// Run shows the chat on a terminal until the person leaves it. in and out must be a terminal that can move its cursor. The program writes
+// control sequences to out; all texts of the agent are made safe first. If ctx ends, the error is that of ctx. If the progress of the agent
+// cannot be read any more, Run returns the reason as an error.
 func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -67,7 +67,8 @@ func (c command) unknownText() string {
 	return "there is no command " + printable.Name(c.name) + "; /help lists them. To send this as a message, begin it with two slashes"
 }
 
-// forkPoint returns the number of messages that a fork keeps; 0 means all.
+// forkPoint returns the number of messages that a fork keeps; 0 means all. It returns an error if the command has a text that is not a
+// positive number.
 func (c command) forkPoint() (int, error) {
 	if c.rest == "" {
 		return 0, nil

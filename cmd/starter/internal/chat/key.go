@@ -110,8 +110,8 @@ func (m *model) enter() tea.Cmd {
 	return nil
 }
 
-// recall puts an earlier message of the person into the input. It does so only if the input is empty or has an earlier message, so
-// that the keys move the cursor in other texts.
+// recall puts the next older message of the person into the input for the key Up, and the next newer one for Down. It returns false and
+// does nothing if there is no such message, or if the input has another text, in which the keys move the cursor.
 func (m *model) recall(name string) bool {
 	texts := m.people()
 	n := m.recalled + 1

@@ -37,8 +37,9 @@ var (
 	link = regexp.MustCompile("\x1b\\]8;[^\x07\x1b]*(?:\x07|\x1b\\\\)")
 )
 
-// render returns the lines of a Markdown text. The text may be of unknown origin: the only escape sequences in the result set colour
-// or weight, and come from the renderer. If the text cannot be rendered in a short time, its lines are returned as they are.
+// render returns the lines of a Markdown text. The text may be of unknown origin: the only escape sequences in the result set colour or
+// weight, and come from the renderer. If the text is too long or too deeply nested, or if the renderer fails, its lines are returned
+// without rendering.
 func (m *markdown) render(text string, width int) []string {
 	text = printable.Text(text)
 	if m.renderer == nil || m.width != width {

@@ -40,9 +40,12 @@ type plainChat struct {
 
 var errQuit = errors.New("quit")
 
-// RunPlain reads messages and commands from in, one in each line, and writes the answers to out. It waits for each answer before it
-// takes the next message. A line after a question of the agent is the answer. Notices, such as a call that waits for an approval, go to
-// notice. It returns at the end of in, or when the agent has ended. It writes no control sequences.
+// RunPlain reads messages and commands from in, one in each line, and writes the answers to out. It waits for each answer before it takes
+// the next message. A line after a question of the agent is the answer. Notices, such as a call that waits for an approval, go to notice.
+// It writes no control sequences.
+//
+// RunPlain returns nil at the end of in, after /quit, and when the agent has ended. It returns an error if ctx ends, or if in, the agent or
+// its progress fails.
 func RunPlain(ctx context.Context, o Options, in io.Reader, out, notice io.Writer) (Result, error) {
 	p := &plainChat{o: o, out: out, notice: notice, told: map[agent.Key]bool{}, result: Result{ID: o.ID, Started: o.Start == nil}}
 	if p.result.Started {

@@ -46,7 +46,7 @@ func (m *model) decideByKey(w client.Waits, name string) tea.Cmd {
 // waitHidden reports whether the person has scrolled up so far that nothing of the calls that wait is on the screen.
 func (m *model) waitHidden() bool { return m.up > 0 && m.up >= len(m.tail()) }
 
-// decidePressed decides as the key says, unless the person has typed more or has taken the key back.
+// decidePressed decides as the key says, unless the person has typed more or has taken the key back, or somebody else has decided.
 func (m *model) decidePressed(p *press) tea.Cmd {
 	if p == nil || m.pressed != p {
 		return nil
@@ -58,8 +58,8 @@ func (m *model) decidePressed(p *press) tea.Cmd {
 	return m.decide(p.verdict)
 }
 
-// afterPress takes the key that follows a key y or a within [pressPause]. Enter decides at once, and Esc takes the key back. A letter makes
-// a message of both. The second result reports whether the key does nothing else.
+// afterPress takes the key that follows a key y or a within [pressPause]. Enter decides at once. Esc, Backspace and Ctrl-C take the key
+// back. A letter makes a message of both. The second result reports whether the key does nothing else.
 func (m *model) afterPress(next tea.KeyPressMsg) (tea.Cmd, bool) {
 	p := m.pressed
 	if p == nil {

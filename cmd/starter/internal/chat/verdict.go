@@ -33,7 +33,8 @@ func (v verdict) done() string {
 	return "Approved " + name + "."
 }
 
-// verdictsOf returns the decisions of a command /approve or /deny. `waits` are the calls that wait for somebody.
+// verdictsOf returns the decisions of a command /approve or /deny. `waits` are the calls that wait for somebody. It returns an error if the
+// words after the command are not valid, if no call waits for an approval, or if several calls do and the command names none of them.
 func verdictsOf(c command, waits []client.Waits) ([]verdict, error) {
 	waits = slices.DeleteFunc(slices.Clone(waits), func(w client.Waits) bool { return w.Call.WaitsFor() != client.WaitsForApproval })
 	d := agent.Decision{Approve: c.name == "/approve"}
@@ -60,7 +61,8 @@ func verdictsOf(c command, waits []client.Waits) ([]verdict, error) {
 // handle matches the short name of a call: see [client.Waits.Handle].
 var handle = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
-// decisionOf reads the words after /approve or /deny into `d`, and returns the name of the call and whether --all is there.
+// decisionOf reads the words after /approve or /deny into `d`, and returns the name of the call and whether --all is there. It returns an
+// error for an unknown option, for options that exclude each other, and for the name of a call that does not wait.
 func decisionOf(rest string, waits []client.Waits, d *agent.Decision) (call string, all bool, err error) {
 	for rest != "" {
 		word, after := rest, ""

@@ -49,11 +49,11 @@ func Redraws(stdout io.Writer) bool {
 	return ok && term.IsTerminal(file.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
-// update shows the text of the running model call, or the output of the running tools. Below the text, it shows the line `work`,
-// which says what the agent works on. update must be called with every [client.Progress] that [client.Client.Watch] yields.
+// update shows the text of the running model call, or the output of the running tools. Below the text, it shows the line `work`, which says
+// what the agent works on. update must be called with every [client.Progress] that [client.Client.Watch] yields.
 //
-// If the progress contains a message, or a reset of the agent has discarded messages, update removes the preview. While no worker or
-// Temporal does not answer, the preview stays as it is.
+// If the progress contains a message, or a reset of the agent has discarded messages, update removes the preview. While no worker answers,
+// or Temporal does not answer, the preview stays as it is.
 func (p *preview) update(progress client.Progress, work string) {
 	switch {
 	case p == nil:

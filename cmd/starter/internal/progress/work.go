@@ -25,11 +25,11 @@ type work struct {
 	answered bool
 }
 
-// line returns one line that says what the agent works on: its definition, the model or the tools. The line also contains the time so
-// far, the number of words of the reply so far, and the number of the attempt. line must be called with every [client.Progress] that
-// [client.Client.Watch] yields.
+// line returns one line that says what the agent works on: its definition, the model, the tools, or its end. The line also contains the
+// time so far, the number of words of the reply so far, and the number of the attempt. line must be called with every [client.Progress]
+// that [client.Client.Watch] yields.
 //
-// The result is empty if the progress contains a message, if the agent does not work, or if no worker or Temporal does not answer.
+// The result is empty if the progress contains a message, if the agent does not work, if no worker answers, or if Temporal does not answer.
 func (w *work) line(p client.Progress, now time.Time) string {
 	if m := p.Message; m != nil {
 		w.message(*m, now)

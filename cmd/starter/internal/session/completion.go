@@ -19,10 +19,10 @@ const (
 	completeLimit   = 200
 )
 
-// CompleteIDs returns the completion for a command whose arguments are agent IDs. The completion offers the IDs of agents
-// with one of the given statuses. Without statuses, it offers the IDs of all agents. For [client.Running], it also offers
-// agents that wait, and agents that are held (stopped by a failure). The command accepts at most `maxIDs` IDs; 0 means any
-// number. If Temporal does not answer, the completion offers nothing.
+// CompleteIDs returns the completion for a command whose arguments are agent IDs. The completion offers the IDs of agents with one of the
+// given statuses, the newest 200 at most. Without statuses, it offers the IDs of all agents. For [client.Running], it also offers agents
+// that wait, and agents that are held (stopped by a failure). The command accepts at most `maxIDs` IDs; 0 means any number. If Temporal
+// does not answer, the completion offers nothing.
 func (g *Flags) CompleteIDs(maxIDs int, statuses ...client.Status) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if maxIDs > 0 && len(args) >= maxIDs {

@@ -132,7 +132,9 @@ func (o Decision) check(arguments bool) error {
 	return nil
 }
 
-// pending returns the calls on which a command without CALL decides: exactly one, or with the flag --all at least one.
+// pending returns the calls on which a command without CALL decides: exactly one, or with the flag --all at least one. If no call waits for
+// an approval, the error is a [client.NoCallError], or a [client.ClosedError] if the agent has ended. If several calls wait and the flag is
+// missing, the error is a [client.AmbiguousCallError].
 func (o Decision) pending(ctx context.Context, c *client.Client, id string) ([]client.Waits, error) {
 	waiting, err := c.Pending(ctx, id)
 	waiting = slices.DeleteFunc(waiting, func(w client.Waits) bool { return w.Call.WaitsFor() != agent.WaitsForApproval })
