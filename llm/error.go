@@ -90,7 +90,7 @@ type Error struct {
 	Err error
 }
 
-// Error returns the class's text, the HTTP status and the message.
+// Error returns the class's text, the HTTP status if there is one, and the message.
 func (e *Error) Error() string {
 	if e.Status != 0 {
 		return fmt.Sprintf("model: %s (HTTP %d): %s", e.Class.Text(), e.Status, e.Message)

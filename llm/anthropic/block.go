@@ -76,7 +76,8 @@ func contentOf(m llm.Message) ([]block, error) {
 	return blocks, nil
 }
 
-// imageSource returns the source of an image with the given URL. The API does not load data: URLs, so their data is sent in base64.
+// imageSource returns the source of an image with the given URL. The API does not load data: URLs, so their data is sent in base64. A data:
+// URL without a comma, or with a wrong escape, is an error.
 func imageSource(address string) (*source, error) {
 	rest, found := strings.CutPrefix(address, "data:")
 	if !found {

@@ -49,8 +49,8 @@ type outputFormat struct {
 // replaced, because the key of the request was computed from them. The field `stream` depends on the [form] of the request.
 var ours = []string{"messages", "model", "stream", "system", "tools"}
 
-// encodeBody returns the body of a request in the given form. A field in [llm.Params.Extra] replaces the client's field of the
-// same name. A field in [ours] is an error.
+// encodeBody returns the body of a request in the given form. A field in [llm.Params.Extra] replaces the client's field of the same name.
+// encodeBody returns an error if the API has no form for a message or a tool, or if a field in Extra is in [ours] or is not valid JSON.
 func encodeBody(model, family string, req llm.Request, f form) ([]byte, error) {
 	p := req.Params
 	if f.unsigned {
@@ -133,7 +133,7 @@ func merge(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) {
 	return object(all), nil
 }
 
-// maxTokens returns the output limit of a request, in tokens.
+// maxTokens returns the output limit of a request, in tokens: that of the parameters or [defaultMaxTokens], or a smaller limit in the form.
 func (f form) maxTokens(p llm.Params) int {
 	limit := cmp.Or(p.MaxOutputTokens, defaultMaxTokens)
 	for _, most := range []int{f.limit, f.room} {

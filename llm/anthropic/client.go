@@ -102,10 +102,10 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 	})
 }
 
-// negotiate sends the request in a [form] that the endpoint accepts. It begins with the form that [forms.of] returns. If the
-// endpoint refuses a part of the request, negotiate tries other forms, and remembers the first one that succeeds. These attempts
-// are not retries in the sense of [llm.Client], because the model has not processed the refused requests. `renew` restarts the
-// timeout: see [endpoint.WithTimeout].
+// negotiate sends the request in a [form] that the endpoint accepts. It begins with the form that [forms.of] returns. If the endpoint
+// refuses a part of the request, negotiate tries up to [endpoint.MaxLessons] other forms, and remembers the first one that succeeds. It
+// stops trying as soon as a reply has begun. These attempts are not retries in the sense of [llm.Client], because the model has not
+// processed the refused requests. `renew` restarts the timeout: see [endpoint.WithTimeout].
 func (c *Client) negotiate(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error) {
 	known := c.forms.of(model, req)
 	known.plain = known.plain || c.options.NoStream

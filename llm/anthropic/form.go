@@ -118,8 +118,10 @@ func learnLimit(f *form, req llm.Request, found []string) {
 // minRoom is the smallest output limit that the client sets because the context window is nearly full, in tokens.
 const minRoom = 4096
 
-// learnRoom learns how many tokens of output fit into the context window. It does nothing if the request has its own output limit, or if
-// fewer than [minRoom] tokens fit.
+// learnRoom learns how many tokens of output fit into the context window. It does nothing in these cases:
+//   - The request has its own output limit.
+//   - Fewer than [minRoom] tokens fit.
+//   - The limit of the refused request already fits.
 func learnRoom(f *form, req llm.Request, found []string) {
 	input, _ := strconv.Atoi(found[1])
 	window, _ := strconv.Atoi(found[2])
@@ -128,8 +130,8 @@ func learnRoom(f *form, req llm.Request, found []string) {
 	}
 }
 
-// learnForce learns that the model accepts a request that forces a tool call only with thinking turned off. If thinking was off
-// already, learnForce learns that the model does not accept such a request at all.
+// learnForce learns that the model accepts a request that forces a tool call only with thinking turned off. If thinking was off already,
+// learnForce learns that the model does not accept such a request at all. It ignores a request that does not force a call.
 func learnForce(f *form, req llm.Request, _ []string) {
 	switch {
 	case !forces(req):
@@ -140,11 +142,11 @@ func learnForce(f *form, req llm.Request, _ []string) {
 	}
 }
 
-// learnSampling learns that the model does not accept the field `top_p`.
+// learnSampling learns that the model does not accept the field `top_p`, if the request has it.
 func learnSampling(f *form, req llm.Request, _ []string) { f.unsampled = req.Params.TopP != nil }
 
-// learnEffort learns that the model does not accept the efforts above "high". If the refused effort was not above "high",
-// learnEffort learns that the model accepts no effort at all.
+// learnEffort learns that the model does not accept the efforts above "high". If the refused effort was not above "high", learnEffort
+// learns that the model accepts no effort at all. It ignores a request without an effort.
 func learnEffort(f *form, req llm.Request, _ []string) {
 	switch effort := f.effort(req.Params); {
 	case topEffort(effort):
@@ -154,18 +156,21 @@ func learnEffort(f *form, req llm.Request, _ []string) {
 	}
 }
 
-// learnAdaptive learns that the model needs a thinking budget.
+// learnAdaptive learns that the model needs a thinking budget. It ignores a request that does not ask for thinking.
 func learnAdaptive(f *form, req llm.Request, _ []string) {
 	f.budgeted = f.budgeted || req.Params.ReasoningEffort != "" && req.Params.ReasoningEffort != none
 }
 
-// learnFormat learns that the model does not accept the schema of the reply.
+// learnFormat learns that the model does not accept the schema of the reply, if the request has one.
 func learnFormat(f *form, req llm.Request, _ []string) {
 	f.unformatted = len(req.Params.OutputSchema) > 0
 }
 
-// learnThinking learns which other form of the field `thinking` to send. If the request turns thinking off, the field is omitted. If it
-// asks for thinking, a thinking budget replaces adaptive thinking. If the budget is refused, too, the field is omitted.
+// learnThinking learns which other form of the field `thinking` to send:
+//   - For a request that turns thinking off, the field is omitted.
+//   - For a request that asks for thinking, a thinking budget replaces adaptive thinking. If the budget was refused, too, the field is
+//     omitted.
+//   - A request without an effort teaches nothing.
 func learnThinking(f *form, req llm.Request, _ []string) {
 	switch effort := req.Params.ReasoningEffort; {
 	case effort == none || f.silent && forces(req):
@@ -237,8 +242,8 @@ func (m *forms) of(model string, req llm.Request) form {
 	return f
 }
 
-// keep stores `f`, without the fields that depend on the conversation, as the form that a model accepts. It returns false if this form is
-// stored already. Call it after the model has replied to a request in this form.
+// keep stores `f`, without the fields that depend on the conversation, as the form that a model accepts. It returns false if this form and
+// its output limit are stored already. Call it after the model has replied to a request in this form.
 func (m *forms) keep(model string, req llm.Request, f form) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

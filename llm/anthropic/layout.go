@@ -18,7 +18,8 @@ type place struct {
 	Length int    `json:"length,omitempty"`
 }
 
-// layoutOf returns the layout of a reply for a family; an empty Opaque if no block of the reply must be sent back unchanged.
+// layoutOf returns the layout of a reply for a family. It returns an empty Opaque if no block of the reply must be sent back unchanged, or
+// if such a block is not valid JSON.
 func layoutOf(pieces []piece, family string) llm.Opaque {
 	var elements []json.RawMessage
 	needed := false

@@ -30,8 +30,9 @@ func toolSpecs(tools []llm.ToolSpec) ([]toolSpec, error) {
 	return wire, nil
 }
 
-// inputSchema returns the schema of a tool's arguments in the form that the API accepts. It adds `type` ("object") and `properties` if
-// they are missing, and removes `anyOf`, `oneOf` and `allOf` at the top. The other members keep their order and their bytes.
+// inputSchema returns the schema of a tool's arguments in the form that the API accepts. It adds `type` ("object") and `properties` if they
+// are missing, and removes `anyOf`, `oneOf` and `allOf` at the top. The other members keep their order and their bytes. An empty schema
+// counts as {}. Any other schema that is not a JSON object is an error.
 func inputSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(schema)) == 0 {
 		schema = json.RawMessage("{}")
@@ -46,9 +47,9 @@ func inputSchema(schema json.RawMessage) (json.RawMessage, error) {
 	return object(withDefault(all, "properties", "{}")), nil
 }
 
-// outputSchema returns the schema of the reply in the form that the API accepts: each object in it must forbid additional properties. So
-// outputSchema adds `"additionalProperties": false` to each object that has no such member. The argument may also be a list of schemas.
-// The agent checks the reply with the original schema.
+// outputSchema returns the schema of the reply in the form that the API accepts: each schema of an object must forbid additional
+// properties. So outputSchema adds `"additionalProperties": false` to each schema of an object that has no such member. The argument may
+// also be a list of schemas. Any other value is returned unchanged. The agent checks the reply with the original schema.
 func outputSchema(schema json.RawMessage) json.RawMessage {
 	if all, err := members(schema); err == nil {
 		for i, m := range all {
@@ -105,7 +106,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// members returns the members of a JSON object in their order. It returns an error if the text is not a JSON object.
+// members returns the members of a JSON object in their order. It returns an error if the text is not a JSON object, or if more text
+// follows the object.
 func members(encoded json.RawMessage) ([]member, error) {
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {

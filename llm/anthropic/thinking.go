@@ -59,8 +59,8 @@ func forces(req llm.Request) bool {
 	return len(req.Tools) > 0
 }
 
-// effort returns the value of the field `output_config.effort`; "" if the field is not sent. It is not sent together with a
-// thinking budget, because most models that need a budget refuse the effort.
+// effort returns the value of the field `output_config.effort`; "" if the field is not sent. With a thinking budget, the field is not sent,
+// because most models that need a budget refuse it. The API has no effort "minimal", so "low" replaces it.
 func (f form) effort(p llm.Params) string {
 	effort := p.ReasoningEffort
 	switch {

@@ -59,10 +59,13 @@ func Func(f func(context.Context, llm.Request) (llm.Reply, error)) *Model {
 	return &Model{answer: f}
 }
 
-// Complete implements [llm.Client]. It records the request and returns the reply of the function or script. The role of the reply is
-// always assistant. If the reply has no finish reason, Complete sets it to "tool_calls" or "stop". If the reply does not name a candidate
-// or a model, Complete takes the name from the first candidate of the request. For an empty reply, Complete returns an error of class
-// [llm.EmptyReply].
+// Complete implements [llm.Client]. It records the request and returns the reply of the function or script, after these changes:
+//   - The role of the reply is always assistant.
+//   - If the reply has no finish reason, Complete sets it to "tool_calls" or "stop".
+//   - If the reply does not name a candidate or a model, Complete takes the name from the first candidate of the request.
+//
+// If `ctx` has ended, Complete returns an error that wraps that of `ctx`. It returns an error of the function unchanged. For an empty
+// reply, it returns an error of class [llm.EmptyReply].
 func (m *Model) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	m.mu.Lock()
 	m.requests = append(m.requests, standin.Copy(req))

@@ -26,8 +26,8 @@ type carried struct {
 // maxCarried limits the data of one message or call, in bytes. Larger data is not kept.
 const maxCarried = 512 << 10
 
-// opaque returns the fields as an [llm.Opaque] of the given family. It returns the zero value if there are no fields, or if they are
-// too large.
+// opaque returns the fields as an [llm.Opaque] of the given family. It returns the zero value if there are no fields, or if they are too
+// large or not valid JSON.
 func (c carried) opaque(family string) llm.Opaque {
 	fields := map[string]json.RawMessage{}
 	if present(c.ExtraContent) {
@@ -46,8 +46,8 @@ func (c carried) opaque(family string) llm.Opaque {
 	return opaque(family, fields)
 }
 
-// opaque returns an [llm.Opaque] whose data is an object with the given fields. It returns the zero value if there are no fields, or
-// if the data is longer than [maxCarried].
+// opaque returns an [llm.Opaque] whose data is an object with the given fields. It returns the zero value if there are no fields, if a
+// field is not valid JSON, or if the data is longer than [maxCarried].
 func opaque(family string, fields map[string]json.RawMessage) llm.Opaque {
 	data, err := endpoint.Encode(fields)
 	if err != nil || len(fields) == 0 || len(data) > maxCarried {
@@ -56,7 +56,8 @@ func opaque(family string, fields map[string]json.RawMessage) llm.Opaque {
 	return llm.Opaque{Family: family, Data: string(data)}
 }
 
-// restore adds the data of an [llm.Opaque] to a message or a call of a request. It adds nothing if another family made the data.
+// restore adds the data of an [llm.Opaque] to a message or a call of a request. It adds nothing if another family made the data, or if the
+// data is not a JSON object.
 func restore(to object, o llm.Opaque, family string) {
 	var fields map[string]json.RawMessage
 	if o.Family == family && json.Unmarshal([]byte(o.Data), &fields) == nil {
@@ -165,8 +166,8 @@ func (p *partList) list() json.RawMessage {
 	return encoded
 }
 
-// goesOn reports whether an element of a list goes on with the element before it. Both must have the same type, index and ID, and the
-// element before it must have no signature yet. Encrypted data is always one element.
+// goesOn reports whether an element of a list goes on with the element before it. Both must have the same type, and may not differ in an
+// index or an ID that both have. The element before it must have no signature yet. Encrypted data is always one element.
 func goesOn(before, next part) bool {
 	for _, name := range []string{"type", "index", "id"} {
 		if present(before[name]) && present(next[name]) && !bytes.Equal(before[name], next[name]) {

@@ -42,7 +42,7 @@ const (
 	AutoAPI      = "auto"      // the Responses API for models that the endpoint serves only there, and chat completions for all others
 )
 
-// Options configure a [Client].
+// Options configure a [Client]. The zero value sends requests to [DefaultBaseURL], without an API key.
 type Options struct {
 	// Name is the configuration's name of the model, for error messages. If it is empty, error messages use the provider's
 	// name of the model.
@@ -131,10 +131,10 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 	})
 }
 
-// negotiate sends the request in a [form] that the endpoint accepts, for example without streaming. It begins with the form that is
-// known to work for the model. If the endpoint refuses this form and says why, negotiate tries another form. It remembers the first
-// form that succeeds. These attempts are not retries in the sense of [llm.Client], because the model has not seen the refused
-// requests.
+// negotiate sends the request in a [form] that the endpoint accepts, for example without streaming. It begins with the form that is known
+// to work for the model. If the endpoint refuses this form and says why, negotiate tries up to [endpoint.MaxLessons] other forms. It stops
+// trying as soon as a reply has begun. It remembers the first form that succeeds. These attempts are not retries in the sense of
+// [llm.Client], because the model has not seen the refused requests.
 func (c *Client) negotiate(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error) {
 	first := usual(c.Model.Host, model, c.options.API, c.deployment())
 	if c.options.NoStream {
@@ -171,7 +171,7 @@ func (c *Client) reasoning(model string) Reasoning {
 // SendsReasoning reports whether chat completions requests to a model may have the reasoning of earlier messages.
 func (c *Client) SendsReasoning(model string) bool { return c.reasoning(model).Send != Never }
 
-// ask sends the request once. The form decides which API it goes to.
+// ask sends the request once. The form decides to which API the request goes.
 func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Request, form form) (llm.Reply, error) {
 	if form.has(viaResponses) {
 		return c.askResponses(ctx, renew, model, req, form)

@@ -51,11 +51,11 @@ func (u *usage) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// calls are the tool calls of a message. In JSON, they are a list. The decoder also accepts a single call without a list. An empty
-// object, an empty string and false mean that there are no calls.
+// calls are the tool calls of a message. In JSON, they are a list. The decoder also accepts a single call without a list. The value null,
+// false, an empty object, an empty string and an empty list mean that there are no calls.
 type calls []call
 
-// UnmarshalJSON accepts a list, a single call, and the values for no calls.
+// UnmarshalJSON accepts a list, a single call, and the values for no calls. Any other value is an error.
 func (c *calls) UnmarshalJSON(encoded []byte) error {
 	switch {
 	case !endpoint.Present(encoded):
@@ -92,7 +92,7 @@ type spoken struct {
 	thinking text
 }
 
-// UnmarshalJSON accepts any JSON value. It joins the parts of a list.
+// UnmarshalJSON accepts any JSON value. It joins the parts of a list. Any value that is not a list of parts becomes the text.
 func (s *spoken) UnmarshalJSON(encoded []byte) error {
 	if encoded[0] != '[' {
 		return s.text.UnmarshalJSON(encoded)

@@ -57,8 +57,9 @@ type jsonSchema struct {
 // request.
 var ours = []string{"messages", "model", "stream", "stream_options", "tools"}
 
-// fields returns the fields of a request's body, except the model, the messages and the fields for streaming. A field in
-// [llm.Params.Extra] replaces another field of the same name.
+// fields returns the fields of a request's body, except the model, the messages and the fields for streaming. A field in [llm.Params.Extra]
+// replaces another field of the same name. fields returns an error if a schema is not valid JSON, or if a field in Extra is in [ours] or is
+// not valid JSON.
 func fields(req llm.Request, form form) (map[string]json.RawMessage, error) {
 	p := req.Params
 	wire := body{
@@ -100,8 +101,8 @@ func fields(req llm.Request, form form) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// parameters returns the JSON schema of a tool's parameters in the given form: see [withProperties]. If the form has [noEmptySchema] and
-// the schema has no properties, parameters returns nil.
+// parameters returns the JSON schema of a tool's parameters in the given form: see [withProperties]. If the form has [noEmptySchema],
+// parameters returns nil for the schema of an object without properties. It returns a schema that cannot be decoded unchanged.
 func parameters(schema json.RawMessage, form form) json.RawMessage {
 	var object struct {
 		Type       string          `json:"type"`

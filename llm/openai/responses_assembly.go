@@ -107,8 +107,9 @@ func (a *responseAssembly) finish(failed endpoint.Response, kind openai.Response
 	return nil
 }
 
-// marked handles the event [DONE] in a stream without an event that ends the response. If a part of the reply has arrived and all items
-// are complete, marked takes the response as complete and returns true.
+// marked handles the event [DONE], which may also come in a stream without an event that ends the response. If a part of the reply has
+// arrived and all items are complete, marked takes the response as complete and returns true. It also returns true if the response has
+// already ended.
 func (a *responseAssembly) marked() bool {
 	if a.final != nil {
 		return true
@@ -278,7 +279,8 @@ func (a *responseAssembly) response() responseBody {
 	return whole
 }
 
-// output returns the items of all events but the last one. If all items have an index, they are in the order of their indexes.
+// output returns the items of all events but the last one. If all items have an index, they are in the order of their indexes. If not, they
+// are in the order in which they began.
 func (a *responseAssembly) output() []outputItem {
 	sorted := slices.Clone(a.items)
 	if !slices.ContainsFunc(sorted, func(item *assembledItem) bool { return item.index < 0 }) {

@@ -26,8 +26,8 @@ type mark struct {
 // betweenTexts separates the texts of two messages, and two parts of reasoning.
 const betweenTexts = "\n\n"
 
-// opaqueOf returns the opaque data for the items of a reply. It returns the zero value if the client would send the same items without
-// the data.
+// opaqueOf returns the opaque data for the items of a reply. It returns the zero value if the client would send the same items without the
+// data.
 func opaqueOf(items []outputItem, family string) llm.Opaque {
 	var list []any
 	needed, texts, calls := false, 0, 0
@@ -59,8 +59,9 @@ func opaqueOf(items []outputItem, family string) llm.Opaque {
 	return llm.Opaque{Family: family, Data: string(data)}
 }
 
-// sendable returns the item of reasoning as it can be sent back. It returns false if the endpoint would refuse the item, because it
-// has neither encrypted nor readable content. Such an item is only a reference to an item that the endpoint has stored.
+// sendable returns the item of reasoning as it can be sent back. It returns false if the item is not valid JSON in UTF-8, or if it has
+// neither encrypted nor readable content. The endpoint would refuse an item without content, because such an item is only a reference to
+// one that the endpoint has stored.
 func (item outputItem) sendable() (json.RawMessage, bool) {
 	var raw bytes.Buffer
 	if !item.whole || !utf8.Valid(item.raw) || json.Compact(&raw, item.raw) != nil {

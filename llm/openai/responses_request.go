@@ -65,7 +65,8 @@ var responsesMerged = []string{"reasoning", "text"}
 
 // responsesRequest returns the JSON body of a request in the given form. `family` names the endpoints whose data the request sends back:
 // see [llm.Opaque]. The request does not have the parameter `seed`, because the API does not have it. A field in [llm.Params.Extra]
-// replaces another field of the same name, except the fields in [responsesMerged].
+// replaces another field of the same name, except the fields in [responsesMerged]. responsesRequest returns an error if a schema is not
+// valid JSON, or if a field in Extra is in [responsesOurs] or is not valid JSON.
 func responsesRequest(model string, req llm.Request, form form, family string) ([]byte, error) {
 	p := req.Params
 	body := responsesBody{
@@ -145,8 +146,9 @@ func responsesChoice(choice string) any {
 	return value
 }
 
-// withProperties returns a JSON schema with the member "properties" if it describes an object. OpenAI refuses the schema of a function
-// without it. For an empty schema, it returns the schema of an object without properties. It returns other schemas unchanged.
+// withProperties adds an empty member "properties" to the JSON schema of an object without this member, because OpenAI refuses such a
+// schema of a function. For an empty schema, withProperties returns the schema of an object without properties. It returns other schemas
+// unchanged.
 func withProperties(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`)

@@ -91,7 +91,8 @@ var errNotEnded = errors.New("the stream ended without the event response.comple
 
 // take adds an event of the stream to `whole`, the response so far. The error `err` ends the stream: the event is an error, belongs to
 // another API, cannot be decoded, or makes the response too large. An event that is not a JSON object or list is ignored. For such an
-// event, take returns the error `ignored`, which counts if the response does not become complete.
+// event, take returns the error `ignored`, which counts if the response does not become complete. After the event that ends the response,
+// take ignores all events.
 func (x *responsesExchange) take(a endpoint.Response, e endpoint.Event, whole *responseAssembly) (ignored *llm.Error, err error) {
 	if whole.final != nil {
 		return nil, nil

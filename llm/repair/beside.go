@@ -20,12 +20,16 @@ const maxOpenings = 20
 // quoted matches the beginning of a line in which a model quotes something: a quotation or code in Markdown.
 var quoted = regexp.MustCompile("^(?:>|\t| {4})|`")
 
-// beside separates the tool calls at the beginning or at the end of a text from the other text. The calls are in the markup of a model,
-// and each names one of the given tools. beside returns false if the text has no such calls, or if Markdown marks them as a quotation.
+// beside separates the tool calls at the beginning or at the end of a text from the other text. The calls are in the markup of a model, and
+// each names one of the given tools. beside returns false in these cases:
+//   - The text has no such calls.
+//   - Markdown marks the calls as a quotation.
+//   - After calls at the beginning, other text follows in the same line.
+//   - Before calls at the end, the text has [maxOpenings] other places that look like the beginning of a call.
 //
 // The model may have copied the text from a file or a tool result, so the calls must never run. For this reason, beside makes their
-// arguments invalid. The agent then refuses the calls, and the model can call the tools through the API. Without the calls, the text
-// would be taken for the answer.
+// arguments invalid. The agent then refuses the calls, and the model can call the tools through the API. Without the calls, the text would
+// be taken for the answer.
 func beside(text string, tools []llm.ToolSpec) (calls []llm.ToolCall, other string, ok bool) {
 	text = strings.TrimSpace(text)
 	if opening.MatchString(text) {

@@ -114,8 +114,8 @@ func collection(c *cursor, out []byte, depth int) ([]byte, bool) {
 	return append(out, end...), true
 }
 
-// pythonString reads a string of Python. It returns false for a string over several lines, and for a string with an escape other than
-// \n, \r, \t, \\, \' and \".
+// pythonString reads a string of Python. It returns false if the text does not begin with a complete string, for a string over several
+// lines, and for a string with an escape other than \n, \r, \t, \\, \' and \".
 func pythonString(c *cursor) (string, bool) {
 	if c.rest == "" || c.rest[0] != '"' && c.rest[0] != '\'' || strings.HasPrefix(c.rest, `"""`) || strings.HasPrefix(c.rest, "'''") {
 		return "", false

@@ -73,11 +73,11 @@ func splitThought(text string, cut bool) (thought, said string, found bool) {
 	return strings.TrimSpace(thought), strings.TrimSpace(said), true
 }
 
-// unopened separates a block of reasoning without an opening tag, at the beginning of a text, from the text after it. The chat templates
-// of some models end with the opening tag, so that the model writes only the closing tag.
+// unopened separates a block of reasoning without an opening tag, at the beginning of a text, from the text after it. The chat templates of
+// some models end with the opening tag, so that the model writes only the closing tag.
 //
-// A closing tag in a code fence, or one that is only [mentioned], does not end a block. If an opening tag stands before the closing tag,
-// there is no such block, and the last result is false.
+// The last result is false if there is no such block: the text has no closing tag, or an opening tag stands before the closing tag. A
+// closing tag in a code fence, or one that is only [mentioned], does not end a block.
 func unopened(text string) (thought, said string, found bool) {
 	fences, from := 0, 0
 	for {

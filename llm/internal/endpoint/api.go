@@ -31,9 +31,9 @@ func (a API) reply() string {
 	return "a reply of " + string(a)
 }
 
-// Foreign returns an [*llm.Error] of class [llm.NotFound] if the response has the format of an API other than `own`, and nil
-// otherwise. Such a response means that the URL of the endpoint is wrong, so a retry does not help. Call Foreign for a response that
-// has a success status, but neither an error nor a reply.
+// Foreign returns an [*llm.Error] of class [llm.NotFound] if the response has the format of another known [API] than `own`. For any other
+// response, it returns nil. Such an error means that the URL of the endpoint is wrong, so a retry does not help. Call Foreign for a
+// response that has a success status, but neither an error nor a reply.
 func (a Response) Foreign(own API) error {
 	var shape struct {
 		Object     Text            `json:"object"`

@@ -90,9 +90,12 @@ func (s Settings) check(paths []string) (*url.URL, error) {
 	return base, nil
 }
 
-// Complete implements [llm.Client.Complete]. The client's part is `ask`, which sends the request and reads the reply. `ask` gets a
-// context that ends at the timeout, and the provider's name of the first candidate. It must call `renew` for each part of a streamed reply:
-// see [WithTimeout]. Complete hides secrets in the reply, and converts the error of `ask`: see [Model.Error].
+// Complete implements [llm.Client.Complete]. The client's part is `ask`, which sends the request and reads the reply. `ask` gets a context
+// that ends at the timeout, and the provider's name of the first candidate. It must call `renew` for each part of a streamed reply: see
+// [WithTimeout].
+//
+// Complete hides secrets in the reply, and converts the error of `ask`: see [Model.Error]. For a request without candidates, it returns an
+// error of class [llm.InvalidRequest] and does not call `ask`.
 func (b *Base) Complete(
 	ctx context.Context, req llm.Request, ask func(ctx context.Context, renew func(), model string) (llm.Reply, error),
 ) (llm.Reply, error) {

@@ -59,8 +59,8 @@ func (a Response) TooLarge() error {
 	return &llm.Error{Class: llm.TooLarge, Message: ErrTooLarge.Error(), Status: a.Status}
 }
 
-// Bad returns the error for a response that has a success status but is not a reply in the form of the given API. `cause` is the
-// error of the JSON decoder.
+// Bad returns the error for a response that has a success status but is not a reply in the form of the given API. `cause` is the error of
+// the JSON decoder. The class is [llm.NotFound] for a web page, and [llm.BadReply] for everything else.
 func (a Response) Bad(api API, cause error) error {
 	e := &llm.Error{Class: llm.BadReply, Status: a.Status, Err: cause}
 	switch {

@@ -57,7 +57,7 @@ func (m Model) Error(ctx context.Context, model string, err error) error {
 // complete prepares an error for the caller of the client. It changes `e` and returns it:
 //   - It shortens the message, and adds the names of the model and the endpoint.
 //   - For some classes, it adds a hint that says what a person can do: see [hints].
-//   - It hides secrets in all texts of the error.
+//   - It hides secrets in all texts of the error, and removes a cause whose text contains a secret.
 func (m Model) complete(model string, e *llm.Error) error {
 	e.Message = m.subject(model) + ": " + Shorten(m.Secrets.Text(e.Message))
 	if hint := hints[e.Class]; hint != "" {

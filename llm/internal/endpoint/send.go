@@ -121,9 +121,9 @@ func (s Sender) lost(ctx context.Context, err error) error {
 	return err
 }
 
-// ReadBody reads the body of a response that is not streamed. It returns `a` with the body. The error is the one that the response
-// contains (see [Response.Failure]), the one of [Response.TooLarge], or a [LostError] if the body is incomplete. `ended` must return an
-// error if the context of the request has ended, and nil otherwise.
+// ReadBody reads the body of a response that is not streamed. It returns `a` with the body. The error is the one that the response contains
+// (see [Response.Failure]), the one of [Response.TooLarge], or a [LostError] if the body is incomplete. With an error status, the length of
+// the body counts only if the context of the request has ended. `ended` must return an error if this context has ended, and nil otherwise.
 func ReadBody(a Response, body io.Reader, ended func() error) (Response, error) {
 	encoded, err := ReadLimited(body)
 	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the
