@@ -3,10 +3,10 @@ package tool
 import "strings"
 
 // LookAlike reports whether a person or a model may take one name of a tool for the other. Both are names that models accept, so they have
-// ASCII characters alone: [ModelName] has replaced all others by "_". Names look alike in two cases:
+// ASCII characters alone: [ModelName] has replaced all others by "_". Names look alike if they are equal, and in two other cases:
 //   - They differ in upper and lower case, in "_" and "-", or in characters that look alike: 0 and o, 1, i and l, rn and m, vv and w.
-//   - They have the same length, and their characters are equal or look alike, except that one name has "_" in at most a third of
-//     the places: sh_ll and shell. Such a "_" may stand for a character of another alphabet.
+//   - They have the same length, and their characters are equal or look alike, except that one name has "_" in at most a third of the
+//     places: sh_ll and shell. Such a "_" may stand for a character of another alphabet.
 func LookAlike(a, b string) bool {
 	same := skeleton(a)
 	return a == b || same != "" && same == skeleton(b) || gaps(a, b)

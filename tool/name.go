@@ -16,9 +16,9 @@ func validName(name string) bool { return namePattern.MatchString(name) }
 
 var otherCharacter = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// ModelName returns a name for a tool that models accept. A name that they accept stays as it is. In any other name, each character
-// that they do not accept becomes _. If the result is too long or already taken, its end is replaced by a hash of the name. So with
-// the same names taken, a name always gets the same result.
+// ModelName returns a name for a tool that models accept. A name that models accept stays as it is, even if it is taken. In any other name,
+// each character that models do not accept becomes _. If the result is empty, too long or already taken, its end is replaced by a hash of
+// the name. So with the same names taken, a name always gets the same result.
 func ModelName(name string, taken func(string) bool) string {
 	if validName(name) {
 		return name
@@ -122,7 +122,7 @@ func (e *NameError) Error() string {
 		e.Name, of)
 }
 
-// An element is similar if its edit distance is at most len(ref)/3 + 1.
+// nearest returns "" if no element is similar. An element is similar if its edit distance is at most len(ref)/3 + 1.
 func nearest(ref string, names []string) string {
 	best, bestDistance := "", len(ref)/3+2
 	for _, name := range names {

@@ -69,12 +69,12 @@ type Tool interface {
 	// Spec returns the description of the tool. It returns the same value every time.
 	Spec() Spec
 
-	// Call runs the tool with the arguments `args`, a JSON object. [Run] has checked the arguments against the tool's schema,
-	// with the exceptions that Run describes.
+	// Call runs the tool with the arguments `args`, a JSON object. [Run] has checked the arguments against the tool's schema, with the
+	// exceptions that Run describes.
 	//
-	// Call returns a [Result] for everything that the model should read, including failures. It returns a Go error only for a
-	// problem that the model cannot solve. An error that wraps [ErrOutcomeUnknown] means that the tool may have run. Any other
-	// error means that the tool did not run and that another attempt may succeed.
+	// Call returns a [Result] for everything that the model should read, including failures. It returns a Go error only for a problem that
+	// the model cannot solve. An error that wraps [ErrOutcomeUnknown] means that the tool may have run. Any other error means that another
+	// attempt may succeed: the tool did not run, or it is [ReadOnly].
 	//
 	// `ctx` has the [Info] and the deadline of the call. Call must be safe for concurrent use.
 	Call(ctx context.Context, args json.RawMessage) (Result, error)

@@ -89,7 +89,8 @@ func (r root) edit(ctx context.Context, in editFileIn) (string, error) {
 	return fmt.Sprintf("changed %s: %s; the file has now %s\n", name, done, amount(edited)), nil
 }
 
-// onlyPlace returns an error if there is no place, or more than one. Places may overlap: in "aaa" there are two places of "aa".
+// onlyPlace returns the byte offset of `old` in `text`. It returns an error if there is no place, or more than one. Places may overlap: in
+// "aaa" there are two places of "aa".
 func onlyPlace(name, text, old string) (int, error) {
 	var places []int
 	for from := 0; len(places) <= maxPlaces; {

@@ -112,8 +112,9 @@ func (n number) remainder(m number) (number, error) {
 	return exact(q.Sub(n.rat, q.Mul(m.rat, new(big.Rat).SetInt(whole))))
 }
 
-// power returns `n` to the power of `m`. The result is exact if `n` is exact, `m` is a whole number, and the bits of `n` times the
-// absolute value of `m` are at most [maxBits]. In all other cases the result is approximate.
+// power returns `n` to the power of `m`. The result is exact if `n` is exact, `m` is a whole number, and the bits of `n` times the absolute
+// value of `m` are at most [maxBits]. In all other cases the result is approximate. A negative power of 0 is an error, and so is a result
+// that is not real or too large for a float64.
 func (n number) power(m number) (number, error) {
 	if n.zero() && m.compare(number{rat: new(big.Rat)}) < 0 {
 		return number{}, errDivisionByZero

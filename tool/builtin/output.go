@@ -38,8 +38,8 @@ func (o *output) cut() {
 	}
 }
 
-// String returns the text as the model reads it. If a part was left out, a note says how many bytes. Invalid UTF-8 is replaced by
-// U+FFFD. The text ends with a line break.
+// String returns the text as the model reads it; "[no output]" for an empty output. If a part was left out, a note says how many bytes.
+// Invalid UTF-8 is replaced by U+FFFD. The text ends with a line break.
 func (o *output) String() string {
 	o.cut()
 	text := string(o.head) + string(o.tail)

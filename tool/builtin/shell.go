@@ -82,8 +82,11 @@ func shellEnviron(extra map[string]string) []string {
 	return env
 }
 
-// If the end of the context ends the command, the error wraps the context's error. If the context has ended before, the error also
-// wraps [tool.ErrNotRun], and the command does not start.
+// run returns an error, and no result, in these cases:
+//   - The context has ended before. The error wraps [tool.ErrNotRun] and the context's error.
+//   - The end of the context has ended the command. The error wraps the context's error.
+//   - A process of the command is still there after SIGKILL. The error wraps [tool.ErrOutcomeUnknown].
+//   - The command is empty or cannot be started.
 func (s shell) run(ctx context.Context, in shellIn) (tool.Result, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return tool.Result{}, errors.New("the command is empty")

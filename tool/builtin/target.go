@@ -106,15 +106,17 @@ func (r root) readAll(t *target) (string, error) {
 	return string(data), err
 }
 
-// replace gives a file a new content. `old` is the file that is replaced; nil if the file is new. The caller must hold the lock
-// `writing`.
+// replace gives a file a new content. `old` is the file that is replaced; nil if the file is new. The caller must hold the lock `writing`.
 //
-// The content is written to a temporary file in the same folder, which is then renamed. So other programs see either the whole old
-// content or the whole new content, also after a crash. A crash may leave the temporary file. The new file has the permission bits
-// of the old file and belongs to the user of the worker. Other hard links to the old file keep the old content.
+// The content is written to a temporary file in the same folder, which is then renamed. So other programs see either the whole old content
+// or the whole new content, also after a crash. A crash may leave the temporary file. The new file has the permission bits of the old file
+// and belongs to the user of the worker. Other hard links to the old file keep the old content.
 //
-// replace returns an error, and changes nothing, if the context has ended or if somebody else has changed the file since it was
-// opened. A change in the moment before the renaming is not noticed, because no file system has an operation for this.
+// replace returns an error, and does not change the file, in these cases:
+//   - The context has ended.
+//   - Somebody else has changed the file since it was opened, or has created it. A change in the moment before the renaming is not noticed,
+//     because no file system has an operation for this.
+//   - The system refuses one of the steps.
 func (r root) replace(ctx context.Context, dir *os.Root, name string, old *target, content string) (err error) {
 	temporary := path.Join(path.Dir(name), ".reagent-"+rand.Text()+".tmp")
 	mode := fs.FileMode(0o666) // the umask decides, as for any program

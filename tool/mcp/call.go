@@ -30,9 +30,11 @@ func (t *remote) Spec() tool.Spec { return t.spec }
 // LocalName returns the name that the MCP server uses for the tool.
 func (t *remote) LocalName() string { return t.name }
 
-// Call calls the tool at the MCP server. If the connection or the MCP session was lost before the call reached the server, Call
-// connects again and sends the call a second time. Call never repeats a call that may have run. An error that wraps
-// [tool.ErrOutcomeUnknown] means that the tool may have run. Any other error means that the tool did not run.
+// Call calls the tool at the MCP server. If the connection or the MCP session was lost before the call reached the server, Call connects
+// again and sends the call a second time. Call never repeats a call that may have run. An error that wraps [tool.ErrOutcomeUnknown] means
+// that the tool may have run. Any other error means that the tool did not run.
+//
+// If a person's answer to the tool's question does not fit, Call does not call the server. The result then has the question again.
 func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
 	s, limited := t.source, ctx
 	responses, again := t.responses(ctx)
@@ -68,8 +70,8 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 	}
 }
 
-// responses returns the answer of a person to the last question of the tool, as the server wants it; nil if there is no answer. If
-// the answer does not fit, responses returns the question to ask again.
+// responses returns the answer of a person to the last question of the tool, as the server wants it. It returns nil if there is no answer,
+// or if another version of this package asked the question. If the answer does not fit, responses returns the question to ask again.
 func (t *remote) responses(ctx context.Context) (r *responses, again *tool.Question) {
 	answer := tool.InfoFrom(ctx).Answer
 	if answer == nil {
@@ -158,12 +160,16 @@ func describeFailure(name string, failure *jsonrpc.Error) string {
 	return fmt.Sprintf("%s failed: %s (code %d)", name, failure.Message, failure.Code)
 }
 
-// cause converts an error of the MCP SDK into an error without secrets. The new error does not wrap the old one, because the
-// text of the old error may contain the URL and its secrets.
+// cause converts an error of the MCP SDK into an error without secrets. Except for the error of `ctx`, the new error does not wrap the old
+// one, because the text of the old error may contain the URL and its secrets.
 //
-// `ctx` is the context of the caller of [remote.Call]. `limited` is the same context with the time limit of one call. If `ctx`
-// has ended, cause returns the error of `ctx`. If the Source was closed, cause returns [errClosed]. If only `limited` has
-// ended, the new error says that there was no answer in time.
+// `ctx` is the context of the caller of [remote.Call]. `limited` is the same context with the time limit of one call. The first case that
+// applies counts:
+//   - `ctx` has ended: cause returns the error of `ctx`.
+//   - The Source was closed: cause returns [errClosed].
+//   - `limited` has ended: the new error says that there was no answer in time.
+//   - The connection or the server has ended: the new error says so.
+//   - In all other cases, the new error has the text of the old one, shortened and without secrets.
 func (s *Source) cause(ctx, limited context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -38,10 +38,12 @@ type content struct {
 	} `json:"resource"`
 }
 
-// render converts the JSON result of the MCP method `tools/call` into the result that the model reads. The JSON result has a
-// list of content blocks. render keeps text blocks and text resources. It replaces every other block, such as an image, by a
-// note. If there is no text block, render adds the structured content. If the tool asks a person, the result has the question. If
-// the JSON cannot be decoded, render returns an error result.
+// render converts the JSON result of the MCP method `tools/call` into the result that the model reads. The JSON result has a list of
+// content blocks. render keeps text blocks and text resources. It replaces every other block, such as an image, by a note. If there is no
+// text block, render adds the structured content.
+//
+// If the tool asks a person, the result has the question. render returns an error result if nobody can answer this question here (see
+// [elicit]), or if the JSON cannot be decoded.
 func render(raw json.RawMessage) tool.Result {
 	var r callResult
 	if err := exact.Decode(raw, &r, exact.Foreign); err != nil {

@@ -136,7 +136,8 @@ func (f field) line(name string) string {
 	return line
 }
 
-// choices returns the values that the field can have; nil if there is no list of them.
+// choices returns the values that the field can have: those of a list in the schema, or yes and no for a boolean. It returns nil for any
+// other field.
 func (f field) choices() []string {
 	var choices []string
 	for _, v := range f.Enum {

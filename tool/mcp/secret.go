@@ -11,9 +11,9 @@ import (
 // because many harmless texts contain it.
 const minSecret = 6
 
-// censor returns a redactor that hides the secrets of a server's configuration in texts. The values of [Server.Env] and
-// [Server.Headers] are secrets. The user name, the password and the query values in [Server.URL] are secrets, too. A value of
-// fewer than [minSecret] bytes is not hidden.
+// censor returns a redactor that hides the secrets of a server's configuration in texts. The values of [Server.Env] and [Server.Headers]
+// are secrets, and so is the part of a header's value after the first space, as in "Bearer TOKEN". The user name, the password and the
+// query values in [Server.URL] are secrets, too. A value of fewer than [minSecret] bytes is not hidden.
 func censor(s Server) *redact.Redactor {
 	var secrets []string
 	hide := func(values ...string) {

@@ -202,7 +202,7 @@ type listed struct {
 	} `json:"annotations"`
 }
 
-// list returns an error if the list is too long, or if a page refers to itself as the next page.
+// list returns an error if a page cannot be read, if the list is too long, or if a page refers to itself as the next page.
 func (s *session) list(ctx context.Context) ([]listed, error) {
 	var all []listed
 	cursor, bytes := "", 0

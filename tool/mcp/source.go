@@ -55,13 +55,12 @@ const (
 	slowStart = 3 * time.Second
 )
 
-// Connect connects to an MCP server and lists its tools. It returns an error if the configuration is not valid or if the server
-// cannot be reached. Both `ctx` and [Server.ConnectTimeout] limit the duration of Connect. The connection stays open after
-// `ctx` has ended. The caller must call [Source.Close].
+// Connect connects to an MCP server and lists its tools. It returns an error if the configuration is not valid, if the server cannot be
+// reached, or if the list cannot be read. Both `ctx` and [Server.ConnectTimeout] limit the duration of Connect. The connection stays open
+// after `ctx` has ended. The caller must call [Source.Close].
 //
-// The errors of a Source do not contain secrets. The values of [Server.Env] and [Server.Headers] are secrets. The user name,
-// the password and the query values in [Server.URL] are secrets, too. A value of fewer than 6 bytes does not count as a secret
-// and is not hidden.
+// The errors of a Source do not contain secrets. The values of [Server.Env] and [Server.Headers] are secrets. The user name, the password
+// and the query values in [Server.URL] are secrets, too. A value of fewer than 6 bytes does not count as a secret and is not hidden.
 func Connect(ctx context.Context, server Server) (*Source, error) {
 	server, err := server.withDefaults()
 	if err != nil {
@@ -76,15 +75,15 @@ func Connect(ctx context.Context, server Server) (*Source, error) {
 	return s, nil
 }
 
-// Tools returns the server's tools, sorted by their names at the server. Tools keeps the list for a minute and then reads the list
-// again. If reading fails, Tools returns the old list. If `ctx` ends while Tools reads the list, Tools returns an error.
+// Tools returns the server's tools, sorted by their names at the server. Tools keeps the list for a minute and then reads the list again.
+// If reading fails, Tools returns the old list. It returns an error if `ctx` ends while it reads the list, and after [Source.Close].
 //
 // A [tool.Spec] comes from the server's description:
 //   - The effect is [tool.ReadOnly] or [tool.Idempotent] if the annotations say so. If they do not, it is [tool.AtMostOnce].
-//   - NotDestructive is true only if the annotations say `destructiveHint: false`. Annotations are hints: a server may say what is
-//     not true.
-//   - The schema is the server's JSON. A schema that is not a JSON object is replaced by {"type":"object"}. If [tool.CheckSchema]
-//     refuses the schema, the tool is not in the list.
+//   - NotDestructive is true only if the annotations say `destructiveHint: false`. Annotations are hints: a server may say what is not
+//     true.
+//   - The schema is the server's JSON. A schema that is not a JSON object is replaced by {"type":"object"}. If [tool.CheckSchema] refuses
+//     the schema, the tool is not in the list.
 func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	s.mu.Lock()
 	tools, listed, closed := s.tools, s.listed, s.closed
