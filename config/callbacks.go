@@ -12,13 +12,13 @@ import (
 
 // Callbacks lets the results of external calls come by HTTP: see package [github.com/reagent-dev/reagent/callback].
 type Callbacks struct {
-	// URL is the URL at which those who give the results reach the handler. Each token is added to it as a further segment of the
-	// path.
+	// URL is the URL at which those who give the results reach the handler. Each token is added to it as a further segment of the path.
+	// Required.
 	URL string
 	// Listen is the address, as host:port, at which a worker accepts the results. Empty means that the worker does not accept any.
 	Listen string
 	// Secret is a reference to the secret that signs the tokens: ${NAME} for an environment variable, or ${file:PATH} for a file. See
-	// [Callbacks.ResolveSecrets].
+	// [Callbacks.ResolveSecrets]. Required.
 	Secret string
 	// OldSecrets are references to earlier secrets. Tokens that they have signed are still accepted. In the file, this field is
 	// `old_secrets`.

@@ -231,7 +231,8 @@ type Shell struct {
 	Env []string
 }
 
-// Load reads and validates the configuration file with the given path. The error is an [*Error] if the content is wrong.
+// Load reads and validates the configuration file with the given path. If the content is wrong, the error is an [*Error]. If the file
+// cannot be read, the error wraps that of the system.
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {

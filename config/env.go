@@ -173,12 +173,13 @@ func (m Model) APIKey() (string, error) {
 	return key, nil
 }
 
-// CheckEnvironment checks the environment variables and files to which the configuration refers. Of models, MCP servers and the
-// tool `shell`, it checks only those that an agent has; it checks all hooks and the callbacks. A worker calls CheckEnvironment
-// before it starts. The error is an [*Error] with all of these problems:
+// CheckEnvironment checks the environment variables and files to which the configuration refers. Of models, MCP servers and the tool
+// `shell`, it checks only those that an agent has; it checks all hooks and the callbacks. A worker calls CheckEnvironment before it starts.
+// The error is an [*Error] with all of these problems:
 //   - a variable is not set
 //   - a file cannot be read or is empty
 //   - an API key is empty
+//   - the URL of a hook is not valid when its references are replaced
 //   - the secret of a hook or of the callbacks is too short, or not base64 after "whsec_"
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem

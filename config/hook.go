@@ -45,8 +45,9 @@ func (h Hook) Occasions() []agent.Occasion {
 	return occasions
 }
 
-// ResolveURL returns the URL. It replaces the same references as [MCPServer.ResolveHeaders]. The error never contains the URL, which may
-// be a secret.
+// ResolveURL returns the URL; "" if the hook has a command. It replaces the same references and returns the same errors as
+// [MCPServer.ResolveHeaders]. It also returns an error if the result is not an http or https URL, or has a user name. The error never
+// contains the URL, which may be a secret.
 func (h Hook) ResolveURL() (string, error) {
 	if h.URL == "" {
 		return "", nil

@@ -113,8 +113,8 @@ func (r *reader) list(p place, each func(item place)) {
 	}
 }
 
-// text returns a function that reads a text and stores it in `*into`. A number or a boolean is an error: the user has to put
-// it in quotes. Without quotes, YAML may change the value; for example, YAML reads 010 as 8.
+// text returns a function that reads a text and stores it in `*into`. Any other value is a problem, also a number or a boolean: the user
+// has to put it in quotes. Without quotes, YAML may change the value; for example, YAML reads 010 as 8.
 func (r *reader) text(into *string) func(place) {
 	return func(p place) {
 		switch tag := p.node.ShortTag(); {

@@ -149,14 +149,14 @@ func (c *Config) userOf(tools ...string) string {
 	return ""
 }
 
-// CheckFiles returns an [*Error] if a file with a secret is where the file tools of an agent could read it: below `files_root`. If
-// an agent has the tool `shell`, such a file must not be below the working folder of the commands either, although commands can
-// also read all other files of the worker's user. If no agent has such a tool, CheckFiles returns nil. A worker calls CheckFiles
-// before it starts.
+// CheckFiles returns an [*Error] if a file with a secret is where the file tools of an agent could read it: below `files_root`. If an agent
+// has the tool `shell`, such a file must not be below the working folder of the commands either, although commands can also read all other
+// files of the worker's user. A file whose place the system does not tell is an error, too, unless the file does not exist. If no agent has
+// such a tool, CheckFiles returns nil. A worker calls CheckFiles before it starts.
 //
-// A file with a secret is the key file of a model, the secret file of a hook, or a file to which a callback's secret, a header, a
-// hook's URL, a URL query or an environment variable refers. CheckFiles follows symbolic links. A link below `files_root` to a file
-// elsewhere is allowed, because the file tools do not follow the link.
+// A file with a secret is the key file of a model, the secret file of a hook, or a file to which a callback's secret, a header, a hook's
+// URL, a URL query or an environment variable refers. CheckFiles follows symbolic links. A link below `files_root` to a file elsewhere is
+// allowed, because the file tools do not follow the link.
 func (c *Config) CheckFiles() error {
 	type area struct{ field, folder, reader string }
 	var areas []area

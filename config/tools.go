@@ -33,12 +33,13 @@ func (r *reader) checkExternal(cfg *Config) {
 	}
 }
 
-// CheckTools returns an [*Error] with two kinds of problems. The first kind is an entry of the `tools` of an agent that is not a built-in
-// tool, not an external tool, and not a tool of an MCP server. Whether an MCP server has a tool is known only after the worker has
-// connected to it. The second kind is a folder of `builtin` that does not exist or is not a folder.
+// CheckTools returns an [*Error] with two kinds of problems:
+//   - An entry of the `tools` of an agent is not a built-in tool, not an external tool, and not a tool of an MCP server. Whether an MCP
+//     server has a tool is known only after the worker has connected to it.
+//   - A folder of `builtin` does not exist or is not a folder. The folder of the tool `shell` counts only if an agent has this tool.
 //
-// A worker whose tools are all in the configuration calls CheckTools before it starts. [Parse] does not, because a program may have
-// tools of its own.
+// A worker whose tools are all in the configuration calls CheckTools before it starts. [Parse] does not, because a program may have tools
+// of its own.
 func (c *Config) CheckTools() error {
 	known := ownTools()
 	if c.Tools.Shell != nil {
