@@ -23,13 +23,16 @@ import (
 // on which a server that listens on 127.0.0.1 does not listen.
 const DefaultAddress = "127.0.0.1:7233"
 
-// ClientOptions returns the options of a Temporal client. It reads Temporal's own configuration file and environment
-// variables: TEMPORAL_PROFILE, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and others. If the given
-// address or namespace is not empty, it replaces the configured value. The result always has an address and a namespace.
+// ClientOptions returns the options of a Temporal client. It reads Temporal's own configuration file and environment variables:
+// TEMPORAL_PROFILE, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and others. If the given address or namespace is
+// not empty, it replaces the configured value. The result always has an address and a namespace.
 //
-// If TEMPORAL_CODEC_ENDPOINT names a codec server, the result has a data converter and a failure converter. The codec server
-// then encodes all payloads that go to Temporal, and decodes all payloads that come from Temporal. Code that reads the
-// histories of agents needs the same data converter.
+// If TEMPORAL_CODEC_ENDPOINT names a codec server, the result has a data converter and a failure converter. The codec server then encodes
+// all payloads that go to Temporal, and decodes all payloads that come from Temporal. Code that reads the histories of agents needs the
+// same data converter.
+//
+// ClientOptions returns an error if the settings cannot be read, if the address begins with a scheme such as http://, or if
+// TEMPORAL_CODEC_AUTH is set without TEMPORAL_CODEC_ENDPOINT.
 //
 // The client logs only errors, to standard error. Set `Logger` in the result to change this.
 func ClientOptions(address, namespace string) (client.Options, error) {

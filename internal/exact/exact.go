@@ -69,7 +69,8 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Members returns the members of the JSON object in a text, in their order. A name may be there twice.
+// Members returns the members of the JSON object in a text, in their order. A name may be there twice. The value null has no members. Any
+// other text that is not a JSON object is an error.
 func Members(text []byte) ([]Member, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil {

@@ -15,8 +15,8 @@ import (
 const every = 100 * time.Millisecond
 
 // Lock acquires the lock on the file at a path. It creates the file if necessary. If another process holds the lock, Lock calls `onWait`
-// once, and then waits until the lock is free. It returns an error if the context ends first. The caller releases the lock with the
-// function `unlock`. The kernel also releases the lock when this process ends.
+// once, and then waits until the lock is free. It returns an error if the context ends first, or if the file cannot be opened or locked.
+// The caller releases the lock with the function `unlock`. The kernel also releases the lock when this process ends.
 func Lock(ctx context.Context, path string, onWait func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

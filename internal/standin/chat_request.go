@@ -118,8 +118,8 @@ func (r *request) request() llm.Request {
 	return req
 }
 
-// toolChoice returns the value for [llm.Params.ToolChoice]. If the JSON field `tool_choice` is a string, toolChoice returns
-// this string. If the field is an object, toolChoice returns the name of the function in the object.
+// toolChoice returns the value for [llm.Params.ToolChoice]: the JSON field `tool_choice` if it is a string, or the name of the function in
+// the field if it is an object. It returns "" if the field is absent.
 func (r *request) toolChoice() string {
 	var word string
 	if json.Unmarshal(r.ToolChoice, &word) == nil {

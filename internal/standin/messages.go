@@ -156,7 +156,8 @@ func (messages) Received(reply llm.Reply) llm.Reply {
 	return reply
 }
 
-// stopReason returns Anthropic's stop reason for the finish reason of a reply.
+// stopReason returns Anthropic's stop reason for the finish reason of a reply. It returns a finish reason that only another provider has
+// unchanged.
 func stopReason(reply llm.Reply) string {
 	switch reply.FinishReason {
 	case "stop":
@@ -190,7 +191,8 @@ func compactText(encoded string) string {
 	return out.String()
 }
 
-// filledSchema adds the member "properties" to the schema of a tool if it is missing, because the API requires it.
+// filledSchema adds the member "properties" to a tool's schema without this member, because the API requires it. It also removes white
+// space between the tokens of the schema.
 func filledSchema(schema json.RawMessage) json.RawMessage {
 	all := strings.TrimSpace(string(schema))
 	if all == "" {

@@ -11,13 +11,16 @@ import (
 
 // OpenRouter returns a [Provider] that behaves like OpenRouter.
 //
-// Each reply has the reasoning in the member `reasoning` and, as a list, in `reasoning_details`. If the name of the model contains
-// "gpt", the list has a summary and encrypted data, as from OpenAI. For other models it has a text with a signature, as from
-// Anthropic. A stream has the list in fragments.
+// Each reply has the reasoning in the member `reasoning` and, as a list, in `reasoning_details`. If the name of the model contains "gpt",
+// the list has a summary and encrypted data, as from OpenAI. For other models it has a text with a signature, as from Anthropic. A stream
+// has the list in fragments.
 //
-// Later requests should send the list back on the same message, with each text whole again. A missing list is a violation: see
-// [Provider.Violations]. If the list that was sent has a signature, a changed list is refused, because Anthropic refuses it. If the list that
-// was sent has no signature, a changed list is a violation. The Provider does not check the indexes that come back, because in a stream the index of each encrypted entry or summary is 0, even if there are several.
+// Later requests should send the list back on the same message, with each text whole again:
+//   - A missing list is a violation: see [Provider.Violations].
+//   - A changed list is refused if the list that was sent has a signature, because Anthropic refuses it. If that list has no signature, the
+//     change is a violation.
+//   - The indexes that come back are not checked, because in a stream the index of each encrypted entry or summary is 0, even if there are
+//     several.
 //
 // Sources: OpenRouter's guide "Reasoning Tokens", agno-agi/agno#8794 and OpenRouterTeam/ai-sdk-provider#519 for streams and refusals,
 // tailcallhq/forgecode#1359 for the body of a refusal.

@@ -131,7 +131,7 @@ func (r *responsesRequest) request() llm.Request {
 	return req
 }
 
-// toolChoice returns the value for [llm.Params.ToolChoice]: the JSON string, or the name in the JSON object.
+// toolChoice returns the value for [llm.Params.ToolChoice]: the JSON string, or the name in the JSON object; "" if the field is absent.
 func (r *responsesRequest) toolChoice() string {
 	var word string
 	if json.Unmarshal(r.ToolChoice, &word) == nil {

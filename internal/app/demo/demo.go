@@ -26,7 +26,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-// Options are the options of the demo; see [Run].
+// Options are the options of [Run]. The fields `Worker`, `Out` and `Printer` are required.
 type Options struct {
 	// Worker is the command that starts a worker. The demo adds the flags `--config` and `--address`. The process must end
 	// when its standard input is closed. Required.

@@ -49,8 +49,8 @@ type archive struct {
 	received, size atomic.Int64 // bytes, for the progress; size is 0 if it is not known
 }
 
-// newArchive returns the archive for an operating system and a processor. The archive is nil if the table does not
-// have its checksum, or if REAGENT_CLI_URL is "off".
+// newArchive returns the archive for an operating system and a processor. The archive is nil if the table does not have its checksum, or if
+// REAGENT_CLI_URL is "off". Any other value of this variable that is not an http or https URL is an error.
 func newArchive(table, goos, goarch string) (*archive, error) {
 	name := fmt.Sprintf("temporal_cli_%s_%s_%s", strings.TrimPrefix(CLIVersion, "v"), goos, goarch)
 	if goos == "windows" {
@@ -113,7 +113,8 @@ func (a *archive) fetch(ctx context.Context, part, scratch string, progress io.W
 	}
 }
 
-// download completes the file `part`. If the connection is lost, it asks for the rest.
+// download completes the file `part`. If the connection is lost, it asks for the rest, up to [downloadTries] times in all. It gives up if
+// an attempt brings nothing new.
 func (a *archive) download(ctx context.Context, part string) error {
 	client := &http.Client{Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -225,7 +226,7 @@ func (a *archive) label() string {
 	return text + " MB)"
 }
 
-// fileSize returns the size of a file, or 0 if there is none.
+// fileSize returns the size of a file, or 0 if it does not exist or cannot be read.
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

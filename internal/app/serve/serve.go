@@ -44,8 +44,8 @@ type Options struct {
 	// ResultsDir is a folder for the results of calls that the worker has received and Temporal does not have yet. After a crash, a
 	// new worker process uses these results. If ResultsDir is empty, the worker holds them in memory only.
 	ResultsDir string
-	// HeartbeatTimeout is the heartbeat timeout of model calls and tool calls: see [reagent.Options.HeartbeatTimeout]. Zero means 3
-	// seconds, or 30 seconds on Temporal Cloud if `Lease` is false.
+	// HeartbeatTimeout is the heartbeat timeout of model calls and tool calls: see [reagent.Options.HeartbeatTimeout]. It must be at least
+	// 1 second. Zero means 3 seconds, or 30 seconds on Temporal Cloud if `Lease` is false.
 	HeartbeatTimeout time.Duration
 	// Lease lets all calls of the worker share one heartbeat: see [reagent.Options.Lease].
 	Lease bool

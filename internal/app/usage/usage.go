@@ -26,8 +26,8 @@ func FlagError(_ *cobra.Command, err error) error {
 	return err
 }
 
-// FlagGroups returns an error if a command line has several flags that [cobra.Command.MarkFlagsMutuallyExclusive] has put in one
-// group. It names the flags, and needs to be called before cobra checks the groups.
+// FlagGroups returns an error if a command line has several flags that [cobra.Command.MarkFlagsMutuallyExclusive] has put in one group. The
+// error names two of the flags. Call FlagGroups before cobra checks the groups.
 func FlagGroups(cmd *cobra.Command) error {
 	given := map[string][]string{} // the flags of each group that the command line has
 	var err error

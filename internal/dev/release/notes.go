@@ -6,7 +6,7 @@ import (
 )
 
 // notesOf returns the section of the changelog for a version. A release candidate, such as v0.1.0-rc.1, has the section of what is not
-// released yet.
+// released yet. It is an error if the changelog does not have the section, or if the section is empty.
 func notesOf(changelog, version string) (string, error) {
 	name := strings.TrimPrefix(version, "v")
 	if strings.Contains(name, "-") {

@@ -48,8 +48,8 @@ type record struct {
 	} `json:"messages"`
 }
 
-// Load reads the conversations of all *.jsonl files in a folder, in the order of the file names. It skips files with
-// ".flagged." in their names.
+// Load reads the conversations of all *.jsonl files in a folder, in the order of the file names. It skips files with ".flagged." in their
+// names. It returns an error if there is no *.jsonl file, or if a file cannot be read.
 func Load(dir string) ([]Conversation, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err == nil && len(files) == 0 {
