@@ -254,7 +254,8 @@ func registerBilled(temporal client.Client, w worker.Worker, b billing) (*activi
 // actionLine matches a line of the metric "action", and captures the kind, the namespace and the count.
 var actionLine = regexp.MustCompile(`(?m)^action\{action_type="([^"]+)",namespace="([^"]+)"[^}]*\} (\S+)$`)
 
-// settled returns the actions of a namespace when their number no longer grows. The server updates its metrics about once a second.
+// settled returns the actions of a namespace when their number no longer grows. The server updates its metrics about once a second. It is
+// an error if after [patience] the number is still 0 or still grows.
 func (l *lab) settled(ctx context.Context, namespace string) (map[string]float64, error) {
 	var before map[string]float64
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(3 * time.Second) {

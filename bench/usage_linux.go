@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// workerCPU returns the CPU time that this process has used. The worker in this process uses almost all of this time.
+// workerCPU returns the CPU time that this process has used; 0 if the system does not tell it. The worker in this process uses almost all
+// of this time.
 func workerCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
