@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reagent-dev/reagent/internal/dial"
 )
 
 // uiEnv is for a Web UI that the starter does not find itself.
@@ -26,7 +28,11 @@ const uiTimeout = 500 * time.Millisecond
 //   - for a server on this machine, the one at Temporal's port plus 1000, if it answers; `starter dev` uses this port by default
 func (g *Flags) Link(ctx context.Context, id string) string {
 	base := strings.TrimSuffix(os.Getenv(uiEnv), "/")
-	if base == "" {
+	switch {
+	case base != "":
+	case g.InCloud():
+		base = "https://cloud.temporal.io"
+	default:
 		base = uiOf(ctx, g.Address)
 	}
 	if base == "" {
@@ -35,14 +41,10 @@ func (g *Flags) Link(ctx context.Context, id string) string {
 	return base + "/namespaces/" + url.PathEscape(g.Namespace) + "/workflows/" + url.PathEscape(id)
 }
 
-// InCloud reports whether the address is one of Temporal Cloud.
+// InCloud reports whether the server is in Temporal Cloud.
 func (g *Flags) InCloud() bool {
-	host, _, err := net.SplitHostPort(g.Address)
-	return err == nil && inCloud(host)
-}
-
-func inCloud(host string) bool {
-	return strings.HasSuffix(host, ".tmprl.cloud") || strings.HasSuffix(host, ".api.temporal.io")
+	opts, err := dial.ClientOptions(g.Address, g.Namespace)
+	return err == nil && dial.OnTemporalCloud(opts)
 }
 
 // uiOf returns an empty string if the Web UI of the server is unknown.
@@ -50,9 +52,6 @@ func uiOf(ctx context.Context, address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return ""
-	}
-	if inCloud(host) {
-		return "https://cloud.temporal.io"
 	}
 	number, err := strconv.Atoi(port)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {

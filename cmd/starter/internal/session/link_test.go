@@ -28,6 +28,9 @@ func TestLinkIsOfAWebUIThatAnswers(t *testing.T) {
 	require.Empty(t, (&Flags{Address: "example.com:7233", Namespace: "n"}).Link(t.Context(), "a"))
 	require.Equal(t, "https://cloud.temporal.io/namespaces/n.acct/workflows/a",
 		(&Flags{Address: "n.acct.tmprl.cloud:7233", Namespace: "n.acct"}).Link(t.Context(), "a"))
+	t.Setenv("TEMPORAL_TLS_SERVER_NAME", "n.acct.tmprl.cloud")
+	require.Equal(t, "https://cloud.temporal.io/namespaces/n.acct/workflows/a",
+		(&Flags{Address: "vpce-1.eu-central-1.vpce.amazonaws.com:7233", Namespace: "n.acct"}).Link(t.Context(), "a"), "a private endpoint")
 	t.Setenv(uiEnv, "https://ui.example/")
 	require.Equal(t, "https://ui.example/namespaces/n/workflows/a%2Fb", (&Flags{Namespace: "n"}).Link(t.Context(), "a/b"))
 }
