@@ -55,7 +55,7 @@ type Activities struct {
 // [Activities.Check] for this.
 func New(o Options) (*Activities, error) {
 	if o.Temporal == nil {
-		return nil, errors.New("activities: Options.Temporal is not set")
+		return nil, errors.New("activities: Options.Temporal is not set; set it to the Temporal client of the worker")
 	}
 	o = o.withDefaults()
 	a := &Activities{

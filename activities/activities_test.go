@@ -585,7 +585,7 @@ func TestUnknownAgentIsWaitedForDuringARollout(t *testing.T) {
 			_, err = s.ExecuteActivity(protocol.LoadAgent, protocol.LoadAgentInput{Agent: "z"})
 			failed := failure(t, err)
 			require.Equal(t, protocol.UnknownAgent, failed.Type())
-			require.Contains(t, failed.Message(), `no agent "z" on this worker; it serves x, y`)
+			require.Contains(t, failed.Message(), `no agent "z" on this worker, which serves x, y;`)
 			require.Equal(t, c.final, failed.NonRetryable())
 			require.Equal(t, time.Second, failed.NextRetryDelay())
 		})

@@ -46,7 +46,7 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 		return protocol.AgentEnd{Failure: "it is gone: Temporal keeps closed workflows for the namespace's retention only"}, nil
 	}
 	if err != nil {
-		return protocol.AgentEnd{}, fmt.Errorf("await agent %s: %w", in.ID, err)
+		return protocol.AgentEnd{}, fmt.Errorf("await agent %s: describe the workflow: %w", in.ID, err)
 	}
 	info := found.GetWorkflowExecutionInfo()
 	var key agent.Key
@@ -64,7 +64,7 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 		// AwaitAgent does not wait here, because a waiting activity occupies a slot of the worker: a tree of agents that is deeper
 		// than the number of slots would deadlock.
 		pause := min(time.Duration(activity.GetInfo(ctx).Attempt)*500*time.Millisecond, maxAwaitPause)
-		return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" is still running", protocol.StillRunning,
+		return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions("agent "+in.ID+" is still running; the next attempt looks again", protocol.StillRunning,
 			temporal.ApplicationErrorOptions{NextRetryDelay: pause, Category: temporal.ApplicationErrorCategoryBenign})
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		var end protocol.AgentEnd
@@ -74,7 +74,7 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 		err := a.temporal.GetWorkflow(ctx, in.ID, "").Get(ctx, nil)
 		if run := info.GetExecution().GetRunId(); protocol.EndedFromOutside(err) && time.Since(info.GetCloseTime().AsTime()) < maxAwaitPause && !seen(ctx, run) {
 			activity.RecordHeartbeat(ctx, run)
-			return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions(in.ID+" ended a moment ago and may be resumed", protocol.StillRunning,
+			return protocol.AgentEnd{}, temporal.NewApplicationErrorWithOptions("agent "+in.ID+" ended a moment ago and may be resumed; the next attempt looks again", protocol.StillRunning,
 				temporal.ApplicationErrorOptions{NextRetryDelay: resumeGrace, Category: temporal.ApplicationErrorCategoryBenign})
 		}
 		return protocol.AgentEnd{Failure: protocol.EndText(err), Spent: protocol.Spent(err)}, nil

@@ -167,7 +167,7 @@ func checkStored(d agent.Definition) error {
 			continue
 		}
 		if _, err := canon.Text(t.Schema); err != nil {
-			return fmt.Errorf("the schema of tool %s: %w", t.Name, err)
+			return fmt.Errorf("the schema of the tool %s cannot be stored: %w; correct the schema", t.Name, err)
 		}
 	}
 	if size := payload.Size(d); size > maxDefinitionBytes {

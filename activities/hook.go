@@ -75,7 +75,7 @@ func newHook(h Hook) (hook, error) {
 	case h.URL != "" && len(h.Env) > 0:
 		return made, errors.New("has a URL, which gets no environment: remove Hook.Env, or set Hook.Command")
 	case made.Timeout < 0 || made.Timeout > protocol.MaxHookTimeout:
-		return made, fmt.Errorf("has the timeout %v: set Hook.Timeout to at most %v", made.Timeout, protocol.MaxHookTimeout)
+		return made, fmt.Errorf("has the timeout %v: set Hook.Timeout to a positive duration of at most %v, or to 0 for the default", made.Timeout, protocol.MaxHookTimeout)
 	}
 	for _, on := range made.On {
 		if !slices.Contains(agent.Occasions(), on) {
@@ -133,7 +133,7 @@ func (h hook) run(ctx context.Context, body []byte) error {
 	stdin.Close() // only the command uses these ends of the pipes
 	writer.Close()
 	if err != nil {
-		return fmt.Errorf("the command cannot be started: %w", err)
+		return fmt.Errorf("the command cannot be started: %w; check that the program exists on the worker and is executable", err)
 	}
 	go func() {
 		_, _ = feed.Write(body) // the command need not read it
@@ -153,7 +153,7 @@ func (h hook) run(ctx context.Context, body []byte) error {
 	time.AfterFunc(hookGrace, func() { reader.Close() }) // a process that has left the group may keep the pipe open
 	text := strings.TrimSpace(strings.ToValidUTF8(<-output, "\uFFFD"))
 	if ctx.Err() != nil {
-		err = fmt.Errorf("the command was killed: %w", ctx.Err())
+		err = fmt.Errorf("the command was killed when the time for the delivery was over, or when the attempt was cancelled: %w", ctx.Err())
 	} else {
 		err = fmt.Errorf("the command failed: %w", err)
 	}

@@ -72,7 +72,7 @@ const unknownDelay = time.Second
 // `Options.RolloutTimeout` has passed since the activity was scheduled.
 func (a *Activities) unknownAgent(ctx context.Context, name string) error {
 	return temporal.NewApplicationErrorWithOptions(
-		fmt.Sprintf("there is no agent %q on this worker; it serves %s", name, strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")),
+		fmt.Sprintf("there is no agent %q on this worker, which serves %s; correct the name, or add the agent to the configuration of the workers", name, strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")),
 		protocol.UnknownAgent, temporal.ApplicationErrorOptions{
 			NonRetryable:   time.Since(activity.GetInfo(ctx).ScheduledTime) >= a.rolloutTimeout,
 			NextRetryDelay: unknownDelay,

@@ -210,8 +210,8 @@ func modelError(ctx context.Context, try int, empty agent.EmptyReplies, redact f
 // error is retryable, because another worker of the task queue may have the model or tool.
 func missing(kind, name string) error {
 	return temporal.NewApplicationErrorWithOptions(
-		fmt.Sprintf("the %s %q is not on this worker; another worker of the task queue may have it. If none has it, "+
-			"add it to the configuration of the workers, or interrupt the agent and reload its definition", kind, name), protocol.Missing,
+		fmt.Sprintf("the %s %q is not on this worker; another worker of the task queue may have the %[1]s. If no worker has the %[1]s, "+
+			"add the %[1]s to the configuration of the workers, or interrupt the agent and reload its definition", kind, name), protocol.Missing,
 		temporal.ApplicationErrorOptions{NextRetryDelay: 5 * time.Second})
 }
 

@@ -20,7 +20,7 @@ import (
 func (a *Activities) Notify(ctx context.Context, in protocol.NotifyInput) error {
 	h, ok := a.hooks[in.Hook]
 	if !ok {
-		return temporal.NewApplicationError(fmt.Sprintf("there is no hook %q on this worker; it has %s",
+		return temporal.NewApplicationError(fmt.Sprintf("there is no hook %q on this worker, which has %s; add the hook to the configuration of the workers",
 			in.Hook, strings.Join(slices.Sorted(maps.Keys(a.hooks)), ", ")), protocol.Missing)
 	}
 	id, key := names(ctx)

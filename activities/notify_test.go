@@ -135,7 +135,7 @@ func TestRefusedNotificationIsNotRetried(t *testing.T) {
 	failed := s.notify(other)
 	require.Equal(t, protocol.Missing, failed.Type())
 	require.False(t, failed.NonRetryable(), "another worker may have the hook")
-	require.Contains(t, failed.Message(), `no hook "mail" on this worker; it has pager`)
+	require.Contains(t, failed.Message(), `no hook "mail" on this worker, which has pager`)
 }
 
 // The notification of an external call has the URL for its result, and no other call has one. The token of the URL does not enter the
@@ -188,9 +188,9 @@ func TestNotificationHasTheURLForTheResult(t *testing.T) {
 	}
 
 	for problem, wrong := range map[string]activities.Callbacks{
-		"callbacks: Callbacks.URL is not a URL":                              {Secret: callbacks.Secret},
-		"callbacks: the secret has 0 bytes; it needs at least 24":            {URL: callbacks.URL},
-		"callbacks: old secret 1: the secret has 5 bytes; it needs at least": {URL: callbacks.URL, Secret: callbacks.Secret, OldSecrets: []string{"short"}},
+		"callbacks: Callbacks.URL is not an http or https URL":                      {Secret: callbacks.Secret},
+		"callbacks: the secret has 0 bytes; use a secret of at least 24":            {URL: callbacks.URL},
+		"callbacks: old secret 1: the secret has 5 bytes; use a secret of at least": {URL: callbacks.URL, Secret: callbacks.Secret, OldSecrets: []string{"short"}},
 	} {
 		_, err := activities.New(activities.Options{Temporal: s.workflow, Callbacks: &wrong})
 		require.ErrorContains(t, err, problem)

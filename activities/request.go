@@ -76,7 +76,7 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 		return req, t, nil
 	}
 	return llm.Request{}, known, temporal.NewNonRetryableApplicationError(
-		"the request that the workflow holds now does not have the key in the activity's ID", protocol.Mismatch, nil)
+		"the workflow's request is no longer the one with the key in the activity's ID", protocol.Mismatch, nil)
 }
 
 // complete appends the missing messages of the request to the given transcript, and returns the longer transcript. First it
@@ -144,7 +144,7 @@ func (a *Activities) read(ctx context.Context, in protocol.RequestInput) (protoc
 		}
 		again.Stop()
 		return page, temporal.NewApplicationErrorWithOptions(
-			"the workflow did not answer the query for the request: "+err.Error(), protocol.Unavailable,
+			"the workflow did not answer the query for the request, so the next attempt asks again: "+err.Error(), protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
 	}
 }

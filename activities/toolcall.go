@@ -177,7 +177,7 @@ func returnAttempt(beat *attempt.Attempt) (protocol.ToolResult, error) {
 	if n > len(seekDelays) {
 		return protocol.LostTool(), nil
 	}
-	return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions("the tool may have run; another worker may have its result",
+	return protocol.ToolResult{}, temporal.NewApplicationErrorWithOptions("the tool may have run, and another worker may have the result; the next attempt looks for the result again",
 		protocol.Unavailable, temporal.ApplicationErrorOptions{NextRetryDelay: seekDelays[n-1], Category: temporal.ApplicationErrorCategoryBenign})
 }
 

@@ -219,7 +219,7 @@ func (a *Attempt) record(ctx context.Context) error {
 // alive, too: see [lease.confirm].
 func (a *Attempt) own(ctx context.Context) error {
 	if a.ended() != open || a.ctx.Err() != nil {
-		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, because its time is up, or because the worker is stopping")
+		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, because its time is up, or because the worker is stopping; if the call is still needed, Temporal makes another attempt")
 	}
 	a.mu.Lock()
 	contact := a.contact
@@ -270,7 +270,7 @@ func (a *Attempt) TookWorkersDown(ctx context.Context) (bool, error) {
 // did, in the past tense, such as "made this model call". It becomes part of the error text.
 func (a *Attempt) workerLost(what string) error {
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume", a.Lost(), what), protocol.WorkerLost, nil)
+		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume the agent", a.Lost(), what), protocol.WorkerLost, nil)
 }
 
 // CheckLost returns an error if the activity has to be given up because it crashes its workers, or if Temporal does not answer:

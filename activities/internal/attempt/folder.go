@@ -70,7 +70,7 @@ func (f *folder) path(key string) string { return filepath.Join(f.dir, key+fileS
 // [fileKey].
 func (f *folder) write(key string, data []byte) error {
 	if !fileKey.MatchString(key) {
-		return fmt.Errorf("the key %q cannot be part of a file name in the folder for results (ResultsDir)", key)
+		return fmt.Errorf("the key %q cannot be part of a file name in the folder for results (ResultsDir); use a key such as tool-0123456789abcdef", key)
 	}
 	t, err := os.CreateTemp(f.dir, temporaryPrefix) // with mode 0600
 	if err != nil {
@@ -111,7 +111,7 @@ func (f *folder) read(key string) ([]byte, error) {
 		return nil, nil
 	}
 	if err == nil && len(data) == 0 {
-		return nil, fmt.Errorf("the stored result %s is empty: the machine may have crashed while it was written", f.path(key))
+		return nil, fmt.Errorf("the stored result %s is empty: the machine may have crashed during the write; delete the file if this error comes again", f.path(key))
 	}
 	return data, err
 }

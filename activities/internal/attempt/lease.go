@@ -134,7 +134,7 @@ func (l *lease) take(ctx context.Context) error {
 			return nil
 		case <-time.After(time.Minute):
 			if !l.held() {
-				return errors.New("the lease has not begun within a minute")
+				return errors.New("the lease has not begun within a minute; check that the worker of the agents' task queue is running")
 			}
 		}
 	}
@@ -247,7 +247,7 @@ func (l *lease) beat(ctx context.Context) error {
 	defer l.sending.Unlock()
 	token, held, added := l.name()
 	if token == nil {
-		return errors.New("the worker has no lease")
+		return errors.New("the worker has no lease now; the next attempt needs a worker with a lease")
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(l.heartbeatTimeout/4, minBeatWait))
 	defer cancel()
@@ -331,7 +331,7 @@ func (l *lease) confirm(ctx context.Context, a *Attempt) error {
 	case !safe:
 		return l.beat(ctx)
 	case a.ended() != open: // the lease has ended since
-		return errors.New("another worker may have this call")
+		return errors.New("the lease of this worker has ended, so another worker may have this call")
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func Once[T any](w *Worker, beat *Attempt, keep func(T) bool, run func(*Operatio
 			}
 			result, ok := e.result.(T)
 			if e.err == nil && !ok {
-				return result, fmt.Errorf("the operation %s has a result of the wrong type %T", key, e.result)
+				return result, fmt.Errorf("the operation %s has a result of the type %T, because activities of two kinds have the same ID; give each activity an ID of its own", key, e.result)
 			}
 			return result, e.err
 		case <-beat.over:
@@ -72,7 +72,7 @@ func Once[T any](w *Worker, beat *Attempt, keep func(T) bool, run func(*Operatio
 			if beat.ended() == cancelled {
 				return none, temporal.NewCanceledError()
 			}
-			return none, temporal.NewApplicationError("this attempt ended while it waited for the call, which another attempt runs", protocol.AttemptEnded)
+			return none, temporal.NewApplicationError("this attempt ended while it waited for the call, which another attempt runs; the next attempt waits for the same call", protocol.AttemptEnded)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func begin[T any](w *Worker, key agent.Key, e *Operation, keep func(T) bool, run
 		case <-e.done:
 		}
 	})
-	err = errors.New("the operation panicked") // replaced when run returns
+	err = errors.New("the operation panicked; the failure of the attempt that ran the operation has the stack trace") // replaced when run returns
 	defer func() {
 		e.result, e.err = result, err
 		w.running.end(key, e)

@@ -158,7 +158,7 @@ func (r *Reader) Decode(m Memory, out any) (bool, error) {
 		return false, nil
 	}
 	if err := r.converter.FromPayloads(m.Result, out); err != nil {
-		return false, fmt.Errorf("decode a recorded result: %w", err)
+		return false, fmt.Errorf("decode a recorded result (all workers need the same data converter and codecs): %w", err)
 	}
 	return true, nil
 }

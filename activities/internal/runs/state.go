@@ -37,14 +37,14 @@ func (r *Reader) Page(ctx context.Context, in protocol.ReadAgentInput) (protocol
 		switch {
 		case errors.As(err, &gone):
 			return protocol.Page{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-				"the history of agent %s is deleted: Temporal keeps closed workflows only for the namespace's retention period", in.From.ID), protocol.Gone, nil)
+				"the history of agent %s is deleted: Temporal keeps closed workflows only for the namespace's retention period; start a new agent", in.From.ID), protocol.Gone, nil)
 		case errors.As(err, &unreadable):
 			return protocol.Page{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Mismatch, nil)
 		case err != nil:
 			return protocol.Page{}, err
 		case run.State == nil:
 			return protocol.Page{}, temporal.NewNonRetryableApplicationError(
-				fmt.Sprintf("run %s of agent %s has no state that could be read: %v", in.From.RunID, in.From.ID, run.End), protocol.Gone, nil)
+				fmt.Sprintf("run %s of agent %s has no state that could be read: %v; start a new agent", in.From.RunID, in.From.ID, run.End), protocol.Gone, nil)
 		}
 		if !in.From.Fork && !in.From.Resume {
 			run.State.Drop()
