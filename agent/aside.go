@@ -34,9 +34,9 @@ var errAsideInFlight = errors.New("the agent is answering another question aside
 func (s *State) AcceptsAside(a Aside, inFlight int) error {
 	switch {
 	case strings.TrimSpace(a.Question) == "":
-		return errors.New("the question is empty")
+		return errors.New("the question is empty; write a question")
 	case len(a.Question) > maxAsideBytes:
-		return fmt.Errorf("the question has %d bytes; the limit is %d", len(a.Question), maxAsideBytes)
+		return fmt.Errorf("the question has %d bytes; the limit is %d: shorten the question", len(a.Question), maxAsideBytes)
 	case s.Outcome != nil:
 		return ErrEnded
 	case s.Definition == nil || s.Count() == 0:

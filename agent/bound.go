@@ -26,7 +26,7 @@ func CheckCall(key Key) error {
 func CheckUpdateID(id string) error {
 	switch {
 	case id == "" || len(id) > MaxIDBytes:
-		return fmt.Errorf("the ID has %d bytes; it must have 1 to %d", len(id), MaxIDBytes)
+		return fmt.Errorf("the ID has %d bytes; choose an ID of 1 to %d bytes", len(id), MaxIDBytes)
 	case strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return errors.New("the ID has white space or control characters; remove them")
 	}

@@ -109,15 +109,15 @@ func (d Decision) decider() *Decider {
 var (
 	// ErrNoCall means that the agent has no open call with the key of the decision. The call has never existed, has its result, or
 	// has other arguments than those that the person saw.
-	ErrNoCall = errors.New("no open call has this key: the call has its result already, or other arguments than those that were shown; list the calls again")
+	ErrNoCall = errors.New("no open call has this key: the call never existed, was stopped, has its result already, or has other arguments than those that were shown; list the calls again")
 	// ErrNotAsked means that the decision is an approval or a denial, and the call waits for neither.
-	ErrNotAsked = errors.New("the call needs no approval")
+	ErrNotAsked = errors.New("the call waits for no approval; list the calls that wait")
 	// ErrNotExternal means that the call gets its result from its tool, and not from outside.
-	ErrNotExternal = errors.New("the call does not wait for a result from outside")
+	ErrNotExternal = errors.New("the call does not wait for a result from outside; list the calls that wait")
 	// ErrDecided means that a decision or a result has settled the call before.
-	ErrDecided = errors.New("the call was decided before")
+	ErrDecided = errors.New("the call was decided before, and the earlier decision stands")
 	// ErrWaits means that the call still waits for its result from outside: see [State.ResultGiven].
-	ErrWaits = errors.New("the call waits for its result from outside")
+	ErrWaits = errors.New("the call waits for its result from outside; give the result")
 )
 
 const (
@@ -137,13 +137,13 @@ func (d Decision) Check() error {
 	case CheckCall(d.Key) != nil:
 		return fmt.Errorf("decision: %w", CheckCall(d.Key))
 	case len(d.Reason) > maxReasonBytes:
-		return fmt.Errorf("decision: the reason has %d bytes; the limit is %d", len(d.Reason), maxReasonBytes)
+		return fmt.Errorf("decision: the reason has %d bytes; the limit is %d: shorten the reason", len(d.Reason), maxReasonBytes)
 	case len(d.Arguments) > maxArgumentsBytes:
-		return fmt.Errorf("decision: the arguments have %d bytes; the limit is %d", len(d.Arguments), maxArgumentsBytes)
+		return fmt.Errorf("decision: the arguments have %d bytes; the limit is %d: shorten the arguments", len(d.Arguments), maxArgumentsBytes)
 	case len(d.Message) > MaxIDBytes || strings.ContainsFunc(d.Message, unicode.IsSpace):
 		return fmt.Errorf("decision: the field \"message\" must be the ID of a message, which has at most %d bytes and no white space", MaxIDBytes)
 	case len(d.By) > maxDeciderBytes || len(d.From) > maxDeciderBytes:
-		return fmt.Errorf("decision: the fields \"by\" and \"from\" may have at most %d bytes each", maxDeciderBytes)
+		return fmt.Errorf("decision: the fields \"by\" and \"from\" may have at most %d bytes each; shorten them", maxDeciderBytes)
 	case d.Arguments != "" && !d.Approve:
 		return errors.New("decision: a denial cannot have arguments; leave them out")
 	case d.Result != nil && (d.Approve || d.Reason != ""):
@@ -151,15 +151,15 @@ func (d Decision) Check() error {
 	case d.Result != nil && d.Result.Hash != "":
 		return errors.New("decision: the result has a hash; leave it out: only an agent sets it")
 	case d.Result != nil && len(d.Result.Content) > MaxGivenBytes:
-		return fmt.Errorf("decision: the result has %d bytes; the limit is %d", len(d.Result.Content), MaxGivenBytes)
+		return fmt.Errorf("decision: the result has %d bytes; the limit is %d: shorten the result", len(d.Result.Content), MaxGivenBytes)
 	case d.Result != nil && !utf8.ValidString(d.Result.Content):
 		return errors.New("decision: the result is not UTF-8; encode it as UTF-8")
 	case d.Remember != "" && (!d.Approve || d.Arguments != ""):
-		return errors.New("decision: only an approval without new arguments can be remembered")
+		return errors.New("decision: only an approval without new arguments can be remembered; leave out remember, or approve the call without arguments")
 	case d.Remember != "" && d.Remember != RememberTool && d.Remember != RememberCall:
 		return fmt.Errorf("decision: remember is %.64q; it must be %q or %q", d.Remember, RememberTool, RememberCall)
 	case d.Arguments != "" && !unambiguousObject(d.Arguments):
-		return errors.New("decision: the arguments must be a JSON object")
+		return errors.New("decision: the arguments are not a JSON object that all parsers read alike; give one object of valid UTF-8 in which no two members have the same name")
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (e *ForkPointError) Error() string {
 	text := fmt.Sprintf("the agent cannot be forked after message %d: a tool call up to this message has its result in a later message, or has none yet", e.At)
 	switch {
 	case e.At > e.Count:
-		text = fmt.Sprintf("the agent cannot be forked after message %d: it has %d messages", e.At, e.Count)
+		text = fmt.Sprintf("the agent cannot be forked after message %d: the agent has %d messages", e.At, e.Count)
 	case e.At < 1:
 		text = fmt.Sprintf("the agent cannot be forked after message %d: the first message has number 1", e.At)
 	case e.At < e.Dropped:

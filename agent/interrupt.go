@@ -22,14 +22,14 @@ type Interrupt struct {
 }
 
 // ErrIdle means that no turn is running, so there is nothing to interrupt.
-var ErrIdle = errors.New("no turn runs: the agent waits or has ended")
+var ErrIdle = errors.New("no turn is running: the agent is idle or has ended, so there is nothing to interrupt")
 
 const textInterrupted = "a person interrupted the turn"
 
 // Check returns an error if a field of the request is too large.
 func (i Interrupt) Check() error {
 	if len(i.Run) > MaxIDBytes || len(i.By) > maxDeciderBytes || len(i.From) > maxDeciderBytes {
-		return fmt.Errorf("interrupt: the fields \"run\", \"by\" and \"from\" may have at most %d bytes each", maxDeciderBytes)
+		return fmt.Errorf("interrupt: the fields \"run\", \"by\" and \"from\" may have at most %d bytes each; shorten them", maxDeciderBytes)
 	}
 	return nil
 }

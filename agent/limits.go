@@ -104,7 +104,7 @@ func (l Limits) Check() error {
 		return fmt.Errorf("limit Cost is %d, in units of 10⁻¹² US dollars, which is less than a hundredth of a cent: write Dollars(%d) for %d US dollars", l.Cost, l.Cost, l.Cost)
 	}
 	if len(l.Message) > MaxLimitMessage || !utf8.ValidString(l.Message) || l.Message != "" && strings.TrimSpace(l.Message) == "" {
-		return fmt.Errorf("limit Message has %d bytes: write a text of at most %d bytes of valid UTF-8", len(l.Message), MaxLimitMessage)
+		return fmt.Errorf("limit Message, of %d bytes, is too long, blank or not valid UTF-8: write a text of at most %d bytes", len(l.Message), MaxLimitMessage)
 	}
 	if l.Time != 0 && l.Time < time.Millisecond {
 		return fmt.Errorf("limit Time is %v: set at least 1ms, or leave it out for the default", l.Time)

@@ -105,9 +105,9 @@ const (
 // Errors for a message that an agent does not accept.
 var (
 	// ErrEnded means that the agent has ended.
-	ErrEnded = errors.New("the agent has ended")
+	ErrEnded = errors.New("the agent has ended; start a new agent, or resume or fork this one")
 	// ErrClosing means that the agent finishes its work and takes no more messages.
-	ErrClosing = errors.New("the agent is closing and takes no more messages")
+	ErrClosing = errors.New("the agent is closing and takes no more messages; start a new agent")
 	// ErrQueueFull means that too many messages wait: see [MaxQueue] and [MaxQueueBytes].
 	ErrQueueFull = fmt.Errorf("the queue is full: the limit is %d waiting messages, or %d MB of them; send the message again when the agent has taken some",
 		MaxQueue, MaxQueueBytes/1_000_000)
@@ -145,7 +145,7 @@ func (m QueuedMessage) EncodedBytes() int {
 func (m QueuedMessage) check() error {
 	switch {
 	case m.ID == "" || len(m.ID) > MaxIDBytes:
-		return fmt.Errorf("%w: the field \"id\" has %d bytes; it must have 1 to %d", ErrMessage, len(m.ID), MaxIDBytes)
+		return fmt.Errorf("%w: the field \"id\" has %d bytes; choose an ID of 1 to %d bytes", ErrMessage, len(m.ID), MaxIDBytes)
 	case strings.TrimSpace(m.Text) == "" && len(m.Images) == 0:
 		return fmt.Errorf("%w: the field \"text\" is empty and there are no images; set one of them", ErrMessage)
 	case len(m.Text) > MaxMessageBytes:
@@ -163,7 +163,7 @@ func (m QueuedMessage) check() error {
 
 func checkImages(m QueuedMessage) error {
 	if len(m.Images) > MaxImages {
-		return fmt.Errorf("%w: there are %d images; the limit is %d", ErrMessage, len(m.Images), MaxImages)
+		return fmt.Errorf("%w: there are %d images; the limit is %d: send fewer images", ErrMessage, len(m.Images), MaxImages)
 	}
 	inline := 0
 	for i, image := range m.Images {
@@ -172,7 +172,7 @@ func checkImages(m QueuedMessage) error {
 			inline += len(image)
 		case strings.HasPrefix(image, "https://"), strings.HasPrefix(image, "http://"):
 			if len(image) > maxURLBytes {
-				return fmt.Errorf("%w: the address of image %d has %d bytes; the limit is %d", ErrMessage, i+1, len(image), maxURLBytes)
+				return fmt.Errorf("%w: the address of image %d has %d bytes; the limit is %d: use a shorter address", ErrMessage, i+1, len(image), maxURLBytes)
 			}
 		default:
 			return fmt.Errorf("%w: image %d is neither a web address nor a data: URL of an image; give one of them", ErrMessage, i+1)
