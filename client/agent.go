@@ -134,7 +134,7 @@ func (a *Agent) Send(ctx context.Context, m Message) (Sent, error) {
 			break
 		}
 		if m.Automatic {
-			return sent, &agentError{fmt.Sprintf("agent %q waits for the answer of a person", a.id), []error{ErrRefused}}
+			return sent, &agentError{fmt.Sprintf("agent %q waits for the answer of a person, so it takes no automatic message; send the message again when the question has its answer", a.id), []error{ErrRefused}}
 		}
 		err = a.client.Decide(ctx, Waits{AgentID: a.id, Call: agent.Call{Key: asked}}, agent.Decision{Result: &agent.GivenResult{Content: m.Text}, Message: m.ID})
 		if err == nil {

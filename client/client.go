@@ -224,11 +224,11 @@ func newMessage(m agent.QueuedMessage) (*agent.QueuedMessage, error) {
 func CheckID(id string) error {
 	switch {
 	case id == "":
-		return errors.New("the agent ID is empty")
+		return errors.New("the agent ID is empty; choose an ID")
 	case len(id) > maxIDBytes:
-		return fmt.Errorf("the agent ID has %d bytes; the limit is %d", len(id), maxIDBytes)
+		return fmt.Errorf("the agent ID has %d bytes; the limit is %d: choose a shorter ID", len(id), maxIDBytes)
 	case strings.Contains(id, " ") || agent.CheckID(id) != nil:
-		return fmt.Errorf("the agent ID %q has a character that is not allowed: use letters, digits, - and _", id)
+		return fmt.Errorf("the agent ID %q has a space or a character other than printable ASCII: use letters, digits, - and _", id)
 	}
 	return nil
 }

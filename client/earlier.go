@@ -44,7 +44,7 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 // previous reads the run that the given run continues, resumes or forks. If there is no such run, the error wraps [ErrNotFound].
 func (c *Client) previous(ctx context.Context, id string, run *history.Run) (*history.Run, error) {
 	if run.Previous == nil {
-		return nil, &agentError{fmt.Sprintf("the earlier messages of agent %q cannot be read: its first run does not have them", id), []error{ErrNotFound}}
+		return nil, &agentError{fmt.Sprintf("the earlier messages of agent %q cannot be read, because the agent's first run does not have them", id), []error{ErrNotFound}}
 	}
 	return c.read(ctx, *run.Previous)
 }

@@ -94,5 +94,5 @@ func ExampleCheckID() {
 	fmt.Println(client.CheckID("support 4711"))
 	// Output:
 	// <nil>
-	// the agent ID "support 4711" has a character that is not allowed: use letters, digits, - and _
+	// the agent ID "support 4711" has a space or a character other than printable ASCII: use letters, digits, - and _
 }

@@ -12,9 +12,9 @@ import (
 // The errors of [Client.GiveResult]. Compare with [errors.Is], because other errors wrap these errors.
 var (
 	// ErrSettled says that an external call no longer takes a result. It has another result, or its agent has completed without one.
-	ErrSettled = errors.New("the call is settled otherwise")
+	ErrSettled = errors.New("the call takes no result any more")
 	// ErrNotReady says that an external call takes no result now, and may take one later.
-	ErrNotReady = errors.New("the call does not wait for a result now")
+	ErrNotReady = errors.New("the call does not wait for a result now; try again later")
 )
 
 // GiveResult gives an external call its result, as [Client.Complete] does. It is for programs that repeat a result until they know that
@@ -48,7 +48,7 @@ func (c *Client) GiveResult(ctx context.Context, id string, call agent.Key, resu
 			return err
 		}
 		if !sleep(ctx, pause) {
-			return &agentError{fmt.Sprintf("the call %s of agent %q does not wait for its result now: the agent reads its state", call.Handle(), id), []error{ErrNotReady}}
+			return &agentError{fmt.Sprintf("the call %s of agent %q does not wait for its result now, because the agent is reading its state", call.Handle(), id), []error{ErrNotReady}}
 		}
 	}
 }

@@ -49,8 +49,8 @@ func TestPriorityOfAStart(t *testing.T) {
 		})
 	}
 	for text, o := range map[string]StartOptions{
-		"the priority is 6; use 1 (highest) to 5 (lowest)":     {Priority: 6},
-		"the name of the tenant has 65 bytes; the limit is 64": {Tenant: strings.Repeat("x", 65)},
+		"the priority is 6; use 1 (highest) to 5 (lowest)":                            {Priority: 6},
+		"the name of the tenant has 65 bytes; the limit is 64: choose a shorter name": {Tenant: strings.Repeat("x", 65)},
 	} {
 		o.ID, o.Agent, o.Message = "a", "x", "go"
 		_, err := New(new(starts), "").Start(t.Context(), o)

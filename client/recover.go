@@ -52,7 +52,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 		return Started{}, err
 	}
 	if run.State == nil {
-		return Started{}, fmt.Errorf("resume agent %q: %w: the agent ended before it began to work: %w", id, ErrNotResumable, run.End)
+		return Started{}, fmt.Errorf("resume agent %q: %w: the agent ended before it began to work; start a new agent: %w", id, ErrNotResumable, run.End)
 	}
 	in := run.Start
 	in.State, in.Message = nil, nil
@@ -111,7 +111,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		return Started{}, err
 	}
 	if run.State == nil {
-		return Started{}, fmt.Errorf("fork agent %q: the agent has not begun to work, so it has no messages to fork", id)
+		return Started{}, fmt.Errorf("fork agent %q: the agent has not begun to work, so there are no messages to fork; fork it later, or start a new agent", id)
 	}
 	if o.At == 0 {
 		o.At = run.State.Count()

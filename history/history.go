@@ -162,7 +162,7 @@ func contextTokens(events []*historypb.HistoryEvent, dc converter.DataConverter)
 func (r *Run) begin(agentID string, e *historypb.HistoryEvent, dc converter.DataConverter) error {
 	a := e.GetWorkflowExecutionStartedEventAttributes()
 	if err := dc.FromPayloads(a.GetInput(), &r.Start); err != nil {
-		return fmt.Errorf("decode the start input: %w", err)
+		return fmt.Errorf("decode the start input (it needs the data converter and codecs of the workers): %w", err)
 	}
 	if r.Start.Incarnation == "" {
 		r.Start.Incarnation = a.GetFirstExecutionRunId()
@@ -192,7 +192,7 @@ func (r *Run) setRead(events []*historypb.HistoryEvent, dc converter.DataConvert
 		}
 		var page protocol.Page
 		if err := dc.FromPayloads(done.GetResult(), &page); err != nil {
-			return fmt.Errorf("decode the result of the activity ReadAgent: %w", err)
+			return fmt.Errorf("decode the result of the activity ReadAgent (it needs the data converter and codecs of the workers): %w", err)
 		}
 		if page.RunID != "" {
 			r.Previous = &agent.RunRef{ID: r.Previous.ID, RunID: page.RunID}

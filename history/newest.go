@@ -17,7 +17,7 @@ import (
 
 // ErrNotListed says that Temporal's list of runs does not show a run yet. Temporal updates the list late, so the caller has to try
 // again after a few seconds.
-var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlier runs may be missing from the list, too; the list is usually complete after a few seconds")
+var ErrNotListed = errors.New("this run is not listed by Temporal yet, so earlier runs may be missing from the list, too; try again after a few seconds")
 
 // Newest returns the run whose state a resumed agent takes over. `from` is the run that the resume was asked to continue.
 // `self` is the ID of the new run that the resume started.

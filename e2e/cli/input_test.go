@@ -63,7 +63,7 @@ func TestStarterSaysWhatIsWrong(t *testing.T) {
 		"send to none":        {"", []string{"send", "no-such-agent", "hi"}, 4, `there is no agent with ID "no-such-agent"`},
 		"nothing to say":      {"", []string{"run", " "}, 2, "is empty"},
 		"a message too large": {big, []string{"run", "-"}, 2, "the limit is 1 MiB"},
-		"an ID with a space":  {"", []string{"run", "--id", "a b", "hi"}, 2, "a character that is not allowed"},
+		"an ID with a space":  {"", []string{"run", "--id", "a b", "hi"}, 2, "has a space or a character other than printable ASCII"},
 		"an unknown command":  {"", []string{"shwo"}, 2, "show"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,13 +84,13 @@ func TestUnknownAgentIsTold(t *testing.T) {
 	other.WriteConfig("task_queue: " + w.Queue + "\nmodels:\n  main: {model: m, base_url: \"http://x/v1\"}\nagents:\n  y: {model: main}\n")
 	run := other.Start("starter", "run", "--id", t.Name(), "hi")
 	w.Eventually("the starter says so", func() bool {
-		return strings.Contains(run.Output(), `there is no agent "y" on this worker; it serves x`)
+		return strings.Contains(run.Output(), `there is no agent "y" on this worker, which serves x`)
 	})
 	require.Contains(t, run.Output(), "starter cancel "+t.Name())
 	bounded := t.Name() + "-bounded"
 	out, errs, code := other.Starter("run", "--wait", "3s", "--id", bounded, "hi")
 	require.Equal(t, 5, code, "%s%s", out, errs)
-	require.Contains(t, errs, `there is no agent "y" on this worker; it serves x. No other worker has taken the work for 3s; agent `+bounded+" goes on")
+	require.Contains(t, errs, `there is no agent "y" on this worker, which serves x; correct the name, or add the agent to the configuration of the workers. No other worker has taken the work for 3s; agent `+bounded+" goes on")
 	require.NotContains(t, errs, "the model")
 	w.Must("cancel", bounded)
 	w.Eventually("show says so", func() bool { return strings.Contains(w.Must("show", t.Name()), `there is no agent "y"`) })
