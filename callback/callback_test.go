@@ -205,7 +205,7 @@ func TestAnswerSaysWhatHasBecomeOfTheResult(t *testing.T) {
 // A token of a worker with another secret, and of nobody, opens nothing. During a rotation, both secrets do.
 func TestSecretsOfTheHandler(t *testing.T) {
 	_, err := New(nil, Options{Secret: "short"})
-	require.EqualError(t, err, "callback: the secret has 5 bytes; it needs at least 24")
+	require.EqualError(t, err, "callback: the secret has 5 bytes; use a secret of at least 24 bytes")
 	made, err := New(nil, Options{Secret: "another-secret-of-24-bytes", OldSecrets: []string{secret}})
 	require.NoError(t, err)
 	s := newStage(t)

@@ -116,7 +116,7 @@ func (r *reader) checkCommandOrURL(path string, command []string, url string) (h
 func (r *reader) checkMCPServer(path string, s MCPServer) {
 	hasCommand, hasURL := r.checkCommandOrURL(path, s.Command, s.URL)
 	if s.Stateful && hasURL {
-		r.problemf(path+".stateful", "is for servers with a command; a server with a url keeps its state itself")
+		r.problemf(path+".stateful", "is for servers with a command; a server with a url keeps its state itself, so remove it")
 	}
 	if s.Env != nil && hasURL {
 		r.problemf(path+".env", "is for servers with a command; write headers for a server with a url")
@@ -178,7 +178,7 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 	}
 	r.checkApproval(path, a)
 	if len(a.Limits.Message) > agent.MaxLimitMessage {
-		r.problemf(path+".limits.message", "has %d bytes; the limit is %d", len(a.Limits.Message), agent.MaxLimitMessage)
+		r.problemf(path+".limits.message", "has %d bytes; the limit is %d: shorten it", len(a.Limits.Message), agent.MaxLimitMessage)
 	}
 	if a.Limits.Cost > 0 && !r.hasProblem("models") && !r.priced(cfg, a, map[string]bool{}) {
 		r.problemf(path+".limits.cost", "is set, but no model of this agent has a price, so that nothing would count; add price to the models, or remove the limit")

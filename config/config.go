@@ -236,13 +236,13 @@ type Shell struct {
 func Load(path string) (*Config, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+		return nil, fmt.Errorf("the configuration file cannot be read: %w; name a file that this program can read", err)
 	}
 	defer f.Close()
 	// Parse refuses a file that is one byte too large, so there is no need to read more.
 	data, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
 	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+		return nil, fmt.Errorf("the configuration file cannot be read: %w; name a file that this program can read", err)
 	}
 	return Parse(path, data)
 }

@@ -155,11 +155,11 @@ func (m Model) APIKey() (string, error) {
 	if m.APIKeyFile != "" {
 		text, err := os.ReadFile(m.APIKeyFile)
 		if err != nil {
-			return "", fmt.Errorf("the file that holds the model's key cannot be read: %w", err)
+			return "", fmt.Errorf("the file with the model's key cannot be read: %w; create it, or correct api_key_file", err)
 		}
 		key := strings.TrimSpace(string(text))
 		if key == "" {
-			return "", fmt.Errorf("the file %s, which holds the model's key, is empty; write the key into it", m.APIKeyFile)
+			return "", fmt.Errorf("the file %s with the model's key is empty; write the key into it", m.APIKeyFile)
 		}
 		return key, nil
 	}

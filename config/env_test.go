@@ -147,8 +147,8 @@ agents: {a: {model: m}}
 	for _, problem := range []string{
 		"agents.yaml:4: notify.a.url: the environment variable UNSET_PATH is not set",
 		"agents.yaml:5: notify.b.url: must be a URL",
-		"agents.yaml:6: notify.c.secret_env: the secret has 12 bytes; it needs at least 24",
-		"agents.yaml:7: notify.d.secret_file: the file that holds the hook's secret cannot be read",
+		"agents.yaml:6: notify.c.secret_env: the secret has 12 bytes; use a secret of at least 24 bytes",
+		"agents.yaml:7: notify.d.secret_file: the file with the hook's secret cannot be read",
 		"agents.yaml:8: notify.e.env.A: the environment variable UNSET_TOKEN is not set",
 	} {
 		require.ErrorContains(t, err, problem)
@@ -176,7 +176,7 @@ callbacks:
 	}
 	err := parse("  secret: ${SHORT}\n  old_secrets: [\"${UNSET_SECRET}\", \"${file:none}\"]\n").CheckEnvironment()
 	for _, problem := range []string{
-		"agents.yaml:6: callbacks.secret: the secret has 12 bytes; it needs at least 24",
+		"agents.yaml:6: callbacks.secret: the secret has 12 bytes; use a secret of at least 24 bytes",
 		"agents.yaml:7: callbacks.old_secrets[0]: the environment variable UNSET_SECRET is not set",
 		"agents.yaml:7: callbacks.old_secrets[1]: open ",
 	} {
@@ -215,12 +215,12 @@ agents: {a: {model: m, tools: [shell], fallback: [default, file]}}
 	require.EqualError(t, cfg.CheckEnvironment(), strings.Join([]string{
 		"agents.yaml:3: models.m.api_key_env: the environment variable UNSET is empty or not set; it must contain the model's API key; set it in the environment of the worker, or leave out api_key_env for an endpoint that needs no key",
 		"agents.yaml:4: models.default.api_key_env: the environment variable OPENAI_API_KEY is empty or not set; it must contain the model's API key; set it in the environment of the worker",
-		"agents.yaml:5: models.file.api_key_file: the file that holds the model's key cannot be read: open none: no such file or directory",
-		"agents.yaml:6: callbacks.secret: the secret has 12 bytes; it needs at least 24",
+		"agents.yaml:5: models.file.api_key_file: the file with the model's key cannot be read: open none: no such file or directory; create it, or correct api_key_file",
+		"agents.yaml:6: callbacks.secret: the secret has 12 bytes; use a secret of at least 24 bytes",
 		"agents.yaml:6: callbacks.old_secrets[0]: the environment variable UNSET is not set; set it in the environment of the worker",
 		"agents.yaml:7: builtin.shell.env[0]: the environment variable UNSET is not set; set it in the environment of the worker",
 		"agents.yaml:9: notify.a.url: the environment variable UNSET is not set; set it in the environment of the worker",
 		"agents.yaml:9: notify.a.secret_env: the environment variable UNSET is empty or not set; it must contain the hook's secret; set it in the environment of the worker",
-		"agents.yaml:10: notify.b.secret_env: the secret has 12 bytes; it needs at least 24",
+		"agents.yaml:10: notify.b.secret_env: the secret has 12 bytes; use a secret of at least 24 bytes",
 	}, "\n"))
 }

@@ -78,7 +78,7 @@ func (h Hook) Secret() (string, error) {
 	case h.SecretFile != "":
 		text, err := os.ReadFile(h.SecretFile)
 		if err != nil {
-			return "", fmt.Errorf("the file that holds the hook's secret cannot be read: %w", err)
+			return "", fmt.Errorf("the file with the hook's secret cannot be read: %w; create it, or correct secret_file", err)
 		}
 		secret = strings.TrimSpace(string(text))
 	case h.SecretEnv != "":

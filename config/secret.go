@@ -217,7 +217,7 @@ func below(folder, file string) (bool, error) {
 	}
 	for _, path := range []*string{&root, &place} {
 		if *path, err = filepath.Abs(*path); err != nil {
-			return false, fmt.Errorf("path: %w", err)
+			return false, fmt.Errorf("find the absolute path of a folder or file of the configuration: %w", err)
 		}
 	}
 	relative, err := filepath.Rel(root, place)

@@ -102,7 +102,7 @@ const MaxFailureBytes = 100_000
 // nothing from the end of a sub-agent whose key it does not know.
 func (e ChildEnd) Check() error {
 	if len(e.Failure) > MaxFailureBytes {
-		return fmt.Errorf("the failure of the sub-agent has %d bytes; the limit is %d", len(e.Failure), MaxFailureBytes)
+		return fmt.Errorf("the failure of the sub-agent has %d bytes; the limit is %d: shorten the text", len(e.Failure), MaxFailureBytes)
 	}
 	return nil
 }

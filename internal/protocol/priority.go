@@ -34,7 +34,7 @@ func CheckPriority(priority int) error {
 // CheckTenant returns an error if the name of a tenant is longer than 64 bytes. An empty name means no tenant.
 func CheckTenant(tenant string) error {
 	if len(tenant) > maxTenantBytes {
-		return fmt.Errorf("the name of the tenant has %d bytes; the limit is %d", len(tenant), maxTenantBytes)
+		return fmt.Errorf("the name of the tenant has %d bytes; the limit is %d: choose a shorter name", len(tenant), maxTenantBytes)
 	}
 	return nil
 }

@@ -101,9 +101,9 @@ func CheckURL(base string) error {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("is not a URL such as https://agents.example.com/callbacks")
+		return errors.New("is not an http or https URL with a host; set one such as https://agents.example.com/callbacks")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil || strings.ContainsAny(u.EscapedPath(), "{}%"):
-		return errors.New("may have a host and a plain path only, because the token is added to the path: for example https://agents.example.com/callbacks")
+		return errors.New("has a user, a query, a fragment, or one of {, } and % in the path; set a URL with only a host and a plain path, such as https://agents.example.com/callbacks")
 	}
 	return nil
 }

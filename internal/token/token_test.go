@@ -72,9 +72,9 @@ func TestSecretIsReplaced(t *testing.T) {
 	_, ok = later.Verify(old.Sign(call))
 	require.False(t, ok)
 	_, err := token.NewSigner("short-secret")
-	require.EqualError(t, err, "the secret has 12 bytes; it needs at least 24")
+	require.EqualError(t, err, "the secret has 12 bytes; use a secret of at least 24 bytes")
 	_, err = token.NewSigner(secret, other, "short-secret")
-	require.EqualError(t, err, "old secret 2: the secret has 12 bytes; it needs at least 24")
+	require.EqualError(t, err, "old secret 2: the secret has 12 bytes; use a secret of at least 24 bytes")
 }
 
 func TestURLsOfCallbacks(t *testing.T) {

@@ -43,11 +43,11 @@ func Key(secret string) ([]byte, error) {
 	if text, encoded := strings.CutPrefix(secret, encodedPrefix); encoded {
 		var err error
 		if key, err = base64.StdEncoding.DecodeString(text); err != nil {
-			return nil, errors.New("the secret begins with whsec_, but the rest is not base64")
+			return nil, errors.New("the secret begins with whsec_, but the rest is not base64; correct the secret")
 		}
 	}
 	if len(key) < MinSecretBytes {
-		return nil, fmt.Errorf("the secret has %d bytes; it needs at least %d", len(key), MinSecretBytes)
+		return nil, fmt.Errorf("the secret has %d bytes; use a secret of at least %d bytes", len(key), MinSecretBytes)
 	}
 	return key, nil
 }
@@ -90,7 +90,7 @@ var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) er
 func Post(ctx context.Context, m Message, now time.Time) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
 	if err != nil {
-		return &Error{text: "the URL is not valid"}
+		return &Error{text: "the URL is not valid; correct the URL of the hook"}
 	}
 	for name, value := range m.Headers {
 		if req.Header.Set(name, value); http.CanonicalHeaderKey(name) == "Host" {

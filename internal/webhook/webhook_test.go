@@ -24,7 +24,7 @@ func TestSignatureIsThatOfTheSpecification(t *testing.T) {
 
 func TestSecretsAreRefusedWithoutBeingShown(t *testing.T) {
 	for secret, problem := range map[string]string{
-		"short-secret": "it needs at least 24", "whsec_c2hvcnQ=": "it needs at least 24", "whsec_no base64, but long enough": "not base64",
+		"short-secret": "use a secret of at least 24", "whsec_c2hvcnQ=": "use a secret of at least 24", "whsec_no base64, but long enough": "not base64",
 	} {
 		_, err := webhook.Key(secret)
 		require.ErrorContains(t, err, problem)
