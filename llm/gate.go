@@ -24,45 +24,45 @@ func (r Request) Check() error {
 	}
 	for i, t := range r.Tools[min(1, len(r.Tools)):] {
 		if r.Tools[i].Name >= t.Name {
-			return refusef("tool %q comes before %q: tools must be sorted by name, without duplicates", r.Tools[i].Name, t.Name)
+			return refusef("tool %q comes before %q: sort the tools by name, without duplicates", r.Tools[i].Name, t.Name)
 		}
 	}
 	var open []string // IDs of the calls in the last assistant message that have no result yet
 	for i, m := range r.Messages {
 		if m.Role != Tool && len(open) > 0 {
-			return refusef("message %d is not a tool message, but the tool calls %q before it have no result yet", i, open)
+			return refusef("message %d is not a tool message, but the tool calls %q before it have no result yet; add a tool message for each call", i, open)
 		}
 		switch m.Role {
 		case System:
 			if i > 0 {
-				return refusef("message %d is a system message, but only the first message may be one", i)
+				return refusef("message %d is a system message, but only the first message may be one; remove or move it", i)
 			}
 		case User:
 		case Tool:
 			at := slices.Index(open, m.ToolCallID)
 			if at < 0 {
-				return refusef("message %d: the result of %q has no call before it", i, m.ToolCallID)
+				return refusef("message %d: the result of %q has no call before it; add the call, or remove the result", i, m.ToolCallID)
 			}
 			if m.Content == "" && len(m.Parts) == 0 {
-				return refusef("message %d: the result of %q is empty", i, m.ToolCallID)
+				return refusef("message %d: the result of %q is empty; set Content or Parts", i, m.ToolCallID)
 			}
 			open = slices.Delete(open, at, at+1)
 		case Assistant:
 			for _, c := range m.ToolCalls {
 				if c.ID == "" || slices.Contains(open, c.ID) {
-					return refusef("message %d: the call ID %q is empty or not unique", i, c.ID)
+					return refusef("message %d: the call ID %q is empty or not unique; give each call an ID of its own", i, c.ID)
 				}
 				if !IsObject(c.Arguments) {
-					return refusef("message %d: the arguments of %s are not a JSON object", i, c.Name)
+					return refusef("message %d: the arguments of %s are not a JSON object; correct them", i, c.Name)
 				}
 				open = append(open, c.ID)
 			}
 		default:
-			return refusef("message %d has the unknown role %q", i, m.Role)
+			return refusef("message %d has the unknown role %q; use system, user, assistant or tool", i, m.Role)
 		}
 	}
 	if len(open) > 0 {
-		return refusef("the tool calls %q have no result", open)
+		return refusef("the tool calls %q have no result; add a tool message for each call", open)
 	}
 	return nil
 }

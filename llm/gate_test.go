@@ -42,6 +42,6 @@ func TestGateLetsPassWhatAnEndpointTakes(t *testing.T) {
 		})
 	}
 	err := llm.Request{Candidates: []llm.Candidate{{Name: "m"}}, Tools: []llm.ToolSpec{{Name: "b"}, {Name: "a"}}}.Check()
-	require.ErrorContains(t, err, "sorted by name")
+	require.ErrorContains(t, err, "sort the tools by name")
 	require.ErrorContains(t, llm.Request{}.Check(), "no candidate")
 }

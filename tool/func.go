@@ -65,7 +65,7 @@ func Func[In, Out any](name, description string, effect Effect, fn func(context.
 	}
 	raw, err := json.Marshal(schema)
 	if err != nil {
-		return nil, fmt.Errorf("tool %q: the schema of the arguments cannot be encoded as JSON: %w", name, err)
+		return nil, fmt.Errorf("tool %q: the schema of the arguments cannot be encoded as JSON: %w; change the type, or use tool.New with a schema", name, err)
 	}
 	spec := Spec{Name: name, Description: description, Schema: raw, Effect: effect}
 	return New(spec, func(ctx context.Context, args json.RawMessage) (Result, error) {

@@ -50,7 +50,7 @@ func (s Spec) validate() error {
 	if len(s.Schema) > 0 {
 		var object map[string]json.RawMessage
 		if err := json.Unmarshal(s.Schema, &object); err != nil {
-			return fmt.Errorf("tool %q: the schema is not a JSON object: %w", s.Name, err)
+			return fmt.Errorf("tool %q: the schema is not a JSON object: %w; set a JSON schema such as {\"type\": \"object\"}", s.Name, err)
 		}
 		if err := CheckSchema(s.Schema); err != nil {
 			return fmt.Errorf("tool %q: %w", s.Name, err)

@@ -132,7 +132,7 @@ func lookup(schema json.RawMessage) compiled {
 // checkSize returns a [*SchemaError] if the text of a schema is too long or too deeply nested to be parsed.
 func checkSize(schema json.RawMessage) error {
 	if len(schema) > maxSchemaBytes {
-		return &SchemaError{fmt.Sprintf("it has %d bytes; the limit is %d", len(schema), maxSchemaBytes)}
+		return &SchemaError{fmt.Sprintf("it has %d bytes; the limit is %d: shorten it", len(schema), maxSchemaBytes)}
 	}
 	depth, quoted := 0, false
 	for i := 0; i < len(schema); i++ {
@@ -144,7 +144,7 @@ func checkSize(schema json.RawMessage) error {
 		case quoted:
 		case b == '{' || b == '[':
 			if depth++; depth > maxSchemaDepth {
-				return &SchemaError{fmt.Sprintf("it is nested more than %d levels deep", maxSchemaDepth)}
+				return &SchemaError{fmt.Sprintf("it is nested more than %d levels deep; make it flatter", maxSchemaDepth)}
 			}
 		case b == '}' || b == ']':
 			depth--
@@ -170,7 +170,7 @@ func compile(schema json.RawMessage) (c compiled, err error) {
 	case "http://json-schema.org/draft-07/schema", "https://json-schema.org/draft-07/schema":
 		s.Schema = "http://json-schema.org/draft-07/schema#" // the validator requires the final #
 	default:
-		return c, errors.New("unknown draft " + s.Schema)
+		return c, errors.New("$schema is " + s.Schema + ", which is not supported; use draft 2020-12 or draft-07")
 	}
 	if c.graph, err = newGraph(&s); err != nil {
 		return c, err

@@ -190,7 +190,7 @@ func (g *graph) resolve(ref string) (*jsonschema.Schema, error) {
 		found, ok = g.pointers[strings.Join(segments, "/")]
 	}
 	if !ok {
-		return nil, fmt.Errorf("the target of the $ref %q does not exist in the schema", ref)
+		return nil, fmt.Errorf("the target of the $ref %q does not exist in the schema; correct the $ref, or add the target", ref)
 	}
 	return found, nil
 }

@@ -91,7 +91,7 @@ func imageSource(address string) (*source, error) {
 	if !encoded {
 		plain, err := url.PathUnescape(data)
 		if err != nil {
-			return nil, fmt.Errorf("the data: URL of an image is not valid: %w", err)
+			return nil, fmt.Errorf("the data: URL of an image is not valid: %w; write it as data:TYPE;base64,DATA", err)
 		}
 		data = base64.StdEncoding.EncodeToString([]byte(plain))
 	}

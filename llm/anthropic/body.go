@@ -78,7 +78,7 @@ func encodeBody(model, family string, req llm.Request, f form) ([]byte, error) {
 	}
 	encoded, err := endpoint.Encode(wire)
 	if err != nil {
-		return nil, fmt.Errorf("the request has no JSON form: %w", err)
+		return nil, fmt.Errorf("the request has a JSON value that is not valid, such as the parameters of a tool or the output schema: %w; correct the value", err)
 	}
 	return merge(encoded, f.extra(p.Extra, conversation.unsigned()))
 }

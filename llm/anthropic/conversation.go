@@ -97,7 +97,7 @@ func (c *conversation) calls(calls []llm.ToolCall) ([]block, error) {
 			input = json.RawMessage("{}")
 		}
 		if !llm.IsObject(string(input)) {
-			return nil, fmt.Errorf("the arguments of %s are not a JSON object", call.Name)
+			return nil, fmt.Errorf("the arguments of %s are not a JSON object; send a JSON object such as {}", call.Name)
 		}
 		blocks = append(blocks, block{Type: "tool_use", ID: c.ids.Call(call.ID), Name: call.Name, Input: input})
 	}

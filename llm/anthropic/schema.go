@@ -23,7 +23,7 @@ func toolSpecs(tools []llm.ToolSpec) ([]toolSpec, error) {
 	for _, t := range tools {
 		schema, err := inputSchema(t.Parameters)
 		if err != nil {
-			return nil, fmt.Errorf("the parameters of the tool %q are not a JSON object", t.Name)
+			return nil, fmt.Errorf("the parameters of the tool %q are not a JSON object; use a JSON schema such as {\"type\": \"object\"}", t.Name)
 		}
 		wire = append(wire, toolSpec{Name: t.Name, Description: t.Description, InputSchema: schema})
 	}

@@ -188,4 +188,4 @@ func (a *assembly) completion() completion {
 	return whole
 }
 
-var errCutShort = errors.New("the stream ended without a finish reason: it was cut short")
+var errCutShort = errors.New("the stream ended without a finish reason, so the reply is incomplete")

@@ -88,7 +88,7 @@ func fields(req llm.Request, form form) (map[string]json.RawMessage, error) {
 
 	encoded, err := endpoint.Encode(wire)
 	if err != nil {
-		return nil, fmt.Errorf("the parameters of a tool or the output schema are not valid JSON: %w", err)
+		return nil, fmt.Errorf("the request has a JSON value that is not valid, such as the parameters of a tool or the output schema: %w; correct the value", err)
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(encoded, &all); err != nil {

@@ -106,7 +106,7 @@ func responsesRequest(model string, req llm.Request, form form, family string) (
 	}
 	encoded, err := endpoint.Encode(body)
 	if err != nil {
-		return nil, fmt.Errorf("the parameters of a tool or the output schema are not valid JSON: %w", err)
+		return nil, fmt.Errorf("the request has a JSON value that is not valid, such as the parameters of a tool or the output schema: %w; correct the value", err)
 	}
 	return addExtra(encoded, p.Extra)
 }

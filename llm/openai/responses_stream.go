@@ -87,7 +87,7 @@ func (x *responsesExchange) readStream(a endpoint.Response, in *bufio.Reader, qu
 	}
 }
 
-var errNotEnded = errors.New("the stream ended without the event response.completed: it was cut short")
+var errNotEnded = errors.New("the stream ended without the event response.completed, so the reply is incomplete")
 
 // take adds an event of the stream to `whole`, the response so far. The error `err` ends the stream: the event is an error, belongs to
 // another API, cannot be decoded, or makes the response too large. An event that is not a JSON object or list is ignored. For such an

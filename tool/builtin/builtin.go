@@ -70,7 +70,7 @@ func Tools(o Options) ([]tool.Tool, error) {
 	if o.Shell != nil {
 		shell, err := newShell(*o.Shell)
 		if err != nil {
-			return nil, fmt.Errorf("the working folder of the tool shell cannot be used: %w", err)
+			return nil, fmt.Errorf("the working folder of the tool shell cannot be used: %w; name an existing folder", err)
 		}
 		tools = append(tools, shell)
 	}
@@ -79,7 +79,7 @@ func Tools(o Options) ([]tool.Tool, error) {
 	}
 	path, err := existingFolder(o.Root)
 	if err != nil {
-		return nil, fmt.Errorf("the root folder of the file tools cannot be used: %w", err)
+		return nil, fmt.Errorf("the root folder of the file tools cannot be used: %w; name an existing folder", err)
 	}
 	r := root{path: path, secret: o.Secret, protected: o.Protected, maxFileBytes: o.MaxFileBytes, writing: &sync.Mutex{}}
 	return append(tools, r.listFiles(), r.readFile(), r.searchFiles(), r.writeFile(), r.editFile()), nil

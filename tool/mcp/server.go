@@ -73,7 +73,7 @@ func (s Server) withDefaults() (Server, error) {
 	}
 	switch {
 	case s.Name == "":
-		return fail("Name is not set")
+		return fail("Name is not set; set the name of the server")
 	case len(s.Command) > 0 && s.URL != "":
 		return fail("Command and URL are both set; set only one of them")
 	case len(s.Command) > 0 && len(s.Headers) > 0:

@@ -216,17 +216,17 @@ func (s *session) list(ctx context.Context) ([]listed, error) {
 			bytes += len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema)
 		}
 		if len(all) > maxTools || bytes > maxListBytes {
-			return nil, fmt.Errorf("the list of tools is too long: it has more than %d tools or %d MiB", maxTools, maxListBytes>>20)
+			return nil, fmt.Errorf("the list of tools is too long: it has more than %d tools or %d MiB; configure the server to offer fewer tools", maxTools, maxListBytes>>20)
 		}
 		if next == "" {
 			return all, nil
 		}
 		if next == cursor {
-			return nil, errors.New("the list of tools has no end: a page names itself as the next page")
+			return nil, errors.New("the list of tools has no end, because a page names itself as the next page; use a version of the server without this mistake")
 		}
 		cursor = next
 	}
-	return nil, fmt.Errorf("the list of tools has more than %d pages", maxPages)
+	return nil, fmt.Errorf("the list of tools has more than %d pages; configure the server to offer fewer tools", maxPages)
 }
 
 // A cursor of "" means the first page; a `next` of "" means that there is no further one.
@@ -249,7 +249,7 @@ func (s *session) page(ctx context.Context, cursor string) (tools []listed, next
 		Tools []listed `json:"tools"`
 	}
 	if err := exact.Decode(raw, &page, exact.Foreign); err != nil {
-		return nil, "", fmt.Errorf("the list of tools cannot be read: %s", jsonwords.Problem(err))
+		return nil, "", fmt.Errorf("the list of tools cannot be read: %s; use a version of the server without this mistake", jsonwords.Problem(err))
 	}
 	// The SDK leaves tools with invalid x-mcp-header annotations out of res.Tools.
 	allowed := map[string]bool{}

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrTimeout means that a response did not come in time: see [WithTimeout].
-var ErrTimeout = errors.New("the timeout of the model has passed")
+var ErrTimeout = errors.New("the timeout of the model has passed; if the model needs more time, set a longer timeout")
 
 // WithTimeout returns a context that ends with the cause [ErrTimeout] after the time `limit`. The function `renew` restarts this time.
 // A client calls `renew` for each part of a streamed reply, because a model may write for a long time. The function `cancel` releases
