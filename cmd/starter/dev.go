@@ -79,7 +79,7 @@ func dev(ctx context.Context, o devOptions, namespace string, stdout, stderr io.
 		if taken.Port == o.uiPort {
 			flag = "--ui-port"
 		}
-		return fmt.Errorf("%w Stop it, or choose another port with %s", err, flag)
+		return fmt.Errorf("%w with %s", err, flag)
 	case err != nil:
 		return err
 	}

@@ -63,9 +63,9 @@ func TestDevNamesTheTakenPortAndTheFlag(t *testing.T) {
 
 	code, _, stderr := starter(t, "dev", "--port", fmt.Sprint(port))
 	require.Equal(t, exit.Failure, code)
-	require.Equal(t, fmt.Sprintf("starter: port %d, for Temporal, is in use; is a server running already? Stop it, or choose another port with --port\n", port), stderr)
+	require.Equal(t, fmt.Sprintf("starter: port %d, for Temporal, is in use, perhaps by another server; stop that server or choose another port with --port\n", port), stderr)
 
 	code, _, stderr = starter(t, "dev", "--port", "0", "--ui-port", fmt.Sprint(port))
 	require.Equal(t, exit.Failure, code)
-	require.Contains(t, stderr, "for the Web UI, is in use; is a server running already? Stop it, or choose another port with --ui-port\n")
+	require.Contains(t, stderr, "for the Web UI, is in use, perhaps by another server; stop that server or choose another port with --ui-port\n")
 }

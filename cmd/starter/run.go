@@ -98,7 +98,7 @@ func runAgent(cmd *cobra.Command, g *session.Flags, o runOptions, args []string)
 	}
 	if o.schema != "" {
 		if start.OutputSchema, err = os.ReadFile(o.schema); err != nil {
-			return exit.Errorf(exit.Usage, "--output-schema: %w", err)
+			return exit.Errorf(exit.Usage, "--output-schema: the file cannot be read: %w; name a file with a JSON schema", err)
 		}
 		if !json.Valid(start.OutputSchema) {
 			return exit.Errorf(exit.Usage, "--output-schema: %s is not JSON; name a file with a JSON schema", o.schema)

@@ -198,7 +198,7 @@ func TestInterruptStopsWhatRuns(t *testing.T) {
 	}, shown.Lines()[2:])
 	_, stderr, code := w.Starter("interrupt", id)
 	require.Equal(t, 4, code, stderr)
-	require.Contains(t, stderr, "no turn runs")
+	require.Contains(t, stderr, "no turn is running")
 
 	w.Must("send", "--detach", id, "second")
 	modelGate.Wait(t)

@@ -38,7 +38,7 @@ const (
 //go:embed checksums.txt
 var checksums string
 
-var errWrongSum = errors.New("the archive is not the official one")
+var errWrongSum = errors.New("the archive of the Temporal CLI is not the official one")
 
 type archive struct {
 	url   *url.URL

@@ -217,7 +217,7 @@ func TestAttackWrongArchiveIsNotRun(t *testing.T) {
 		"not found":   {official, http.NotFound, "GET http://.*: HTTP 404 Not Found"},
 		"redirects":   {official, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "10 redirects"},
 		"no archive":  {[]byte("hello, world"), send([]byte("hello, world")), "extract .*: "},
-		"without CLI": {without, send(without), "extract .*: there is no program temporal in it"},
+		"without CLI": {without, send(without), "extract .*: the archive has no program temporal"},
 		"endless":     {official, endless, "sent 1000000 bytes with"},
 	} {
 		t.Run(name, func(t *testing.T) {

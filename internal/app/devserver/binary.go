@@ -73,7 +73,7 @@ func binary(ctx context.Context, a *archive, progress io.Writer) (string, error)
 		fmt.Fprintln(progress, "Another process is fetching or building the Temporal CLI; waiting for it.")
 	})
 	if err != nil {
-		return "", fmt.Errorf("lock the folder for the Temporal CLI: %w", err)
+		return "", fmt.Errorf("lock the folder for the Temporal CLI: %w; if the folder cannot be written, set REAGENT_CACHE to another folder", err)
 	}
 	defer unlock()
 	if isFile(path) { // another process has put it there
@@ -93,7 +93,7 @@ func provide(ctx context.Context, a *archive, path, reason string, progress io.W
 	// killed leaves no incomplete program there.
 	scratch, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".new-")
 	if err != nil {
-		return fmt.Errorf("make a folder for the Temporal CLI: %w", err)
+		return fmt.Errorf("make a folder for the Temporal CLI: %w; set REAGENT_CACHE to a folder that can be written", err)
 	}
 	defer os.RemoveAll(scratch)
 
@@ -119,7 +119,7 @@ func provide(ctx context.Context, a *archive, path, reason string, progress io.W
 	// The mode must not depend on the umask, because checkOwned rejects a program that other users can write.
 	program := filepath.Join(scratch, executable("temporal"))
 	if err := errors.Join(os.Chmod(program, 0o755), os.Rename(program, path)); err != nil {
-		return fmt.Errorf("store the Temporal CLI: %w", err)
+		return fmt.Errorf("store the Temporal CLI: %w; set REAGENT_CACHE to a folder that can be written", err)
 	}
 	_ = os.Remove(part) // a build leaves what an unfinished download has brought
 	fmt.Fprintf(progress, "%s the Temporal CLI %s in %s: %s\n", done, CLIVersion, time.Since(began).Round(time.Second), path)

@@ -84,7 +84,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 	if opts.DBFilename != "" {
 		if err := makePrivate(opts.DBFilename); err != nil {
-			return nil, fmt.Errorf("make the database file of the Temporal server readable by its owner only, because it contains the agents' messages: %w", err)
+			return nil, fmt.Errorf("make the database file of the Temporal server readable by its owner only, because the file contains the agents' messages: %w; choose another file", err)
 		}
 	}
 	binary, err := Binary(ctx, opts.Progress)

@@ -132,9 +132,9 @@ func TestTakenPortIsNamed(t *testing.T) {
 	_, err = Start(t.Context(), Options{Port: port})
 	var taken *PortInUseError
 	require.ErrorAs(t, err, &taken)
-	require.EqualError(t, err, fmt.Sprintf("port %d, for Temporal, is in use; is a server running already?", port))
+	require.EqualError(t, err, fmt.Sprintf("port %d, for Temporal, is in use, perhaps by another server; stop that server or choose another port", port))
 	_, err = Start(t.Context(), Options{UIPort: port})
-	require.EqualError(t, err, fmt.Sprintf("port %d, for the Web UI, is in use; is a server running already?", port))
+	require.EqualError(t, err, fmt.Sprintf("port %d, for the Web UI, is in use, perhaps by another server; stop that server or choose another port", port))
 	_, err = Start(t.Context(), Options{Port: 70000})
 	require.EqualError(t, err, "port 70000, for Temporal, must be between 0 and 65535")
 }

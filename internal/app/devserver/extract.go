@@ -43,7 +43,7 @@ func untar(archive, program string) error {
 	for files := tar.NewReader(unzipped); ; {
 		file, err := files.Next()
 		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("there is no program %s in it", filepath.Base(program))
+			return fmt.Errorf("the archive has no program %s; install the Temporal CLI by hand", filepath.Base(program))
 		}
 		if err != nil {
 			return err
@@ -71,12 +71,12 @@ func unzip(archive, program string) error {
 		defer r.Close()
 		return writeProgram(program, r, file.FileInfo().Size())
 	}
-	return fmt.Errorf("there is no program %s in it", filepath.Base(program))
+	return fmt.Errorf("the archive has no program %s; install the Temporal CLI by hand", filepath.Base(program))
 }
 
 func writeProgram(path string, from io.Reader, size int64) error {
 	if size > maxProgram {
-		return fmt.Errorf("the program has %d MB, too many for the Temporal CLI; install temporal by hand", size>>20)
+		return fmt.Errorf("the program has %d MB, too many for the Temporal CLI; install the Temporal CLI by hand", size>>20)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if err != nil {

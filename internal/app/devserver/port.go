@@ -18,7 +18,7 @@ type PortInUseError struct {
 
 // Error names the port and its purpose.
 func (e *PortInUseError) Error() string {
-	return fmt.Sprintf("port %d, for %s, is in use; is a server running already?", e.Port, e.For)
+	return fmt.Sprintf("port %d, for %s, is in use, perhaps by another server; stop that server or choose another port", e.Port, e.For)
 }
 
 // Unwrap returns the error of the attempt to listen.

@@ -43,7 +43,7 @@ func verdictsOf(c command, waits []client.Waits) ([]verdict, error) {
 	case err != nil:
 		return nil, err
 	case len(waits) == 0:
-		return nil, errors.New("nothing waits for an approval")
+		return nil, errors.New("no call waits for an approval, so there is nothing to decide")
 	case all && (call != "" || d.Arguments != ""):
 		return nil, errors.New("--all cannot be used together with the name of a call or with --arguments; leave out --all")
 	case call != "":
@@ -87,7 +87,7 @@ func decisionOf(rest string, waits []client.Waits, d *agent.Decision) (call stri
 			call = word
 		case handle.MatchString(word) || d.Approve:
 			// A denial with the name of another call must not become the reason for the denial of this one.
-			return "", false, fmt.Errorf("no call %s waits for an approval", printable.Name(word))
+			return "", false, fmt.Errorf("no call %s waits for an approval; name a call that waits, or leave the name out", printable.Name(word))
 		default:
 			d.Reason, after = rest, ""
 		}

@@ -23,7 +23,7 @@ func Images(names []string) ([]string, error) {
 		}
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, exit.Errorf(exit.Usage, "--image: %w", err)
+			return nil, exit.Errorf(exit.Usage, "--image: the file cannot be read: %w; name an image file or a web address", err)
 		}
 		if info.Size() > agent.MaxImageBytes {
 			return nil, exit.Errorf(exit.Usage, "--image: %s has %.1f MB; the limit is %d MiB: make it smaller, or give its web address",
@@ -31,7 +31,7 @@ func Images(names []string) ([]string, error) {
 		}
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return nil, exit.Errorf(exit.Usage, "--image: %w", err)
+			return nil, exit.Errorf(exit.Usage, "--image: the file cannot be read: %w; name an image file or a web address", err)
 		}
 		kind := http.DetectContentType(data)
 		if !strings.HasPrefix(kind, "image/") {

@@ -100,11 +100,11 @@ func TestNewcomerIsToldWhatTheFirstStepWaitsFor(t *testing.T) {
 			}
 			text := see(client.Progress{Status: client.Running, LoadsDefinition: true}, 10)
 			require.Contains(t, text, "the agent's definition: 10 s")
-			misspelt := &client.Retry{What: "definition", Class: protocol.UnknownAgent, Message: `there is no agent "y" on this worker; it serves x`}
+			misspelt := &client.Retry{What: "definition", Class: protocol.UnknownAgent, Message: `there is no agent "y" on this worker, which serves x`}
 			for misspelt.Attempt = range 300 {
 				text = see(client.Progress{Status: client.Running, LoadsDefinition: true, Retry: misspelt}, 1)
 			}
-			require.Equal(t, 1, strings.Count(text, `there is no agent "y" on this worker; it serves x`))
+			require.Equal(t, 1, strings.Count(text, `there is no agent "y" on this worker, which serves x`))
 			require.Contains(t, text, "This command waits 1m0s for it (--wait).")
 			require.Equal(t, live, strings.Contains(text, "… a worker that has the agent: 5 min 10 s"), text)
 			missing := &client.Retry{What: "model", Class: protocol.Missing, Message: `the model "m" is not on this worker; another worker of the task queue may have it`}

@@ -130,7 +130,7 @@ func (g *Flags) Dial(ctx context.Context) (client.Client, error) {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, new(*serviceerror.Unavailable)):
 		return nil, fmt.Errorf("%w (%w)", noTemporal(opts.HostPort), err)
 	}
-	return nil, exit.Errorf(exit.Unreachable, "connect to Temporal at %s: %w", opts.HostPort, err)
+	return nil, exit.Errorf(exit.Unreachable, "connect to Temporal at %s: %w; check the address, TEMPORAL_API_KEY and the TLS settings", opts.HostPort, err)
 }
 
 func noTemporal(address string) error {

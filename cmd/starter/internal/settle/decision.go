@@ -124,7 +124,7 @@ func (o Decision) check(arguments bool) error {
 		flag = "--arguments"
 	}
 	if err == nil && arguments && o.Arguments == "" {
-		err = errors.New("the arguments must be a JSON object")
+		err = errors.New("the arguments are empty; give a JSON object, or leave the flag out to keep the arguments of the model")
 	}
 	if err != nil {
 		return exit.Errorf(exit.Usage, "%s: %s", flag, strings.TrimPrefix(err.Error(), "decision: "))
