@@ -168,7 +168,7 @@ func TestStatefulServerHasNoVersion(t *testing.T) {
 // The worker refuses flags that do not name a valid version. If it accepted them, it would run and get no work.
 func TestVersionThatCannotBeIsRefused(t *testing.T) {
 	w := world.New(t, world.Counting, nil, "")
-	const half = "--deployment and --build-id together name a version: give both, or neither; --pinned needs both"
+	const half = "--deployment or --build-id is missing; give both, or leave out --deployment, --build-id and --pinned"
 	for flags, want := range map[string]string{
 		"--deployment shop":                 half,
 		"--build-id v1":                     half,

@@ -76,7 +76,7 @@ func options(address, namespace string) (client.Options, codecSource, error) {
 		opts, err = profile.ToClientOptions(envconfig.ToClientOptionsRequest{})
 	}
 	if err != nil {
-		return client.Options{}, nil, fmt.Errorf("configuration of the Temporal client (TEMPORAL_… or temporal.toml): %w", err)
+		return client.Options{}, nil, fmt.Errorf("the configuration of the Temporal client cannot be used: %w; correct the variables TEMPORAL_… or the file temporal.toml", err)
 	}
 	opts.HostPort = cmp.Or(address, opts.HostPort, DefaultAddress)
 	opts.Namespace = cmp.Or(namespace, opts.Namespace, client.DefaultNamespace)

@@ -58,7 +58,7 @@ func TestClientOptionsSayWhatIsWrong(t *testing.T) {
 
 	t.Setenv("TEMPORAL_PROFILE", "cluod")
 	_, err = ClientOptions("", "")
-	require.EqualError(t, err, "configuration of the Temporal client (TEMPORAL_… or temporal.toml): unable to find profile cluod in config data")
+	require.EqualError(t, err, "the configuration of the Temporal client cannot be used: unable to find profile cluod in config data; correct the variables TEMPORAL_… or the file temporal.toml")
 }
 
 func TestTemporalCloudIsKnownByItsHost(t *testing.T) {

@@ -29,7 +29,7 @@ func newDeployment(o Options) (deployment, error) {
 	case o.Deployment == "" && o.BuildID == "" && !o.Pinned:
 		return d, nil
 	case o.Deployment == "" || o.BuildID == "":
-		return d, errors.New("--deployment and --build-id together name a version: give both, or neither; --pinned needs both")
+		return d, errors.New("--deployment or --build-id is missing; give both, or leave out --deployment, --build-id and --pinned")
 	}
 	d.UseVersioning = true
 	d.Version = worker.WorkerDeploymentVersion{DeploymentName: o.Deployment, BuildID: o.BuildID}

@@ -135,7 +135,7 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 		// A worker must not need the permission to describe the namespace.
 		return nil
 	case err != nil:
-		return fmt.Errorf("describe namespace %s: %w", opts.Namespace, err)
+		return fmt.Errorf("describe namespace %s: %w; check the connection to Temporal and the API key or TLS certificate", opts.Namespace, err)
 	}
 	w.retention = found.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
 	return nil
