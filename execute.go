@@ -63,7 +63,7 @@ func decode[T any](answer string) (T, error) {
 	var decoded T
 	// T may have lost fields since the agent answered, so unknown members are ignored.
 	if err := exact.Decode([]byte(answer), &decoded, exact.Open); err != nil {
-		return decoded, fmt.Errorf("the answer is not JSON of the type %T: %w", decoded, err)
+		return decoded, fmt.Errorf("the answer cannot be decoded into the type %T: %w; use a type that fits the agent's output schema", decoded, err)
 	}
 	return decoded, nil
 }

@@ -266,7 +266,7 @@ func (p *Plugin) claim(key string) error {
 	defer p.mu.Unlock()
 	switch {
 	case p.started || p.key != key:
-		return errors.New("reagent: another worker has this Plugin already: call New once for each worker")
+		return errors.New("reagent: this Plugin was started before, or belongs to another worker: call New once for each worker")
 	case p.taskQueue != p.options.TaskQueue:
 		return fmt.Errorf("reagent: the worker is on the task queue %q and its agents are on %q: set Options.TaskQueue to the task queue of the worker", p.taskQueue, p.options.TaskQueue)
 	}

@@ -89,7 +89,7 @@ func TestSecondWorkerDoesNotStart(t *testing.T) {
 	options := worker.Options{Plugins: []worker.Plugin{agents}}
 	worker.New(offline(t), "agents", options)
 	second := worker.New(offline(t), "agents", options)
-	require.ErrorContains(t, second.Start(), "another worker has this Plugin already: call New once for each worker")
+	require.ErrorContains(t, second.Start(), "this Plugin was started before, or belongs to another worker: call New once for each worker")
 	second.Stop()
 }
 

@@ -61,5 +61,5 @@ func TestAnswerIsDecoded(t *testing.T) {
 		_, err = reagent.RunAs[Price](ctx, reagent.Task{Agent: "clerk", Message: "nine"})
 		return err
 	})
-	require.ErrorContains(t, err, "the answer is not JSON of the type reagent_test.Price")
+	require.ErrorContains(t, err, "the answer cannot be decoded into the type reagent_test.Price")
 }

@@ -34,7 +34,7 @@ type testClient struct {
 
 // errNoServer is not retryable: an activity that has failed with it would fail again, and the test would hang.
 var errNoServer = temporal.NewNonRetryableApplicationError(
-	"there is no Temporal server in the test environment, so the agent cannot read other workflows and histories", "NoServer", nil)
+	"there is no Temporal server in the test environment, so the agent cannot read other workflows and histories; use a development server for such a test", "NoServer", nil)
 
 // TestEnvironment tells the plugin that this client is for the test environment. With any other client, agents would wait there for ever.
 func (testClient) TestEnvironment() {}
