@@ -27,10 +27,13 @@ var ErrNothingSaid = errors.New("the agent has not begun its work yet, so there 
 var errAsideInFlight = errors.New("the agent is answering another question aside; it has a limit of tokens or cost, so ask again when that question has its answer")
 
 // AcceptsAside returns an error if the agent does not answer the question now. The parameter `inFlight` is the number of other asides
-// that wait for their answers.
+// that wait for their answers. The agent does not answer in these cases:
 //
-// An agent with a limit of tokens or cost answers one aside at a time. The cost of an answer is known only afterwards, so each aside in
-// flight may pass the limit by one answer.
+//   - The question is empty or too long.
+//   - The agent has ended ([ErrEnded]), or has no definition or no messages yet ([ErrNothingSaid]).
+//   - The agent has reached its limit of tokens or cost.
+//   - The agent has such a limit, and another aside is in flight. The cost of an answer is known only afterwards, so each aside in
+//     flight may pass the limit by one answer.
 func (s *State) AcceptsAside(a Aside, inFlight int) error {
 	switch {
 	case strings.TrimSpace(a.Question) == "":
@@ -59,8 +62,8 @@ type AsideRequest struct {
 	Origin ModelIdentity
 	// Count is the number of messages in the request, without the system message.
 	Count int
-	// Question is the last message of the request. Before it, the request has the messages of the next model call, except a last reply
-	// whose calls have no results yet.
+	// Question is the last message of the request. Before it, the request has the messages of the next model call. A last reply is left
+	// out if its calls do not all have their results yet.
 	Question llm.Message
 }
 

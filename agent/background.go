@@ -44,11 +44,11 @@ type agentsArguments struct {
 	Message string `json:"message"`
 }
 
-// manageAgents answers a call of the tool [Agents]. A call with a message gets no result here: manageAgents only stores which sub-agent
-// gets the message (see [Call].To), and a worker sends it.
+// manageAgents answers a call of the tool [Agents]. For a message to a sub-agent that works in the background, manageAgents only stores
+// which sub-agent gets the message (see [Call].To), and a worker sends it.
 //
 // The answers change with time, so an earlier run may have told the model something else. The driver then asks that run first: see
-// [Call].Stopped.
+// [Call].Stopped. Only the error for bad arguments is always the same.
 func (s *State) manageAgents(c *Call, now int64) {
 	answer := func(text string, kind ResultKind) { s.stop(c, Result{Content: text, Kind: kind, Time: now}) }
 	var in agentsArguments

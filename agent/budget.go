@@ -70,12 +70,12 @@ func (g Grant) spending() Spending {
 	return Spending{Usage: llm.Usage{InputTokens: g.Tokens}, Cost: g.Cost}
 }
 
-// Spent returns the tokens and the cost of the agent and of all agents below it. A sub-agent counts only when it has
-// ended, because it reports its spending at its end.
+// Spent returns the tokens and the cost of the agent and of all agents below it. A sub-agent counts when it has reported its spending,
+// which it does at its end. One that has ended without a report counts with its whole grant when it leaves the state.
 func (s *State) Spent() Spending { return s.Usage.Spent() }
 
-// Spent returns the tokens and the cost of the agent and of the sub-agents that have ended. The spending of a
-// sub-agent includes the spending of all agents below it.
+// Spent returns the tokens and the cost of the agent and of the sub-agents that have reported their spending at their ends. The spending
+// of a sub-agent includes the spending of all agents below it.
 func (u Usage) Spent() Spending { return Spending{u.Usage, u.Cost}.Add(u.Descendants) }
 
 // bounds returns the limits on what this agent and all agents below it may spend together. The agent's definition has
@@ -118,7 +118,7 @@ type share struct {
 // grant, which is the rest. Nobody knows yet what a reply of the sub-agent costs, so the largest reply of this agent stands for it.
 //
 // If nothing would be left for the grant, slice refuses the sub-agents. The first reply of each would pass its part, and many sub-agents
-// together could pass the limit by many replies.
+// together could pass the limit by many replies. Without a limit of tokens or cost, the share has none either: the field is zero.
 func (s *State) slice(n int) share {
 	bounds, spent := s.bounds(), s.reserved()
 	g := share{margin: s.LargestReply}

@@ -21,8 +21,8 @@ type Call struct {
 	Name string `json:"name"`
 	// Arguments are the arguments as JSON text.
 	Arguments string `json:"arguments"`
-	// Child is the key of the sub-agent that works for the call. It is empty for a call of a tool, and for a call that was refused before
-	// it had a sub-agent.
+	// Child is the key of the sub-agent that works for the call. It is empty for a call of a tool, and for a call that has no sub-agent,
+	// because the call was refused or waits for an approval.
 	Child Key `json:"child,omitempty"`
 	// Began is the time at which the call began to wait for its sub-agent, in Unix milliseconds. 0 means that the
 	// wait has not begun.
@@ -46,8 +46,8 @@ type Call struct {
 	// reset, another run may have told the model the result of the call, or have begun the call.
 	Search bool `json:"search,omitempty"`
 	// Stopped is a result that the call gets after the driver has asked other runs about it, if none of them has told the model a result.
-	// The agent has stopped waiting for the call, or the result came during the search. Stopped is nil outside a search. If it is set,
-	// Search is true.
+	// For example, the agent has stopped waiting for the call, or the result came during the search. Stopped is nil outside a search. If
+	// Stopped is set, Search is true.
 	Stopped *Result `json:"stopped,omitempty"`
 	// Told reports whether Result is a result that another run has told the model. The agent never replaces such a result. If the real
 	// result comes, it becomes a late result: see [LateResult].
@@ -322,6 +322,7 @@ func (s *State) repaired(call Key) bool {
 //   - A call that waits for an approval or for an answer was not run, and its result says this.
 //   - Any other call may have done its work, also one that waits for its result from outside. Its result says that the outcome is
 //     unknown, and the real result may still come.
+//   - A call with [Call].Stopped keeps the result that is there.
 func (s *State) interruptAll(why string, now int64) {
 	for i := range s.Calls {
 		s.interrupt(&s.Calls[i], why, now)

@@ -27,7 +27,7 @@ type Child struct {
 	// LateTime is the time of the last result of the sub-agent that came as a late result (see [LateResult]), in Unix
 	// milliseconds. It is 0 if there was none.
 	LateTime int64 `json:"late_time,omitempty"`
-	// Answered is the key of the call that got the sub-agent's result.
+	// Answered is the key of the last call that got a result of the sub-agent, at once or as a late result. It is empty if there was none.
 	Answered Key `json:"answered,omitempty"`
 	// Spent is what the sub-agent and all agents below it had spent at its end; nil if unknown.
 	Spent *Spending `json:"spent,omitempty"`
@@ -43,7 +43,7 @@ type Child struct {
 	Margin Grant `json:"margin,omitzero"`
 }
 
-// ChildPhase says how far a sub-agent has come, as its parent knows. A sub-agent passes its phases in their order.
+// ChildPhase says how far a sub-agent has come, as its parent knows. A sub-agent never goes back to an earlier phase, but may skip one.
 type ChildPhase string
 
 const (
@@ -174,12 +174,12 @@ func (s *State) cannotStart(tool Tool, part share) string {
 // openChild decides which sub-agent the call c waits for. The first rule that fits decides:
 //
 //   - If the arguments contain the handle (see [Key.Handle]) of a known sub-agent, the call waits for this sub-agent.
-//   - If an earlier call asked for the same work (see [childInput]) and was left unanswered (see [ChildDetached]), the call waits for the
-//     same sub-agent.
-//   - In all other cases, the call waits for a new sub-agent, which gets the given share of the budget.
+//   - If an earlier call asked for the same work (see [childInput]), and its sub-agent is detached or works in the background (see
+//     [ChildDetached] and [ChildInBackground]), the call gets the same sub-agent.
+//   - In all other cases, the call gets a new sub-agent, with the given share of the budget.
 //
 // If a late result of a known sub-agent waits in the queue, the call gets this result at once. A call of a tool with [Tool].Background
-// does not wait: see [State.background]. A call that cannot have a sub-agent gets an error result.
+// does not wait (see [State.background]), unless its arguments contain a handle. A call that cannot have a sub-agent gets an error result.
 func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, Kind: Errored, Time: now} }
 	if s.Depth >= s.depthLimit() {
@@ -477,10 +477,10 @@ func (s *State) Knows(e ChildFinished) bool {
 		!slices.ContainsFunc(s.openCalls(), func(c Call) bool { return c.Child == e.Key })
 }
 
-// childFinished gives the result of a sub-agent to the waiting calls in `s.Calls`. If none of them takes the result,
-// the newest waiting call in `s.Unanswered` gets it as a late result: see [LateResult]. A failed sub-agent may be
-// resumed and then answer. The answer replaces the failure. If the failure is already in the transcript, the answer
-// becomes a late result. childFinished reports whether the state has changed.
+// childFinished gives the result of a sub-agent to the waiting calls in `s.Calls`. If none of them takes the result, the newest call that
+// may still get a late result gets it: see [State.repairLater]. The failure of a sub-agent that is being cancelled becomes no late result.
+// A failed sub-agent may be resumed and then answer. The answer replaces the failure. If the failure is already in the transcript, the
+// answer becomes a late result. childFinished reports whether the state has changed.
 func (s *State) childFinished(e ChildFinished) bool {
 	child := s.child(e.Key)
 	if child == nil {

@@ -61,8 +61,8 @@ func (s *State) from() int {
 // Count returns the number of messages in the whole transcript. It includes messages that the state no longer has.
 func (s *State) Count() int { return s.Dropped + len(s.Messages) }
 
-// compact returns the step that asks the model for a summary. The summary makes the next request shorter. If no
-// summary can make the request shorter, the field Key of the step is empty.
+// compact returns the step that asks the model for a summary. The summary makes the next request shorter. If no summary is possible (see
+// [State.cut]), the field Key of the step is empty.
 func (s *State) compact() Compact {
 	of := summaryStep{s.SummaryIdentity(), s.TranscriptHash, s.from(), s.Count(), s.Compacted, s.CutBelow, Compact{}}
 	if last := s.lastSummary; last.step.Key != "" && last.without() == of {
@@ -113,9 +113,9 @@ func (s *State) SentToCompact(i, count int) llm.Message {
 }
 
 // cut decides how many messages the next summary replaces. It returns their number, counted from the beginning of the
-// transcript. At least one message stays. The first message that stays is never the result of a call. Therefore a
-// call and its result stay together. The second result is false if no summary can shorten the request, or if the
-// agent has reached [maxCompactions].
+// transcript. At least one message stays. The first message that stays is never the result of a call. Therefore a call and its result
+// stay together. After a request for a summary that was too long, the next summary replaces fewer messages: see [State].CutBelow. The
+// second result is false if no summary can shorten the request under these rules, or if the agent has reached [maxCompactions].
 func (s *State) cut() (from int, ok bool) {
 	if s.Compacted >= maxCompactions {
 		return 0, false

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Decision is what somebody outside the agent decides on one call. There are three kinds: an approval, a denial, and a result, which is
+// Decision is what somebody outside the agent decides on one call. There are three kinds: an approval, a denial and a result. A result is
 // that of an external call (see [EffectExternal]) or the answer to a question. A decision applies only to the arguments that the person
 // saw.
 type Decision struct {
@@ -25,7 +25,8 @@ type Decision struct {
 	Result *GivenResult `json:"result,omitempty"`
 	// Remember says which later calls the approval also permits: see [Permission].
 	Remember Remember `json:"remember,omitempty"`
-	// Message is the ID of the message that brought the result: see [AskUser]. A further message with this ID changes nothing.
+	// Message is the ID of the message that brought the result: see [AskUser]. A further message with this ID changes nothing. Empty means
+	// that no message brought it.
 	Message string `json:"message,omitempty"`
 	// Reason is the reason for a denial, as a text for the model.
 	Reason string `json:"reason,omitempty"`
@@ -80,8 +81,8 @@ func (d Decision) decides(e Decision) bool {
 	return d.Key == e.Key && (d.Result == nil) == (e.Result == nil)
 }
 
-// again compares two decisions on the same call and of the same kind. It returns nil if e says the same as d, and [ErrDecided] if it says
-// something else.
+// again compares two decisions on the same call and of the same kind. It returns nil if e says the same as d, and [ErrDecided] if not. An
+// approval or a denial says the same only if the person, the machine and the reason are the same, too.
 func (d Decision) again(e Decision) error {
 	same := d.Approve == e.Approve && d.Reason == e.Reason && d.By == e.By && d.From == e.From
 	if d.Result != nil {
@@ -107,16 +108,17 @@ func (d Decision) decider() *Decider {
 
 // These errors say why a decision is refused: see [State.AcceptsDecision].
 var (
-	// ErrNoCall means that the agent has no open call with the key of the decision. The call has never existed, has its result, or
-	// has other arguments than those that the person saw.
+	// ErrNoCall means that the agent has no open call with the key of the decision. The call has never existed, has its result or gets one
+	// without a decision (see [Call].Stopped), or has other arguments than those that the person saw.
 	ErrNoCall = errors.New("no open call has this key: the call never existed, was stopped, has its result already, or has other arguments than those that were shown; list the calls again")
 	// ErrNotAsked means that the decision is an approval or a denial, and the call waits for neither.
 	ErrNotAsked = errors.New("the call waits for no approval; list the calls that wait")
-	// ErrNotExternal means that the call gets its result from its tool, and not from outside.
+	// ErrNotExternal means that the call does not wait for a result from outside. The result comes from the tool or from a sub-agent, or
+	// the call waits for an approval first.
 	ErrNotExternal = errors.New("the call does not wait for a result from outside; list the calls that wait")
 	// ErrDecided means that a decision or a result has settled the call before.
 	ErrDecided = errors.New("the call was decided before, and the earlier decision stands")
-	// ErrWaits means that the call still waits for its result from outside: see [State.ResultGiven].
+	// ErrWaits means that the agent does not have the call's result from outside yet, and still takes it: see [State.ResultGiven].
 	ErrWaits = errors.New("the call waits for its result from outside; give the result")
 )
 
@@ -256,8 +258,9 @@ func (s *State) use(i int) Decision {
 	return d
 }
 
-// decided stores a decision in the state. If the call waits for the decision, decided also applies it to the call. If the state
-// already has a decision of the same kind for the call, decided changes nothing and returns false.
+// decided stores a decision in the state. If the call waits for the decision, decided also applies it to the call, unless the agent has no
+// definition or the driver has to ask other runs about the call first. If the state already has a decision of the same kind for the call,
+// decided changes nothing and returns false.
 func (s *State) decided(e Decided) bool {
 	if s.earlier(e.Decision) != nil {
 		return false
@@ -287,7 +290,7 @@ func (s *State) decided(e Decided) bool {
 }
 
 // restartTurn lets the time limit of the turn begin again, because the time in which the agent waited for somebody outside does not
-// count.
+// count. It does nothing while another call waits, or while the turn is held.
 func (s *State) restartTurn(now int64) {
 	if !s.waitsOutside() && s.Hold == nil {
 		s.Turn.Began = now

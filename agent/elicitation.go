@@ -25,8 +25,10 @@ const (
 // elicits reports whether the tool of the call has asked a person, and waits for the answer.
 func (c *Call) elicits() bool { return c.Elicitation != nil && c.Elicitation.Answer == nil }
 
-// elicit stores the question e of the call's tool. The call then waits for the answer. After a reset, the state may already have the
-// answer. In that case, elicit applies it at once.
+// elicit stores the question e of the call's tool. The call then waits for the answer. There are two exceptions:
+//
+//   - After [maxRounds] questions, the call gets an error result.
+//   - After a reset, the state may already have the answer. elicit then applies it at once.
 func (s *State) elicit(c *Call, e Elicitation, now int64) {
 	e.Round = 0
 	if c.Elicitation != nil {

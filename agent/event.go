@@ -52,7 +52,8 @@ type (
 		Invalid string
 		// Recalled and New say whether earlier runs have the reply. If Recalled is true, the reply comes from the
 		// history of an earlier run. If New is true, all earlier runs were searched, and none has the reply. An earlier
-		// run without the reply has no later result either. Therefore the agent stops the search of earlier runs.
+		// run without the reply has no later result either. Therefore the agent stops the search of earlier runs. If both are
+		// false, it is not known, for example because nothing was searched.
 		Recalled, New bool
 		Time          int64
 	}
@@ -132,7 +133,7 @@ type (
 
 	// Stopped holds the turn: see [Hold]. Either a person has interrupted the turn, or a step cannot be carried out. The agent stops
 	// waiting for the open calls, and their results say so: see [NotRun] and [OutcomeUnknown]. If the class is [Interrupted], the driver
-	// cancels their sub-agents.
+	// cancels their sub-agents, and the results of these calls are [NoAnswer].
 	Stopped struct {
 		Key     Key
 		Class   string

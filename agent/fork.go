@@ -27,7 +27,7 @@ type ForkPointError struct {
 }
 
 // Error returns a text that says why the agent cannot be forked after the chosen message. The text names the nearest
-// messages after which a fork is possible.
+// messages after which a fork is possible, if there are any.
 func (e *ForkPointError) Error() string {
 	text := fmt.Sprintf("the agent cannot be forked after message %d: a tool call up to this message has its result in a later message, or has none yet", e.At)
 	switch {
@@ -70,9 +70,11 @@ func (s *State) CheckFork(at int) error {
 	return e
 }
 
-// forkable reports whether a fork can begin with the first n messages of this agent. There are two conditions. First,
-// every call in these messages has its result in these messages, too. Second, the state still has all messages that
-// the fork would send.
+// forkable reports whether a fork can begin with the first n messages of this agent. There are three conditions:
+//
+//   - The number n is at least 1, and at most the number of messages in the transcript.
+//   - Every call in these messages has its result in these messages, too.
+//   - The state still has all messages that the fork would send.
 func (s *State) forkable(n int) bool {
 	i := n - s.Dropped
 	if n < 1 || i < 0 || i > len(s.Messages) {

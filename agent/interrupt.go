@@ -21,8 +21,8 @@ type Interrupt struct {
 	From string `json:"from,omitempty"`
 }
 
-// ErrIdle means that no turn is running, so there is nothing to interrupt.
-var ErrIdle = errors.New("no turn is running: the agent is idle or has ended, so there is nothing to interrupt")
+// ErrIdle means that no turn is running, or that the agent has no definition yet, so there is nothing to interrupt.
+var ErrIdle = errors.New("no turn is running: the agent waits or has ended, so there is nothing to interrupt")
 
 const textInterrupted = "a person interrupted the turn"
 
@@ -34,8 +34,8 @@ func (i Interrupt) Check() error {
 	return nil
 }
 
-// Stopped returns the event that interrupts the turn. It shortens By and From. The parameter `now` is the current time, in Unix
-// milliseconds.
+// Stopped returns the event that interrupts the turn. It cuts By and From to 200 bytes each. The parameter `now` is the current time, in
+// Unix milliseconds.
 func (i Interrupt) Stopped(now int64) Stopped {
 	return Stopped{Class: Interrupted, Message: textInterrupted, By: clip.Text(i.By, maxDeciderBytes), From: clip.Text(i.From, maxDeciderBytes), Time: now}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// This file makes all keys and IDs. Keys are activity IDs, and Temporal compares activity IDs in a replay. Therefore a
-// formula never changes. A new formula gets a new key version, and a running agent keeps the version in its state. Absent
-// fields are not encoded. Therefore a new field changes no old key.
+// This file makes all keys and IDs. Keys are activity IDs, and Temporal compares activity IDs in a replay, so a formula never changes. A
+// new formula gets a new key version, and a running agent keeps the version in its state. A new field changes no old key, because absent
+// fields are not encoded.
 
 // KeyVersion is the key version of new agents. It is the version of the formulas for keys, of the texts that this package
 // writes into transcripts, and of the driver. An agent keeps its key version until its end. CONTRIBUTING.md says how to add a version.
@@ -129,8 +129,8 @@ func (id Identity) toolKey(model Key, position int, name, arguments string) Key 
 	return id.key(KindTool, content)
 }
 
-// answeredKey returns the key of a call that runs again, because a person has answered a question of its tool. `asked` is the key of the
-// call that has led to the question.
+// answeredKey returns the key of a call that runs again, because a person has answered a question of its tool. `asked` is the key that the
+// call had when its tool asked.
 func (id Identity) answeredKey(asked Key, answer GivenResult) Key {
 	return id.key(KindTool, struct {
 		Asked  Key         `json:"asked"`

@@ -9,7 +9,7 @@ import (
 )
 
 // Limits limit what an agent may use. When the agent reaches the limit ModelCalls, Tokens, Cost or Time, it ends its turn with a message
-// to the user: see the field Message.
+// to the user: see the field Message. For what zero means, see [Limits.WithDefaults].
 type Limits struct {
 	// ModelCalls is the largest number of model calls in one turn. A turn goes from a user's message to the answer.
 	ModelCalls int `json:"model_calls,omitempty"`
@@ -84,7 +84,8 @@ const (
 	MaxLimitMessage = 4000
 )
 
-// Check returns an error that names the first limit that is out of range. It returns nil if all limits are in range.
+// Check returns an error that names the first limit that is out of range, or says that Message is too long, blank or not valid UTF-8. It
+// returns nil if there is no such mistake.
 func (l Limits) Check() error {
 	for _, each := range []struct {
 		name        string

@@ -51,10 +51,12 @@ func cutReason(reason string) string {
 	return ""
 }
 
-// sent returns the message m in the form in which requests send it. [HashMessages] hashes this form, too. An endpoint
-// would refuse an empty tool result. Therefore sent replaces it with a short text. An endpoint would also refuse call
-// arguments that are not a JSON object. Therefore sent replaces such arguments with {}. If `reasoning` is false, sent
-// removes the model's reasoning.
+// sent returns the message m in the form in which requests send it. [HashMessages] hashes this form, too.
+//
+//   - A short text replaces an empty tool result, which an endpoint would refuse.
+//   - {} replaces call arguments that are not a JSON object, which an endpoint would refuse, or that parsers may read differently: see
+//     [unambiguousObject].
+//   - If `reasoning` is false, sent removes the model's reasoning.
 func sent(m llm.Message, reasoning bool) llm.Message {
 	// Only this function makes such corrections, so that the hash and the request have the same form.
 	if !reasoning {

@@ -14,7 +14,8 @@ type Money int64
 const Dollar Money = 1e12
 
 // Dollars returns an amount of US dollars, rounded to the nearest whole 10⁻¹² dollars, such as Dollars(1.5). An amount that is too large
-// becomes [MaxMoney], and one that is not a number becomes -1, which no limit and no price may be.
+// becomes [MaxMoney], and one that is too far below zero becomes the lowest Money. An amount that is not a number becomes -1, which no
+// limit and no price may be.
 func Dollars(amount float64) Money {
 	switch whole := math.Round(amount * float64(Dollar)); {
 	case math.IsNaN(whole):

@@ -25,8 +25,8 @@ type (
 	// [Call].Search, and applies [CallFound]. Then it waits for an event.
 	RunTools struct{ Calls []Call }
 
-	// Compact asks the model for a summary of the beginning of the transcript. If Key is empty, no summary can make
-	// the request shorter, and [State.Advance] holds the turn: see [Hold].
+	// Compact asks the model for a summary of the beginning of the transcript. If Key is empty, no summary can make the request shorter, or
+	// the agent has made too many summaries before this reply. [State.Advance] then holds the turn: see [Hold].
 	Compact struct {
 		Key Key
 		// Count is the number of messages in the request, without the system message.
@@ -74,7 +74,7 @@ const CallsAtOnce = 32
 
 // Running returns the calls that are to run now, in the model's order. It returns every call that runs already. It
 // adds further calls in the model's order, until `limit` calls run. The parameter `started` reports whether a call
-// runs already. Running never returns a call that waits for somebody outside: see [Call.Waits].
+// runs already. Running never returns a call that waits for somebody outside (see [Call.Waits]), or that has [Call].Stopped.
 func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))

@@ -42,7 +42,8 @@ const (
 	maxRevoked = 1000
 )
 
-// remember stores the permission that the decision d on the call c gives, unless it was revoked.
+// remember stores the permission that the decision d on the call c gives, if there is one. It stores none that was revoked before, and
+// none if the agent has [maxRevoked] revoked ones.
 func (s *State) remember(c *Call, d Decision) {
 	if d.Remember == "" || slices.Contains(s.Revoked, c.Key) || len(s.Revoked) >= maxRevoked {
 		return

@@ -19,8 +19,8 @@ type Place struct {
 
 // Places returns the places of the users' messages in the transcript and in the queue, by message ID. These messages have no place:
 //
-//   - the first message of the transcript
 //   - messages that were dropped: see [State.Drop]
+//   - the first message of the transcript, or the first one that was not dropped
 //   - messages directly behind a notice
 //   - late results, which the agent places itself
 func (s *State) Places() map[string]Place {
@@ -56,7 +56,8 @@ func (s *State) place(m *QueuedMessage, places map[string]Place) {
 	}
 }
 
-// inPlace returns the index in the queue of the message whose place is the end of the transcript; -1 if there is none.
+// inPlace returns the index in the queue of the message whose place is behind the last message of the transcript; -1 if there is none. A
+// message that no run has taken is not meant: see [Place].Behind.
 func (s *State) inPlace() int {
 	return slices.IndexFunc(s.Queue, func(m QueuedMessage) bool {
 		return m.Place != nil && m.Place.Behind != "" && len(s.Messages) > 0 && m.Place.At == s.Count() && m.Place.Behind == s.Messages[len(s.Messages)-1].Key

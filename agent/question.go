@@ -22,8 +22,8 @@ const QuestionSchema = `{"type":"object","properties":{` +
 	`"choices":{"type":"array","items":{"type":"string"},"description":"Answers to choose from. The person may also answer something else."}},` +
 	`"required":["question"],"additionalProperties":false}`
 
-// Question returns the question that the call asks. The second result is false if the call is no call of [AskUser] and its tool asks no
-// question: see [Elicitation].
+// Question returns the question that the call asks: that of its tool (see [Elicitation]), or that of the model in a call of [AskUser]. The
+// second result is false if there is no such question, or if the arguments of [AskUser] cannot be read.
 func (c *Call) Question() (Question, bool) {
 	if c.elicits() {
 		return Question{Question: textToolAsks(c.Name, c.Elicitation.Question), Choices: c.Elicitation.Choices}, true
@@ -47,7 +47,8 @@ func checkQuestion(arguments string) string {
 	return ""
 }
 
-// AsksUser returns the key of the oldest open question: see [AskUser] and [Elicitation]. It returns "" if there is none.
+// AsksUser returns the key of the first open call, in the model's order, that waits for a person's answer: see [AskUser] and
+// [Elicitation]. It returns "" if there is none. A call about which the driver still asks other runs does not count: see [Call].Search.
 func (s *State) AsksUser() Key {
 	for _, c := range s.Calls {
 		if c.WaitsFor() == WaitsForAnswer {

@@ -15,11 +15,12 @@ type Result struct {
 type ResultKind string
 
 const (
-	// Errored means that the tool has failed, or that the call could not be run.
+	// Errored means that the tool has failed, or that the call has failed without it: for example, it could not be run, a person denied it,
+	// or no result came from outside in time.
 	Errored ResultKind = "error"
 	// NotRun means that the call was not run, because the agent stopped before, for example at a limit.
 	NotRun ResultKind = "not_run"
-	// OutcomeUnknown means that the agent no longer waits for the call, which may have done its work.
+	// OutcomeUnknown means that the call may have done its work: the agent no longer waits for it, or its worker has lost its result.
 	OutcomeUnknown ResultKind = "outcome_unknown"
 	// WorksOn means that the agent no longer waits for the sub-agent of the call, which works on.
 	WorksOn ResultKind = "works_on"

@@ -7,11 +7,13 @@ import "slices"
 // need not exist any more.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
-// rewound records that this run began by a reset of an earlier run. It returns false if this reset was recorded
-// before. The earlier run may have received the messages in the queue, too. Therefore rewound clears the field Fresh
-// in all of them, and may set Brought: see [QueuedMessage]. The earlier run may also have carried out the operations (see
-// [Key]) that the agent asks for next. Therefore rewound sets `s.Recall`, and the driver searches earlier runs for
-// their results.
+// rewound records that this run began by a reset of an earlier run. It returns false if this reset was recorded before.
+//
+//   - The earlier run may have received the messages in the queue, too, so rewound clears the field Fresh in all of them, and may set
+//     Brought: see [QueuedMessage].
+//   - The earlier run may have carried out the operations (see [Key]) that the agent asks for next, so rewound sets `s.Recall`, and the
+//     driver searches earlier runs for their results.
+//   - Other runs may have better results of calls in s.Calls: see [State.doubt].
 func (s *State) rewound(e Rewound) bool {
 	if s.Reset == e.Run {
 		return false
@@ -31,9 +33,9 @@ func (s *State) rewound(e Rewound) bool {
 	return true
 }
 
-// doubt removes those results of the open calls that the real result may still replace: see [ResultKind.StandsIn]. Another run may have
-// got the real result, and have told the model that one. So the driver asks the other runs first. Meanwhile, the removed result is in
-// [Call].Stopped.
+// doubt removes those results in s.Calls that a better one may still replace: see [ResultKind.unanswered]. Another run may have got the
+// better result, and have told the model that one. So the driver asks the other runs first. Meanwhile, the removed result is in
+// [Call].Stopped. A result that another run has told the model stays: see [Call].Told.
 func (s *State) doubt() {
 	for i := range s.Calls {
 		c := &s.Calls[i]

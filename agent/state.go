@@ -143,10 +143,10 @@ type State struct {
 	// may already have carried out these operations.
 	Reopened []Key `json:"reopened,omitempty"`
 
-	// InFlight is the key of the model call that is in flight.
+	// InFlight is the key of the model call that is in flight. It is empty if there is none.
 	InFlight Key `json:"in_flight,omitempty"`
 
-	// Turn is the running turn, or the last one if no turn runs.
+	// Turn is the running turn, or the last one if no turn is running.
 	Turn Turn `json:"turn"`
 	// Usage counts what the agent has used.
 	Usage Usage `json:"usage"`
@@ -329,9 +329,9 @@ func (s *State) Sent(i int) llm.Message {
 	return s.sent(s.Messages[s.from()-s.Dropped+i-len(head)].Message)
 }
 
-// Deadline returns the time at which the running turn reaches its time limit, in Unix milliseconds. It returns 0 if
-// no turn runs, or if the turn has no time limit. It also returns 0 while a call waits for somebody outside (see [Call.Waits]):
-// that may take days.
+// Deadline returns the time at which the running turn reaches its time limit, in Unix milliseconds. It returns 0 if the agent has no
+// definition yet, if no turn is running, or if the turn has no time limit. It also returns 0 while a call waits for somebody outside (see
+// [Call.Waits]): that may take days.
 func (s *State) Deadline() int64 {
 	if s.Definition == nil || s.Definition.Limits.Time == 0 || !s.TurnRuns() || s.waitsOutside() {
 		return 0
@@ -339,8 +339,8 @@ func (s *State) Deadline() int64 {
 	return s.Turn.Began + s.Definition.Limits.Time.Milliseconds()
 }
 
-// TurnRuns reports whether a turn runs. A turn runs if the user's message has no answer yet, the turn is not held
-// (see [Hold]), and the agent has not ended.
+// TurnRuns reports whether a turn is running: the agent has taken a user's message that has no answer yet, the turn is not held (see
+// [Hold]), and the agent has not ended.
 func (s *State) TurnRuns() bool {
 	return s.Outcome == nil && s.Hold == nil && s.Turn.Number > 0 && !s.answered()
 }
@@ -352,7 +352,7 @@ func (s *State) answered() bool {
 	return n > 0 && s.Messages[n-1].Role == llm.Assistant && len(s.Calls) == 0
 }
 
-// Answer returns the text of the agent's last message to the user. It returns "" if there is none.
+// Answer returns the text of the agent's last message to the user. It returns "" if the state has none: see [State].Dropped.
 func (s *State) Answer() string { return s.lastAnswer().Content }
 
 // FinishReason returns the finish reason of the agent's last message to the user: see [Message].FinishReason. It is empty if

@@ -9,7 +9,8 @@ type Status string
 const (
 	// Running: a turn is running.
 	Running Status = "running"
-	// Waiting: the agent waits for a message, or all its open calls wait for somebody outside: see [Call.Waits].
+	// Waiting: the agent waits for a message or for sub-agents in the background, or all its open calls wait for somebody outside: see
+	// [Call.Waits].
 	Waiting Status = "waiting"
 	// Held: the turn is held, and the agent waits for a message: see [Hold].
 	Held Status = "held"
@@ -35,9 +36,9 @@ func (s Status) Ended() bool { return s != "" && s != Running && s != Waiting &&
 func (s *State) Status() Status { return s.statusAt(s.Next()) }
 
 // CopiedStatus returns the status that the agent would have if it never had to search other runs for messages: see
-// [FindMessages]. A workflow command may depend on CopiedStatus, but not on [State.Status]. The reason is a reset. The
-// new run replays the first workflow tasks of the old run. In these tasks, only the new run has to search. Therefore
-// [State.Status] may differ between the two runs. CopiedStatus is the same in both.
+// [FindMessages]. A workflow command may depend on CopiedStatus, but not on [State.Status]. After a reset, the new run replays the first
+// workflow tasks of the old run, and in these tasks only the new run has to search. So [State.Status] may differ between the two runs,
+// while CopiedStatus is the same in both.
 func (s *State) CopiedStatus() Status { return s.statusAt(s.copiedStep()) }
 
 // CopiedWaitsFor returns what the agent would wait for if it never had to search other runs: see [State.CopiedStatus].

@@ -264,8 +264,8 @@ func (s *State) reloadAsked(e ReloadAsked) bool {
 	return true
 }
 
-// reloads reports whether the agent reads its definition again now. Four conditions must hold: a reload was asked for, no call is open,
-// no model call is in flight, and no summary is to be made.
+// reloads reports whether the agent reads its definition again now. These conditions must hold: the agent has a definition, a reload was
+// asked for, no call is open, no model call is in flight, and no summary is to be made.
 func (s *State) reloads() bool {
 	compacts := s.TooLong && s.Hold == nil && !s.answered()
 	return s.Reload && s.Definition != nil && len(s.Calls) == 0 && s.InFlight == "" && !compacts

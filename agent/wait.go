@@ -112,7 +112,8 @@ func (s *State) WaitDeadline() int64 {
 	return first
 }
 
-// waitEnded ends the waits that have reached their limits. A call that waits for an approval is denied.
+// waitEnded ends the waits that have reached their limits: see [State.WaitDeadline]. A call that waits for an approval is denied, and any
+// other call gets an error result.
 func (s *State) waitEnded(e WaitEnded) bool {
 	changed := false
 	for i := range s.Calls {

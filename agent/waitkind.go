@@ -46,7 +46,7 @@ func (w WaitsFor) kind() waitKind {
 	return waitKind{}
 }
 
-// CallWaitKinds returns all that a call can wait for: see [CallWait].For.
+// CallWaitKinds returns all that a call can wait for, in a new slice: see [CallWait].For.
 func CallWaitKinds() []WaitsFor {
 	var all []WaitsFor
 	for _, k := range waitKinds {
