@@ -15,7 +15,7 @@ type LoadAgentInput struct {
 }
 
 // CallModelInput is the input of the activity [CallModel]. It says how the activity gets the request for the model. It does
-// not contain the request itself: otherwise every model call would add the whole conversation to the history again. The
+// not contain the request itself, because every model call would add the whole conversation to the history again. The
 // activity's ID is the key of the request, a hash of the request's content. The activity checks the request by this key.
 type CallModelInput struct {
 	Recall

@@ -116,7 +116,7 @@ type FoundCall struct {
 	Run string `json:"run"`
 }
 
-// AgentProgress is the result of the activity [ReadProgress], which looks at a sub-agent.
+// AgentProgress is the result of the activity [ReadProgress]: how long a sub-agent has been idle.
 type AgentProgress struct {
 	// IdleMS is the number of milliseconds since the last event in the sub-agent or in a running agent below it. It is 0 if
 	// the sub-agent has ended.
@@ -269,8 +269,8 @@ func emptyReplies(err error) agent.EmptyReplies {
 	return empty
 }
 
-// cause says why an activity ended with the error `err`. `class` is the type of the failure, such as [UnknownAgent] or
-// "Timeout". `message` is its text.
+// cause says why an activity ended with the error `err`. `class` is the type of an application error, such as [UnknownAgent]. It is
+// "Timeout" for a timeout, and "Failed" for any other error. `message` is the text of the error.
 func cause(err error) (class, message string) {
 	var app *temporal.ApplicationError
 	var timeout *temporal.TimeoutError

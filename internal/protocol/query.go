@@ -63,7 +63,8 @@ type StateView struct {
 	Usage   agent.Usage    `json:"usage"`
 	Hold    *agent.Hold    `json:"hold,omitempty"`
 	Outcome *agent.Outcome `json:"outcome,omitempty"`
-	// Children are the sub-agents that the state holds: all sub-agents that are running, and the newest that have ended.
+	// Children are the sub-agents that the state still has: all that are running, and the newest that have ended. It also has older ones to
+	// which a call or a message refers: see [agent.State.Drop].
 	Children []agent.Child `json:"children,omitempty"`
 	// ChildCount is the number of all sub-agents that the agent has asked for.
 	ChildCount int `json:"child_count,omitempty"`
@@ -78,7 +79,8 @@ type StateView struct {
 	Reloads int `json:"reloads,omitempty"`
 	// Reloading says that the agent still has to read its definition again.
 	Reloading bool `json:"reloading,omitempty"`
-	// ReloadFailure is the reason why the last reload failed. The agent then keeps its earlier definition.
+	// ReloadFailure is the reason why the last reload failed. The agent then keeps its earlier definition. It is empty if the reload has not
+	// failed.
 	ReloadFailure string `json:"reload_failure,omitempty"`
 	// Reading says that the agent is still reading its state from an earlier run. All other fields except Agent, Mode and
 	// Status are then empty.

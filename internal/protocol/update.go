@@ -18,9 +18,9 @@ const (
 	// UpgradeUpdate moves the agent to the current version of its workers. The agent continues as new as soon as all model
 	// calls and tool calls in flight have ended. The update has no argument.
 	UpgradeUpdate = "upgrade"
-	// ReloadUpdate tells the agent to read its definition again. The agent does this when no model call is in flight and every
-	// tool call has its result. The argument is an ID that the sender chooses. The agent ignores a second update with the same
-	// ID.
+	// ReloadUpdate tells the agent to read its definition again. The agent does this when no model call is in flight, every tool call has
+	// its result, and no summary is to be made. The argument is an ID that the sender chooses. The agent ignores a second update with the
+	// same ID.
 	ReloadUpdate = "reload"
 	// PartialTextUpdate asks for the text of replies and the output of tools while they grow. Its argument is the duration, in
 	// milliseconds, at most one hour. The model calls and tool calls that begin in this time report their text.

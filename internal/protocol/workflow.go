@@ -25,8 +25,8 @@ const Refused = "Refused"
 //   - An interrupt or a question aside, if the agent has begun another run, or is still reading its state.
 const Moved = "Moved"
 
-// AwaitsAnswer is the type of the application error for a message that comes while the model asks a person: see [agent.AskUser]. The
-// details of the error are the key of the call. The sender sends the text as the answer, by a [DecideUpdate].
+// AwaitsAnswer is the type of the application error for a message without images that comes while a call waits for a person's answer: see
+// [agent.State.AsksUser]. The details of the error are the key of the call. The sender sends the text as the answer, by a [DecideUpdate].
 const AwaitsAnswer = "AwaitsAnswer"
 
 // Result is the result of the workflow of an agent: the answer, and what the agent has used.
