@@ -29,7 +29,7 @@ func (e *InvalidOutputError) Error() string { return fmt.Sprintf("agent %s: %s",
 //
 // Answer returns an error if the agent failed, was cancelled, was terminated or timed out. If the answer does not fit the JSON
 // schema for the agent's answers, the error is an [*InvalidOutputError]. If ctx ends before the agent has ended, the error
-// wraps context.Cause(ctx), and the agent keeps running.
+// wraps context.Cause(ctx), and the agent keeps running. If there is no such agent, the error wraps [ErrNotFound].
 func (c *Client) Answer(ctx context.Context, id string) (string, error) {
 	var result protocol.Result
 	err := c.temporal.GetWorkflow(ctx, id, "").Get(ctx, &result)

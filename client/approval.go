@@ -57,7 +57,8 @@ func (e *AmbiguousCallError) Error() string {
 	return fmt.Sprintf("%d %s of agent %q wait: %s; name one of them", len(e.Waiting), noun, e.ID, strings.Join(calls, ", "))
 }
 
-// NoCallError is the error of [Client.Approve], [Client.Deny] and [Client.Complete] if no such call waits.
+// NoCallError is the error of [Client.Approve], [Client.Deny] and [Client.Complete] if no such call waits, and of [Client.GiveResult] if
+// the agent has no such call.
 type NoCallError struct {
 	// ID is the ID of the agent. Call is the name of the call; empty means any call.
 	ID, Call string
@@ -190,7 +191,8 @@ func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
 	return all, nil
 }
 
-// DecideOptions are the options of [Client.Approve] and [Client.Deny].
+// DecideOptions are the options of [Client.Approve], which ignores Reason, and of [Client.Deny], which uses only Reason and By. The zero
+// value is a decision of the user of this process.
 type DecideOptions struct {
 	// Arguments replace the arguments of an approved call. They must be a JSON object. The result tells the model about the change.
 	// Empty means that the arguments stay.
@@ -207,11 +209,14 @@ type DecideOptions struct {
 // [Waits.Handle] or its key; it may be empty if only one call waits. The decision is valid only for the arguments that the call has now.
 // Approve returns the decided call. It needs a running worker.
 //
-// The error is one of these:
+// These errors say why the decision has no effect:
 //   - a [*NoCallError] if no such call waits
 //   - an [*AmbiguousCallError] if several calls have the name
 //   - an error that wraps [ErrClosed] if no such call waits and the agent has ended
-//   - an error that wraps [ErrRefused] if the agent refuses the decision, for example because another person has already decided
+//   - an error that wraps [ErrRefused] if the decision is invalid or the agent refuses it, for example because another person has decided
+//   - an error that wraps [ErrNotFound] if there is no such agent
+//
+// After any other error, such as [ErrNoWorker], the agent may or may not have the decision.
 func (c *Client) Approve(ctx context.Context, id, call string, o DecideOptions) (Waits, error) {
 	return c.decide(ctx, id, call, agent.Decision{Approve: true, Arguments: o.Arguments, Remember: o.Remember, By: o.By}, agent.WaitsForApproval)
 }
@@ -221,7 +226,7 @@ func (c *Client) Deny(ctx context.Context, id, call string, o DecideOptions) (Wa
 	return c.decide(ctx, id, call, agent.Decision{Reason: o.Reason, By: o.By}, agent.WaitsForApproval)
 }
 
-// CompleteOptions are the options of [Client.Complete].
+// CompleteOptions are the options of [Client.Complete] and [Client.GiveResult]. The zero value gives a result that is no error.
 type CompleteOptions struct {
 	// For is the kind of call that gets the result: [WaitsForAnswer] for a question, or [WaitsForResult] for an external call. Calls of
 	// the other kind are then left alone. Empty means both kinds. [Client.GiveResult] ignores it.
@@ -330,7 +335,8 @@ func machine() string {
 	return host
 }
 
-// Permissions returns the permissions of an agent: see [agent.Permission]. It reads the history, so it needs no worker.
+// Permissions returns the permissions of an agent: see [agent.Permission]. It returns none if the agent has not begun to work. It reads the
+// history, so it needs no worker.
 func (c *Client) Permissions(ctx context.Context, id string) ([]agent.Permission, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {

@@ -14,7 +14,8 @@ const awaitPause = 250 * time.Millisecond
 // After each failed attempt, Await calls `see` with a [Progress] in which only `NoWorker` or `NoServer` is set, so that a program
 // can tell its user what is missing. `see` may be nil.
 //
-// If the deadline of ctx passes, the error wraps [ErrNoWorker], or [ErrNoServer] if Temporal does not answer.
+// If the deadline of ctx passes, the error wraps [ErrNoWorker], or [ErrNoServer] if Temporal does not answer. If ctx is cancelled, the
+// error wraps context.Cause(ctx).
 func (c *Client) Await(ctx context.Context, id string, see func(Progress)) (Snapshot, error) {
 	return c.Agent(id).Await(ctx, see)
 }

@@ -104,7 +104,7 @@ func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 	return &Client{c.temporal, c.taskQueue, dc, c.unindexed, c.replays}
 }
 
-// StartOptions say which agent to start.
+// StartOptions say which agent to start. The zero value is not valid: Agent is required, and Message or Images in task mode.
 type StartOptions struct {
 	// ID is the agent's ID: see [CheckID]. If it is empty, [Client.Start] and `reagent.Execute` make a new ID from the name of
 	// the definition, a hyphen and 8 random hexadecimal digits.
@@ -130,9 +130,9 @@ type StartOptions struct {
 	// use the schema, it does not call the model, and the turn fails.
 	OutputSchema json.RawMessage
 	// Priority is the Temporal priority of the agent: 1 (highest) to 5 (lowest). If tasks wait in the task queue, Temporal gives out
-	// the tasks with the highest priority first. Zero means 2 for a chat, 5 for [Client.ScheduleAction], and otherwise 3, which
-	// is Temporal's default. A sub-agent has priority 4, or the priority of its parent if that is lower. If the agent's definition
-	// has a priority, model calls and tool calls have that priority instead.
+	// the tasks with the highest priority first. Zero means 5 for [Client.ScheduleAction]. For [Client.Start], it means 2 for a chat and 3
+	// for a task, which is Temporal's default. A sub-agent has priority 4, or the priority of its parent if that is lower. If the agent's
+	// definition has a priority, model calls and tool calls have that priority instead.
 	Priority int
 	// Tenant is Temporal's fairness key, of at most 64 bytes. Tenants with the same priority take turns, so that a backlog of one
 	// does not stop the others. Sub-agents have the tenant of their parent. Empty means no fairness. Temporal Cloud bills fairness
@@ -159,7 +159,7 @@ type Started struct {
 	MessageID string
 	// Found says that nothing was started, because an agent with this ID exists already.
 	Found bool
-	// Status is [Running] if the agent was started or has not ended. Otherwise, it says how the agent ended.
+	// Status is [Running] if the agent was started or has not ended. If the agent has ended, Status says how.
 	Status Status
 }
 
@@ -269,8 +269,8 @@ type Sent struct {
 // Send puts a message into an agent's queue. Send needs a running worker, and returns when the agent has received the
 // message. After a temporary failure, Send tries again with the same message ID, so the agent takes the message only once.
 //
-// If the agent waits for a person's answer to a question (see [agent.AskUser]), a message without images becomes the answer, unless
-// it is [Message].Automatic.
+// If the agent waits for a person's answer to a question (see [agent.AskUser]), a message without images becomes the answer. The agent
+// refuses such a message if it is [Message].Automatic.
 //
 // The error wraps [agent.ErrMessage] if the message is invalid, [ErrClosed] if the agent has ended, and [ErrRefused] if the
 // agent refuses the message. After any other error, the agent may or may not have received the message: send it again with the
@@ -286,8 +286,8 @@ func (c *Client) Close(ctx context.Context, id string) error {
 }
 
 // RequestPartialText asks an agent for the text of its replies and the output of its tools while they grow: see
-// [Progress.PartialText] and [Progress.ToolOutputs]. The model calls and tool calls that begin within the time d report them; d is
-// at most one hour. RequestPartialText needs a running worker.
+// [Progress.PartialText] and [Progress.ToolOutputs]. The model calls and tool calls that begin within the time d report them. A time of
+// more than one hour counts as one hour. RequestPartialText needs a running worker.
 //
 // A program that starts an agent or sends it a message can set PartialText in [StartOptions] or [Message] instead, which needs no
 // further request.

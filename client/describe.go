@@ -164,7 +164,8 @@ func (c *Client) read(ctx context.Context, ref agent.RunRef) (*history.Run, erro
 }
 
 // children returns the sub-agents of an agent for the field `Children` of a [Snapshot]. `subAgents` comes from the state of the
-// agent. children asks Temporal for the status of each sub-agent, and leaves out those that have not been started.
+// agent. children asks Temporal for the status of each sub-agent, and leaves out those that have not been started. If Temporal has deleted
+// a sub-agent, its status is what the agent knows of its end, or [Unknown].
 func (c *Client) children(ctx context.Context, subAgents []agent.Child) ([]Child, error) {
 	var children []Child
 	for _, child := range subAgents {

@@ -28,7 +28,8 @@ var (
 //   - one that wraps [ErrNotFound] if there is no such agent
 //   - one that wraps [ErrSettled] if the call has another result, or the agent has completed without the result
 //   - one that wraps [ErrNotReady] if the call does not wait for its result yet: the agent was reset to a point before the call, a person
-//     has to approve the call first, or the agent has ended without an answer and takes the result after [Client.Resume]
+//     has to approve the call first, the agent has ended without an answer and takes the result after [Client.Resume], or the agent still
+//     reads its state when ctx ends
 //   - one that wraps [ErrNoWorker] or [ErrNoServer] if there is no answer until ctx ends
 //   - one that wraps [ErrRefused] if the result is not valid: see [agent.MaxGivenBytes]
 //

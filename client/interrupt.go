@@ -26,8 +26,11 @@ func (c *Client) Interrupt(ctx context.Context, id string) error {
 // keeps working. The question and the answer do not enter the transcript, but their tokens and their cost count. Aside needs a
 // running worker.
 //
-// The error wraps [ErrRefused] if there is no conversation yet, if the agent has used up its tokens or its cost, or if the model call
-// fails, and [ErrClosed] if the agent has ended.
+// The error wraps [ErrClosed] if the agent has ended, and [ErrRefused] in these cases:
+//   - The question is empty or too long: see [agent.Aside].
+//   - There is no conversation yet.
+//   - The agent has used up its tokens or its cost, or has a limit of them and is answering another question aside.
+//   - The model call fails, or the answer has no text.
 func (c *Client) Aside(ctx context.Context, id, question string) (string, error) {
 	var answer string
 	err := c.updateRun(ctx, id, &answer, protocol.AsideUpdate, func(run string) any { return agent.Aside{Run: run, Question: question} })

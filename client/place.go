@@ -10,7 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// maxMoves is the largest number of times that [Agent.deliver] sends a steering message with the field `After`.
+// maxMoves is the largest number of tries at a request that the agent refuses because it has moved on: see [protocol.Moved]. For a
+// steering message, see [Agent.deliver].
 const maxMoves = 20
 
 // deliver sends a message to the agent and decodes the agent's reply into `out`. It sets the fields `Run` and `After` of the

@@ -20,7 +20,7 @@ const maxRuns = 5
 //
 // If the agent has completed, failed or was cancelled, DescribeEntry reads only the last event of the history, and leaves `Count`,
 // `ChildCount` and the fields about models and context empty. If the agent failed or was cancelled, it also leaves `Usage`,
-// `Answer` and `Stopped` empty.
+// `Answer`, `FinishReason` and `Stopped` empty.
 //
 // The error wraps [ErrNotFound] if the agent was deleted after it was listed. The error wraps a [*history.UnreadableError] if
 // the history does not fit this version of the workflow or cannot be decoded.

@@ -21,7 +21,7 @@ import (
 // it began to work.
 var ErrNotResumable = errors.New("nothing to resume")
 
-// ResumeOptions are the options of [Client.Resume].
+// ResumeOptions are the options of [Client.Resume]. The zero value resumes the agent without a message, with the definition that it had.
 type ResumeOptions struct {
 	// Message is sent to the resumed agent, which takes it before its next model call. Empty means no message.
 	Message string
@@ -79,7 +79,7 @@ func (c *Client) reportLostResume(ctx context.Context, id string) {
 	_ = c.update(ctx, id, nil, protocol.ResumeLostUpdate, uuid.NewString())
 }
 
-// ForkOptions are the options of [Client.Fork].
+// ForkOptions are the options of [Client.Fork]. The zero value forks all messages into a chat with a new ID.
 type ForkOptions struct {
 	// At is the number of messages that the fork keeps, counted from the beginning of the transcript. Zero means all messages.
 	At int
@@ -99,7 +99,9 @@ type ForkOptions struct {
 //
 // The error wraps an [*agent.ForkPointError] in two cases:
 //   - `At` is negative or more than the number of messages of the other agent.
-//   - A copied message contains a tool call, and the result of the call is in a message that is not copied.
+//   - A copied message contains a tool call whose result is in a message that is not copied, or has not come yet.
+//
+// The error wraps [ErrNotFound] if there is no such agent, or if Temporal has deleted the history with messages that the fork needs.
 func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, error) {
 	found, err := c.describe(ctx, id)
 	if err != nil {

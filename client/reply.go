@@ -40,6 +40,7 @@ func (e *WaitingError) Error() string {
 //   - The agent waits for sub-agents, and a call below it waits for somebody outside. The error is a [*WaitingError], too. Reply looks
 //     for such calls after 2 seconds, and then less and less often, up to once in 30 seconds.
 //   - ctx ends. The error is then context.Cause(ctx).
+//   - The agent cannot be watched any more. The error is then that of [Client.Watch].
 //
 // Reply watches the agent as [Client.Watch] does, beginning with the message at index `from`. The message with the ID `messageID`
 // must have this index or a higher one. Reply calls `see` with each [Progress]; `see` may be nil.

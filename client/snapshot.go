@@ -19,9 +19,11 @@ type Status = agent.Status
 
 // The statuses of an agent. An agent with one of the first three has not ended.
 const (
-	Running    = agent.Running // a turn is running
-	Waiting    = agent.Waiting // the agent waits for a message, or all its open calls wait for somebody outside
-	Held       = agent.Held    // a failure or an interrupt has stopped the turn, and the agent waits for a message
+	Running = agent.Running // a turn is running
+	// Waiting means that the agent waits for a message or for sub-agents in the background, or that all its open calls wait for somebody
+	// outside.
+	Waiting    = agent.Waiting
+	Held       = agent.Held // a failure or an interrupt has stopped the turn, and the agent waits for a message
 	Completed  = agent.Completed
 	Failed     = agent.Failed
 	Cancelled  = agent.Cancelled
@@ -46,10 +48,10 @@ const (
 )
 
 // Snapshot describes an agent at one time. Fields may be empty because nobody has read them:
-//   - [Client.Describe] and [Client.DescribeEntry] leave `Messages`, `First`, `Pending`, `Queue` and `Children` empty.
-//   - Only [Client.Show] and [Client.Describe] set `Retry`, and only if the agent has not ended.
-//   - Only [Client.ShowRecorded] and [Client.DescribeEntry] set `Models`, `ContextTokens` and `ContextLimit`, and only if they read a
-//     whole history. [Client.Show] calls ShowRecorded if the agent has ended.
+//   - Only [Client.Show] and [Client.ShowRecorded] set `Messages`, `First`, `Pending`, `Queue` and `Children`.
+//   - Only [Client.Show], [Client.Describe] and [Client.Await] set `Retry`, and only if the agent has not ended.
+//   - Only a snapshot that was made from a whole history has `Models`, `ContextTokens` and `ContextLimit`: those of [Client.ShowRecorded],
+//     [Client.Watch] and [Client.Reply], most of those of [Client.DescribeEntry], and that of [Client.Show] if the agent has ended.
 type Snapshot struct {
 	// ID is the agent's ID.
 	ID string
@@ -76,7 +78,7 @@ type Snapshot struct {
 	// Queue are the messages that the agent has received and not yet taken into its transcript. Their texts are cut, and they
 	// have no images: see [workflows.Waiting].
 	Queue []agent.QueuedMessage
-	// Children are all running sub-agents and the newest sub-agents that have ended.
+	// Children are the sub-agents that the state still has: all that are running, and the newest that have ended.
 	Children []Child
 	// ChildCount is the number of all sub-agents.
 	ChildCount int
@@ -111,7 +113,7 @@ type Child struct {
 	ID string
 	// Agent is the name of the sub-agent's definition.
 	Agent string
-	// Status is [Running] for a sub-agent that has not ended. For one that has ended, it says how.
+	// Status is [Running] for a sub-agent that has not ended. For one that has ended, it says how. It is [Unknown] if nobody knows.
 	Status Status
 }
 

@@ -34,7 +34,7 @@ func (c *Client) Tree(ctx context.Context, id string) ([]Entry, error) {
 }
 
 // Cancel asks Temporal to cancel an agent and all sub-agents below it. It returns the IDs of the agents that it has asked to end,
-// and does not wait until they have ended. The result of each open call then says that the call was cancelled.
+// and does not wait until they have ended. Open calls get no results, and an agent that is resumed goes on with them.
 //
 // If the agent has ended, Cancel still cancels the running sub-agents below it. If these have all ended, too, the error wraps
 // [ErrClosed].

@@ -69,8 +69,9 @@ func (e *ReloadError) Error() string {
 }
 
 // ReloadAndWait asks a running agent to load its definition again, and waits until the agent has done so. The agent loads the
-// definition as soon as no model call is running and each tool call and sub-agent call has its result. Sub-agents keep their
-// definitions. If the definition cannot be loaded, the error is a [*ReloadError].
+// definition as soon as no model call is running, each tool call and sub-agent call has its result, and no summary is to be made.
+// Sub-agents keep their definitions. If the definition cannot be loaded, the error is a [*ReloadError]. If the agent ends before, the
+// error wraps [ErrClosed].
 //
 // When the agent has accepted the request, ReloadAndWait calls `taken`, which may be nil. After that, the agent loads the
 // definition even if ctx ends.

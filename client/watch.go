@@ -72,7 +72,7 @@ const (
 // Watch continues if workers or Temporal restart.
 //
 // Watch reads the messages from the agent's history, by long polls. So it needs no worker, and Temporal sends each event when
-// it is written. Watch sends no queries, because Temporal Cloud bills them. While the agent waits for a message, Watch only
+// it is written. Watch sends no queries, because Temporal Cloud bills them. While the status is [Waiting] or [Held], Watch only
 // waits for the next event, and checks about once a minute that Temporal answers.
 //
 // The iteration ends when the agent has ended, when the caller stops it, or when an error occurs. Watch yields the error as

@@ -23,7 +23,7 @@ const (
 	// what the history does not have: calls that are tried again, partial text, and work that no worker has taken. As long as
 	// there is nothing of this kind, the time grows. If the agent reports its partial text, the time is textLook.
 	minLook, maxLook, textLook = time.Second, 5 * time.Second, 500 * time.Millisecond
-	// maxHealthPause is the longest time between two checks that Temporal answers, while the agent waits for a message.
+	// maxHealthPause is the longest time between two checks that Temporal answers, while the agent is idle: see [watcher.idle].
 	maxHealthPause = time.Minute
 	// lookTimeout limits the time of one description.
 	lookTimeout = 5 * time.Second
@@ -303,7 +303,8 @@ func follow(ctx context.Context, temporal client.Client, id string, run descript
 	return feed
 }
 
-// idle reports whether the agent waits for a message or a person, so that only a new event can change anything.
+// idle reports whether the agent waits for a message, for somebody outside or for sub-agents in the background, so that only a new event
+// can change anything.
 func (w *watcher) idle() bool { return w.status == Waiting || w.status == Held }
 
 // changes reports whether the batch has an end of a workflow task, so that the state may have changed. The updates and versions of
@@ -408,7 +409,7 @@ func (w *watcher) look(now time.Time) {
 	w.next = now.Add(w.pause)
 }
 
-// refresh describes a working agent anew. If the agent waits for a message, refresh only checks that Temporal answers.
+// refresh describes a working agent anew. If the agent is idle, refresh only checks that Temporal answers.
 func (w *watcher) refresh(ctx context.Context) {
 	limit, soon, wasDown := maxLook, false, w.down
 	if w.idle() {
