@@ -57,6 +57,9 @@ func (w *Workflows) Register(r Registry) {
 // fails, the workflow fails with an application error, whose type is the class of the failure, such as an [llm.Class]. If the agent
 // is cancelled, so is the workflow. The details of both errors are an [agent.Spending].
 //
+// If the workflow refuses its input, or cannot begin with the state in it, the error has the type [protocol.Refused] or
+// [protocol.StateSize]. If the state of the earlier run cannot be read, it is the error of the activity. These errors have no Spending.
+//
 // Do not start the workflow with a retry policy: a retry would repeat the agent's work.
 func (w *Workflows) Agent(ctx workflow.Context, in agent.Start) (protocol.Result, error) {
 	return w.run(ctx, in, func(*driver) {})

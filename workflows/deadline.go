@@ -19,7 +19,7 @@ import (
 // Temporal Cloud bills each timer.
 
 // timeLeft returns the schedule-to-close timeout of an activity that makes a model call or a tool call. This is the time until
-// the deadline of the running turn. It returns 0 if the turn has no time limit.
+// the deadline of the running turn. It returns 0, which means no timeout, if there is no such deadline now: see [agent.State.Deadline].
 func (d *driver) timeLeft() time.Duration {
 	if d.state.Deadline() == 0 {
 		return 0
@@ -43,9 +43,12 @@ func (d *driver) endTurnInTime() {
 // applyEnd applies the event with which a model call or a tool call has ended. `err` is the error of its activity; nil if there is
 // none. `turn` is the turn of the agent when the activity was started.
 //
-// If the activity ended because of the time limit of the turn, applyEnd ends the turn instead. But if a reset copied the
-// activity, and the time limit has begun again since, the loop starts another activity for the call. This activity searches
-// the earlier runs, so a tool that must not run twice does not.
+// If the activity ended because of the time limit of the turn, applyEnd ends the turn if the limit is over on the workflow clock. After
+// that, one of these rules holds:
+//   - If a reset copied the activity, and the time limit has begun again since, the loop starts another activity for the call. This
+//     activity searches the earlier runs, so a tool that must not run twice does not.
+//   - If Temporal ended the activity, and the turn has not ended, applyEnd ends the turn.
+//   - In all other cases, it applies the event.
 func (d *driver) applyEnd(turn agent.Turn, e agent.Event, err error) {
 	refused, timeout := outOfTime(err)
 	if !refused && !timeout {

@@ -125,8 +125,8 @@ func costs(s *agent.State) string {
 	return fmt.Sprintf(" · %s, %s with sub-agents", own, tree)
 }
 
-// nextAct returns the line of the details that says who has to act next: a person, the agent, or nobody. If it is a person,
-// the line has the command to use.
+// nextAct returns the line of the details that says who has to act next: a person, the agent, or nobody. If it is a person, the line has
+// the command to use, if there is one: see [protocol.Commands].
 func (d *driver) nextAct() string {
 	s, commands := d.state, d.options.Commands
 	status := s.Status()

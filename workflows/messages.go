@@ -192,7 +192,8 @@ func (d *driver) accepts(m agent.QueuedMessage) error {
 // errMoved is the error for a steering message, an interrupt or a question aside that comes too late: see [protocol.Moved].
 var errMoved = errors.New("the agent has made progress since the request was made; describe the agent again and repeat the request")
 
-// asksError is the error for a message that comes while the model asks a person. The message is the answer: see [protocol.AwaitsAnswer].
+// asksError is the error for a message that comes while a call waits for a person's answer. The message is the answer: see
+// [protocol.AwaitsAnswer].
 type asksError struct{ call agent.Key }
 
 func (e asksError) Error() string {

@@ -11,7 +11,8 @@ import (
 )
 
 // priority returns the Temporal priority of the agent's model calls, tool calls and notifications. A field that is zero has the value
-// of the agent's workflow. For a sub-agent, all are zero, because its parent has given the priority to the workflow.
+// of the agent's workflow. All are zero while the agent has no definition, and for a sub-agent, because its parent has given the priority
+// to the workflow.
 func (d *driver) priority() temporal.Priority {
 	if def := d.state.Definition; def != nil && d.start.Parent == "" {
 		return temporal.Priority{PriorityKey: def.Priority}

@@ -17,9 +17,9 @@ import (
 )
 
 // Replay computes the state of an agent from its history. It replays the history with the code of the agent workflow, and
-// returns the state at the end of the history. If the history ends before the workflow had a state, the result is nil. Replay
-// needs no server and no worker. It returns an error if the history does not fit this code, or if a payload could not be
-// decoded.
+// returns the state at the end of the history. The result is nil if the history ends before the workflow had a state, or if the workflow
+// refused its input. Replay needs no server and no worker. It returns an error if the history does not fit this code, or if a payload
+// could not be decoded.
 //
 // The data converter `dc` must be the data converter of the Temporal client. Nil means the SDK's default.
 //
