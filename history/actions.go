@@ -18,7 +18,7 @@ type Actions struct {
 	Activities int `json:"activities"`
 	Retries    int `json:"retries"`
 	// Heartbeats is an estimate, because the history does not show them: two for each heartbeat timeout. Only the last attempts of
-	// activities that have ended count.
+	// activities that have completed, failed or been cancelled count.
 	Heartbeats int `json:"heartbeats"`
 	Timers     int `json:"timers"`
 	Updates    int `json:"updates"`

@@ -73,7 +73,8 @@ func (e *UnreadableError) Unwrap() error { return e.Err }
 // codecs; nil means the SDK's default.
 //
 // If a history cannot be read, the error is an [*UnreadableError]. If the caller has to try again later, the error is
-// [ErrNotListed]. Errors of Temporal are wrapped: `serviceerror.NotFound` means that the history no longer exists.
+// [ErrNotListed]. Errors of Temporal are wrapped: `serviceerror.NotFound` means that the history no longer exists. If the run was to
+// begin a fork that is not possible, and ended before, the error is an [*agent.ForkPointError].
 func Read(ctx context.Context, c client.Client, from agent.RunRef, dc converter.DataConverter) (*Run, error) {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
