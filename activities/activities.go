@@ -51,7 +51,7 @@ type Activities struct {
 }
 
 // New returns the activities of a worker. It checks the options, so that a worker with a mistake in its options fails when it
-// starts. The error names every mistake in agents, hooks and models. New does not look up the agents' tools: call
+// starts. The error names every mistake in callbacks, agents, hooks and models. New does not look up the agents' tools: call
 // [Activities.Check] for this.
 func New(o Options) (*Activities, error) {
 	if o.Temporal == nil {

@@ -31,6 +31,7 @@ const (
 //   - Long fields are cut.
 //   - If the content parts of the message are too large together, all of them are removed.
 //   - If the tool calls are too large together, the last ones are removed.
+//   - If the reply is still too large, [repair.Fit] shortens it.
 //
 // The field `Repaired` of the result says what was removed.
 func fit(reply llm.Reply) llm.Reply {

@@ -20,9 +20,12 @@ import (
 // rejects payloads of more than 2 MB.
 const maxDefinitionBytes = 1_500_000
 
-// define makes the definition of an agent that this worker serves. It returns an error if the output schema is not valid, if a
-// model or a tool cannot be found, if two tools or sub-agents have names that look alike, if a key of the approval policy
-// matches nothing, or if the definition is too large.
+// define makes the definition of an agent that this worker serves. It returns an error in these cases:
+//   - The output schema is not valid, or the schema of a tool cannot be hashed.
+//   - A model or a tool cannot be found, or its source cannot be asked.
+//   - Two tools or sub-agents have names that look alike.
+//   - A key of the approval policy matches nothing.
+//   - The definition is too large.
 func (a *Activities) define(ctx context.Context, name string) (agent.Definition, error) {
 	conf := a.agents[name]
 	d := agent.Definition{

@@ -18,7 +18,7 @@ const (
 )
 
 // elicitation returns the result of a tool call with a question to a person. The result is an error for the model if the question is
-// empty, if the question and its state are too large, or if the state contains a secret or is not valid UTF-8.
+// empty, if the question, its choices and its state are too large together, or if the state contains a secret or is not valid UTF-8.
 func (a *Activities) elicitation(q tool.Question) protocol.ToolResult {
 	e := agent.Elicitation{Question: clip.Text(text(a.redact(q.Text)), maxQuestionBytes), State: q.State}
 	for _, choice := range q.Choices[:min(len(q.Choices), maxChoices)] {

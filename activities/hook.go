@@ -21,8 +21,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/webhook"
 )
 
-// Hook receives a notification when an agent waits for a person, is held, or ends: see [agent.Notification]. A hook is either a URL or a
-// command. Each notification is delivered at least once, as JSON with a key. A receiver can ignore a key that it has already got.
+// Hook receives a notification when an agent waits for a person or a program, is held, or ends: see [agent.Notification]. A hook is either
+// a URL or a command. A notification may be delivered more than once, as JSON with a key, so a receiver can ignore a key that it has
+// already got. After 10 minutes without success, or 1 minute at the end of the agent, a notification is given up.
 type Hook struct {
 	// Name is part of the keys of the notifications. After a change of the name, the hook may get a notification again, with another
 	// key. Required.

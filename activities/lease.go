@@ -7,8 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// LeaseOptions describe the lease of a worker: see [protocol.LeaseWorkflow]. The workflows of such a worker must give calls a
-// longer heartbeat timeout: `workflows.LeaseBackstop`.
+// LeaseOptions describe the lease of a worker: see [protocol.LeaseWorkflow]. Both fields are required. The workflows of such a worker must
+// give calls a longer heartbeat timeout: `workflows.LeaseBackstop`.
 type LeaseOptions struct {
 	// TaskQueue is the task queue of the agents. Required.
 	TaskQueue string
@@ -25,8 +25,8 @@ func (a *Activities) LeaseQueue() string { return a.attempts.LeaseQueue() }
 // reached, RunLease tries again after a second. The calls then have only their own heartbeats.
 func (a *Activities) RunLease(ctx context.Context) { a.attempts.RunLease(ctx) }
 
-// HoldLease holds the lease of this worker. It returns when no call is in flight at the time of a heartbeat, or when Temporal has ended
-// the lease.
+// HoldLease holds the lease of this worker. It returns when no call is in flight at the time of a heartbeat, when Temporal has ended the
+// lease, or when the worker stops. If the worker no longer wants this lease, HoldLease returns at once.
 func (a *Activities) HoldLease(ctx context.Context) error { return a.attempts.HoldLease(ctx) }
 
 // ReturnCalls returns the calls of a lost worker to Temporal, which gives them to other workers. It leaves out attempts that have

@@ -26,8 +26,8 @@ const (
 )
 
 // CallModel makes a model call and returns the reply. It does not call the model if an earlier run has recorded the reply, or if
-// this worker has stored it for an earlier attempt: then it returns that reply. If the model call fails, the type of the error
-// is an [llm.Class]. Most other errors have a type that the package `protocol` defines.
+// this worker has stored it for an earlier attempt, or is still making the call for one: then it returns that reply. If the model call
+// fails, the type of the error is an [llm.Class]. Most other errors have a type that the package `protocol` defines.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
 	beat := a.attempts.Start(ctx, in.PartialText, &in.Recall)
 	defer beat.Stop()
@@ -177,7 +177,7 @@ func (a *Activities) ask(e *attempt.Operation, req llm.Request, summary bool) (l
 
 // modelError converts the error of a model's client into the error of the activity. `try` is how often the model was
 // called, including the failed call. The result is retryable if the error's class is retryable and the model was called fewer
-// times than [protocol.MaxModelAttempts] allows.
+// times than [protocol.MaxModelAttempts] allows. An error that is no [*llm.Error] has the class [llm.Connection].
 //
 // The retry delay is the delay that the provider set. If the provider set none, the delay grows from one second to one minute
 // with the number of calls. If there were empty replies, their counts become the details of the error. If the context has

@@ -15,8 +15,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// Notify makes one attempt to deliver a notification to a hook. Temporal retries it. The error has the type
-// [protocol.NotDelivered], or [protocol.Missing] if this worker does not have the hook.
+// Notify makes one attempt to deliver a notification to a hook. The error has the type [protocol.NotDelivered], or [protocol.Missing] if
+// this worker does not have the hook. Temporal retries the activity, unless the receiver has refused the notification: see [Hook].URL.
 func (a *Activities) Notify(ctx context.Context, in protocol.NotifyInput) error {
 	h, ok := a.hooks[in.Hook]
 	if !ok {

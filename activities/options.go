@@ -84,8 +84,8 @@ type Model struct {
 	TokensPerMinute int
 }
 
-// Options configure a worker: its agents, models and tools, and its settings. The options must not be modified after the call
-// of [New].
+// Options describe a worker: its agents, models and tools, and its settings. Only Temporal is required. The options must not be modified
+// after the call of [New].
 type Options struct {
 	// Temporal is the client with which activities query their own workflow, send heartbeats and read histories. Required.
 	Temporal client.Client

@@ -19,8 +19,8 @@ func (a *Activities) ReadAgent(ctx context.Context, in protocol.ReadAgentInput) 
 	return reading(ctx, a, "read the history of agent "+in.From.ID, in, a.runs.Page)
 }
 
-// FindCall looks for the recorded result of one call of a sub-agent. If it finds the result, the agent does not call the sub-agent again.
-// If no run has a result, the field `Started` says whether any of the runs started the sub-agent.
+// FindCall looks for what earlier runs have recorded about one call: its result, who decided on it, and its sub-agent. With a result, the
+// agent does not make the call again. If no run has a result, the field `Phase` says whether the call or its sub-agent may have begun.
 func (a *Activities) FindCall(ctx context.Context, in protocol.FindCallInput) (protocol.FoundCall, error) {
 	return reading(ctx, a, "read the earlier runs of agent "+activity.GetInfo(ctx).WorkflowExecution.ID, in, a.runs.FindCall)
 }
@@ -49,8 +49,8 @@ func reading[In, Out any](ctx context.Context, a *Activities, what string, in In
 
 // ReadProgress returns how long a sub-agent has been idle. The parent uses this time to decide whether it stops waiting for the
 // sub-agent. The time is counted from the newest event in the history of the sub-agent and in the histories of all running
-// sub-agents below it. The time is zero if the sub-agent has ended, because the parent will soon get the answer or failure. It
-// is also zero if a person has paused the sub-agent.
+// sub-agents below it. The time is zero if the sub-agent has ended or no longer exists, because the parent will soon get the answer or
+// failure. It is also zero if a person has paused the sub-agent.
 func (a *Activities) ReadProgress(ctx context.Context, in protocol.ReadProgressInput) (protocol.AgentProgress, error) {
 	last, err := a.runs.LastEvent(ctx, in.ID)
 	if err != nil {

@@ -22,9 +22,9 @@ import (
 // outcome of the call counts as unknown.
 var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second}
 
-// CallTool runs a tool and returns its result. A failure of the tool is a result, too. CallTool returns an error if a later
-// attempt may run the tool or get its result, or if the call was cancelled. The result is also cached on this worker, because
-// the agent's next model call needs it.
+// CallTool runs a tool and returns its result. A failure of the tool is a result, too. CallTool returns an error in three cases: a later
+// attempt may run the tool or get its result, the call was cancelled, or the time limit of the turn was over before the call began. The
+// result is also cached on this worker, because the agent's next model call needs it. A question to a person is not cached.
 func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
 	beat := a.attempts.Start(ctx, in.PartialText, &in.Recall)
 	defer beat.Stop()
@@ -78,9 +78,9 @@ func (a *Activities) callTool(ctx context.Context, beat *attempt.Attempt, in pro
 	return attempt.Once(a.attempts, beat, keep, func(e *attempt.Operation) (protocol.ToolResult, error) { return a.runTool(e, in, m.Doubt) })
 }
 
-// runTool runs the tool and returns its result. There is one exception: if the tool must not run twice (see [tool.AtMostOnce])
-// and may have run before, runTool ends the attempt instead: see [returnAttempt]. The tool may have run before if an earlier
-// attempt was lost, or if `doubt` is true: an earlier run of the agent may have run it.
+// runTool runs the tool and returns its result. If the tool must not run twice (see [tool.AtMostOnce]) and may have run before, runTool
+// ends the attempt instead: see [returnAttempt]. The tool may have run before if an earlier attempt was lost, or if `doubt` is true: an
+// earlier run of the agent may have run it. If this worker does not have the tool, see [Activities.noTool].
 func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, doubt bool) (protocol.ToolResult, error) {
 	ctx, beat := e.Context(), e.Attempt()
 	id, key := names(ctx)

@@ -117,7 +117,7 @@ func (a *Attempt) Info() activity.Info { return a.info }
 // Tells reports whether the heartbeats have the text of [Attempt.AddText].
 func (a *Attempt) Tells() bool { return a.tells }
 
-// beat sends heartbeats until the attempt ends or [Attempt.Stop] is called. Between two heartbeats it looks whether the attempt
+// beat sends heartbeats until the attempt ends or [Attempt.Stop] is called. Between two heartbeats it asks Temporal whether the attempt
 // has ended: see [Attempt.look]. If the attempt's context ends, beat marks the attempt as ended: see [Attempt.finish].
 func (a *Attempt) beat() {
 	interval := a.info.HeartbeatTimeout / 2
@@ -165,8 +165,8 @@ func (a *Attempt) beat() {
 	}
 }
 
-// untilNext returns how long [Attempt.beat] waits. `due` is the time of the next heartbeat and `look` that of the next look. If the
-// heartbeats report text, beat checks each second whether there is new text.
+// untilNext returns how long [Attempt.beat] waits. `due` is the time of the next heartbeat, and `look` is the time of the next call of
+// [Attempt.look]. If the heartbeats report text, beat checks at least once a second whether there is new text.
 func (a *Attempt) untilNext(due, look time.Time) time.Duration {
 	wait := min(time.Until(due), time.Until(look))
 	if a.tells {
@@ -340,7 +340,7 @@ func (a *Attempt) AddText(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tried.Said += len(text)
-	// Keep twice the text that a heartbeat reports. Otherwise the limit could cut a secret, and the rest would not be redacted.
+	// Keep twice the text that a heartbeat reports. With less, the limit could cut a secret, and the rest would not be redacted.
 	const most = 2 * maxProgressBytes
 	if text = a.tried.Text + text[max(0, len(text)-most):]; len(text) > most {
 		text = text[len(text)-most:]

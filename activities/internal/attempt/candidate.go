@@ -42,7 +42,7 @@ func (a *Attempt) Candidate() int {
 // In these cases FallBack chooses no candidate, and returns the given error unchanged:
 //
 //   - The workflow has cancelled the call.
-//   - The worker is stopping. The candidate has not failed, and the next attempt calls it again.
+//   - The attempt has ended, for example because the worker is stopping. The candidate has not failed, and the next attempt calls it again.
 //   - The context is too long. The agent then makes a summary of the conversation, and other models are not tried.
 func (a *Attempt) FallBack(turn, n int, failed error) error {
 	app, ok := errors.AsType[*temporal.ApplicationError](failed)

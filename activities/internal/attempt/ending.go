@@ -23,13 +23,14 @@ type ending int
 
 const (
 	open ending = iota
-	// lost means that Temporal has ended the attempt, but may still need the result. A heartbeat came too late, or the
+	// lost means that Temporal has ended the attempt, but may still need the result. For example, a heartbeat came too late, or the
 	// run was reset or terminated.
 	lost
-	// cancelled means that the workflow no longer needs the result. It cancelled the activity, or the time limit of the turn
+	// cancelled means that the workflow no longer needs the result. It cancelled the activity or has ended, or the time limit of the turn
 	// is over.
 	cancelled
-	// stopped means that the worker is stopping and that the time for its running activities is over.
+	// stopped means that the context of the attempt has ended for another reason: the worker is stopping and the time for its running
+	// activities is over, or the attempt has reached its start-to-close timeout.
 	stopped
 )
 

@@ -43,7 +43,8 @@ type folder struct {
 }
 
 // openFolder returns a folder that stores its files in the given directory. It creates the directory if there is none, and
-// removes old files: see [folder.prune]. It returns an error if it cannot write to the directory.
+// removes old files: see [folder.prune]. It returns an error if it cannot create, write or list the directory, or cannot remove an old
+// file.
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir, bytes: folderBytes, age: folderAge}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -67,7 +68,7 @@ var fileKey = regexp.MustCompile(`^[a-z]+-[0-9a-z]{1,64}$`)
 func (f *folder) path(key string) string { return filepath.Join(f.dir, key+fileSuffix) }
 
 // write stores a result under the given key, in place of an earlier result. It returns an error if the key does not match
-// [fileKey].
+// [fileKey], or if the file cannot be written.
 func (f *folder) write(key string, data []byte) error {
 	if !fileKey.MatchString(key) {
 		return fmt.Errorf("the key %q cannot be part of a file name in the folder for results (ResultsDir); use a key such as tool-0123456789abcdef", key)

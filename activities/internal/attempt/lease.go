@@ -181,7 +181,8 @@ const beatBurst = 10
 
 // HoldLease holds the lease of this worker. It sends two heartbeats within the heartbeat timeout, and one when a call has begun. If
 // many calls begin, one heartbeat names all that have begun within a second. HoldLease returns when no call is in flight at the time
-// of a heartbeat, when Temporal has ended the lease, or when the worker stops.
+// of a heartbeat, when Temporal has ended the lease, or when the worker stops. If the worker does not accept the lease (see [lease.hold]),
+// HoldLease returns at once.
 func (w *Worker) HoldLease(ctx context.Context) error {
 	l := w.lease
 	if !l.hold(activity.GetInfo(ctx)) {

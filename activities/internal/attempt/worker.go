@@ -23,7 +23,7 @@ type Worker struct {
 	calls atomic.Int64
 }
 
-// Options configure a [Worker].
+// Options are the options of [NewWorker]. The zero Options are not valid, because some fields are required.
 type Options struct {
 	// Temporal is the client that sends the heartbeats. Required.
 	Temporal client.Client

@@ -33,7 +33,7 @@ type Reader struct {
 	states   *otter.Cache[string, packedState]
 }
 
-// Options configure a [Reader]. All are required.
+// Options are the options of [NewReader]. All fields are required.
 type Options struct {
 	Temporal client.Client
 	// Converter decodes memos and histories.

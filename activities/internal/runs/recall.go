@@ -20,10 +20,11 @@ import (
 type Memory struct {
 	// Result is nil if no earlier run has a result of the activity.
 	Result *commonpb.Payloads
-	// Searched says that all earlier runs were searched, and that none of their histories is deleted.
+	// Searched says that all earlier runs were searched, and that none of their histories is deleted. It says nothing if there is a
+	// result, because the search ends at the first one.
 	Searched bool
-	// Doubt says that the call may have been made without a recorded result. Either an earlier run started the activity and
-	// has no result, or the history of an earlier run is deleted.
+	// Doubt says that the call may have been made without a recorded result. Either another run scheduled the activity, or the history of
+	// an earlier run is deleted. It says nothing if there is a result.
 	Doubt bool
 	// Cancelled says that an earlier run has cancelled the activity. That run may have told the model that there is no result.
 	Cancelled bool

@@ -15,10 +15,10 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// FindCall searches the earlier runs of the agent for the recorded result of one call of a sub-agent, so that the agent does not
-// call the sub-agent again. It returns the result from the newest run that has one. If no run has a result, the field `Started`
-// says whether any of the runs started the sub-agent. FindCall skips a run whose history is deleted or cannot be read: see
-// [recallAttempts].
+// FindCall searches the earlier runs of the agent for what they have recorded about one call, so that the agent does not make the call
+// again. It begins with the newest run, and adds what older runs know more: see [agent.CallRecord.Join]. If no run has a result, the field
+// `Phase` says whether the call or its sub-agent may have begun. FindCall skips a run whose history is deleted. For a run whose history
+// cannot be read, see [recallAttempts].
 func (r *Reader) FindCall(ctx context.Context, in protocol.FindCallInput) (protocol.FoundCall, error) {
 	here := activity.GetInfo(ctx).WorkflowExecution
 	out := protocol.FoundCall{Run: protocol.RunSuffix(here.RunID)}
