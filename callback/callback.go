@@ -44,7 +44,7 @@ const (
 	retryAfter = "2"
 )
 
-// Options configure [New].
+// Options are the options of [New]. The zero Options are not valid: Secret is required.
 type Options struct {
 	// Secret and OldSecrets are the same as those of the workers: see [github.com/reagent-dev/reagent/activities.Callbacks]. Secret is
 	// required.
@@ -80,7 +80,7 @@ type Options struct {
 //   - 500: any other failure. The call may have the result. Send the request again.
 //
 // The result is recorded with "callback" as the person, and with the address of the sender as the machine: behind a proxy, that of the
-// proxy. New returns an error if a secret is too short.
+// proxy. New returns an error if a secret is too short, or if it begins with "whsec_" and the rest is not base64.
 func New(agents *client.Client, o Options) (http.Handler, error) {
 	signer, err := token.NewSigner(o.Secret, o.OldSecrets...)
 	if err != nil {
