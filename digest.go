@@ -37,8 +37,8 @@ func identity(digest string) string {
 // new agent, so new agents may get different definitions.
 //
 // By default, the identity of each worker contains a digest of the worker's definitions: see [identity]. compareDefinitions
-// compares these digests with the given digest of this worker. If Temporal does not list the workers within [compareTimeout],
-// compareDefinitions logs only that the definitions could not be compared.
+// compares these digests with the given digest of this worker. If Temporal does not list the workers within [compareTimeout], or returns
+// an error, compareDefinitions logs only that the definitions could not be compared.
 func compareDefinitions(ctx context.Context, temporal client.Client, taskQueue, digest string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
 	defer cancel()

@@ -182,7 +182,8 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 
 // StartWorker implements [worker.Plugin]. The Temporal SDK calls it to start the worker. StartWorker registers the workflow
 // and the activities, and starts the activity workers: see [Plugin]. Then it calls the function `next`, which starts the
-// worker itself. If any of these workers does not start, StartWorker stops the activity workers and returns the error.
+// worker itself. If any of these workers does not start, StartWorker stops the activity workers and returns the error. In Temporal's test
+// environment, it starts no activity workers.
 func (p *Plugin) StartWorker(
 	ctx context.Context, o worker.PluginStartWorkerOptions, next func(context.Context, worker.PluginStartWorkerOptions) error,
 ) error {
@@ -303,8 +304,8 @@ func (p *Plugin) startOthers() error {
 }
 
 // StopWorker implements [worker.Plugin]. The Temporal SDK calls it to stop the worker. StopWorker calls the function `next`,
-// which stops the worker itself, and stops the activity workers at the same time: see [Plugin]. After that, it stops the MCP
-// servers. If the plugin belongs to another worker, StopWorker only calls `next`.
+// which stops the worker itself, and stops the activity workers at the same time: see [Plugin]. After that, it ends the lease and stops
+// the MCP servers. If the plugin belongs to another worker, StopWorker only calls `next`.
 func (p *Plugin) StopWorker(
 	ctx context.Context, o worker.PluginStopWorkerOptions, next func(context.Context, worker.PluginStopWorkerOptions),
 ) {

@@ -24,7 +24,8 @@ import (
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
-// Options describe the agents of a worker, and the models and tools of these agents. Pass them to [New].
+// Options describe the agents of a worker, and the models and tools of these agents. Pass them to [New]. Agents and their models are
+// required. Every other field that is zero selects its default, or nothing.
 type Options struct {
 	// TaskQueue is the task queue of the worker. Defaults to [DefaultTaskQueue].
 	TaskQueue string
