@@ -118,7 +118,7 @@ type share struct {
 // grant, which is the rest. Nobody knows yet what a reply of the sub-agent costs, so the largest reply of this agent stands for it.
 //
 // If nothing would be left for the grant, slice refuses the sub-agents. The first reply of each would pass its part, and many sub-agents
-// together could pass the limit by many replies. Without a limit of tokens or cost, the share has none either: the field is zero.
+// together could pass the limit by many replies. A limit that this agent does not have is zero in the share, too.
 func (s *State) slice(n int) share {
 	bounds, spent := s.bounds(), s.reserved()
 	g := share{margin: s.LargestReply}

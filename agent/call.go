@@ -31,7 +31,7 @@ type Call struct {
 	Background bool `json:"background,omitempty"`
 	// To is the key of the sub-agent to which the call sends a message, with the tool [Agents]. It is empty for all other calls.
 	To Key `json:"to,omitempty"`
-	// Failed reports whether the call was answered with the failure of its sub-agent.
+	// Failed reports whether the call was answered with the failure of its sub-agent, at once or by a late result.
 	Failed bool `json:"failed,omitempty"`
 	// Wait says what the call waits for outside the agent, such as an approval.
 	Wait CallWait `json:"wait,omitzero"`

@@ -17,7 +17,7 @@ type Definition struct {
 	// Description says what the agent does.
 	Description string `json:"description,omitempty"`
 
-	// Candidates are the models that the agent uses. The first is the preferred one.
+	// Candidates are the models that the agent uses. The first is the preferred one. There is at least one.
 	Candidates []llm.Candidate `json:"candidates"`
 	// Prices are the prices of the candidates, in the same order. No request contains them.
 	Prices []Price `json:"prices,omitempty"`

@@ -152,8 +152,7 @@ func noRoom(now int64) Event {
 	}
 }
 
-// Next returns the next step. It changes nothing but a cache of the newest key, so it is not safe for concurrent use. The first rule
-// that fits decides:
+// Next returns the next step. It changes nothing but caches, so it is not safe for concurrent use. The first rule that fits decides:
 //
 //  0. there is an outcome                       → Finish
 //     there is no definition yet                → Load

@@ -12,7 +12,8 @@ import (
 // the call, the new run makes the same call again and gets this information. Therefore the new run gets the same transcript, even if the
 // history of the call's sub-agent no longer exists.
 type CallRecord struct {
-	// Result is the result that answered the call; nil if the call had no result.
+	// Result is the result that answered the call. It is nil if the call had none, or only one that says that its turn was stopped: see
+	// [State.CallRecord].
 	Result *Result `json:"result,omitempty"`
 	// Late are the late results of the call, oldest first.
 	Late []RecordedResult `json:"late,omitempty"`
@@ -35,7 +36,8 @@ type CallRecord struct {
 type RecordedResult struct {
 	// Result is the late result.
 	Result Result `json:"result"`
-	// After is the number of messages before this result in the transcript.
+	// After is the number of messages before this result in the transcript. For a result that is still in the queue, it is the smallest
+	// possible number.
 	After int `json:"after"`
 	// For is the key of a second call for the same sub-agent, if that call got this result as its own. For is empty
 	// if this result came as a message.

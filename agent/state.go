@@ -54,11 +54,12 @@ type State struct {
 	// MaxDepth is the root agent's limit on the levels of sub-agents: see [Limits].Depth. It is nil in the root agent
 	// itself.
 	MaxDepth *int `json:"max_depth,omitempty"`
-	// Grant limits the spending of a sub-agent.
+	// Grant limits the spending of a sub-agent. It is zero in a root agent, which means no limit.
 	Grant Grant `json:"grant,omitzero"`
 	// LargestReply has the most tokens and the highest cost of one reply so far: see [Child].Margin.
 	LargestReply Grant `json:"largest_reply,omitzero"`
-	// OutputSchema is the JSON schema of this agent's answers. It takes precedence over the definition's schema.
+	// OutputSchema is the JSON schema of this agent's answers. It takes precedence over the definition's schema. Empty means the
+	// definition's schema.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
 	// Definition is the agent's definition; nil if it has not been read yet.
