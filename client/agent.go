@@ -17,7 +17,7 @@ import (
 type Agent struct {
 	client *Client
 	id     string
-	// found comes from Temporal, and view from a worker. They are nil if the Agent has not asked, or has sent a message since.
+	// found comes from Temporal, and view from a worker. They are nil if the Agent has not asked since the last call of [Agent.forget].
 	found *description
 	view  *protocol.StateView
 }
