@@ -317,8 +317,10 @@ func (d *driver) awaitsLate() bool {
 }
 
 // recall asks the earlier runs of the agent for the result of a call, by the activity FindCall, and applies what they have
-// recorded. If the activity is already in flight for this call, recall only waits for its end. If a reset comes meanwhile, recall
-// applies nothing, and the caller must search again: see [driver.searched].
+// recorded. There are three exceptions:
+//   - If the activity is already in flight for this call, recall only waits for its end.
+//   - If the activity fails, the agent goes on as if the earlier runs had recorded nothing.
+//   - If a reset comes meanwhile, recall applies nothing, and the caller must search again: see [driver.searched].
 func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	key := agent.FindKey(call.Key)
 	if d.inFlight(key) {
