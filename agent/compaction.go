@@ -168,7 +168,7 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 	s.Usage.ModelCalls++
 	s.count(e)
 	if strings.TrimSpace(e.Reply.Message.Content) == "" {
-		s.Hold = &Hold{Key: e.Key, Class: string(llm.BadReply), Message: "the model was asked for a summary of the conversation, but called a tool instead", Time: e.Time}
+		s.Hold = &Hold{Key: e.Key, Class: string(llm.BadReply), Message: "the model was asked for a summary of the conversation, and its reply has no text", Time: e.Time}
 		return
 	}
 	s.Usage.Compactions++

@@ -28,7 +28,7 @@ const textInterrupted = "a person interrupted the turn"
 
 // Check returns an error if a field of the request is too large.
 func (i Interrupt) Check() error {
-	if len(i.Run) > MaxIDBytes || len(i.By) > maxDeciderBytes || len(i.From) > maxDeciderBytes {
+	if len(i.Run) > maxDeciderBytes || len(i.By) > maxDeciderBytes || len(i.From) > maxDeciderBytes {
 		return fmt.Errorf("interrupt: the fields \"run\", \"by\" and \"from\" may have at most %d bytes each; shorten them", maxDeciderBytes)
 	}
 	return nil

@@ -88,3 +88,15 @@ func TestDetailsShowAFewSubAgents(t *testing.T) {
 	require.Contains(t, details, "- and 40 more\n")
 	require.Contains(t, details, "](/namespaces/default-test-namespace/workflows/default-test-workflow-id%2Fclerk-")
 }
+
+// While an agent waits only for sub-agents in the background, the details ask nobody to act.
+func TestDetailsSayThatSubAgentsInTheBackgroundAreNext(t *testing.T) {
+	b := stuckClerk(t)
+	b.def.Tools[0].Background = true
+	b.RegisterDelayedCallback(func() {
+		require.Contains(t, b.details(t), "**waiting** · ")
+		require.Contains(t, b.details(t), "\n\n**Next**: the sub-agents in the background. Nobody has to act.")
+		b.CancelWorkflow()
+	}, time.Minute)
+	b.start(agent.Task, "go")
+}

@@ -140,6 +140,9 @@ func (d *driver) nextAct() string {
 		}
 		return "**Next**: you. Mend the cause, then let the turn go on by a message" + d.alternatives(commands.Message(s.AgentID))
 	case agent.Waiting:
+		if s.WaitsFor() == agent.WaitsForSubAgents {
+			return "**Next**: the sub-agents in the background. Nobody has to act."
+		}
 		return "**Next**: you. The agent waits for a message" + d.alternatives(commands.Message(s.AgentID))
 	case agent.Failed, agent.Cancelled:
 		return "**Next**: you, if it is to go on" + d.alternatives(commands.Resume(s.AgentID))
