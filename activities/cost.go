@@ -20,7 +20,7 @@ func (a *Activities) checkCost(def Agent) error {
 	if def.Limits.Cost == 0 || a.priced(def, map[string]bool{}) {
 		return nil
 	}
-	return errors.New("limit Cost is set, but none of the agent's models has a price, so that nothing would count: set Price of the models, or remove the limit")
+	return errors.New("limit Cost is set, but no model of the agent or of its sub-agents has a price, so the limit would never be reached: set Price of the models, or remove the limit")
 }
 
 // priced reports whether a model of the agent or of an agent below it has a price. `seen` has the names of the agents that were checked,

@@ -17,7 +17,7 @@ func TestCostLimitNeedsAPrice(t *testing.T) {
 		own, below, spare agent.Price
 		want              string
 	}{
-		"none":       {want: "agent a: limit Cost is set, but none of the agent's models has a price"},
+		"none":       {want: "agent a: limit Cost is set, but no model of the agent or of its sub-agents has a price"},
 		"own":        {own: priced},
 		"a fallback": {spare: priced},
 		"below":      {below: priced},

@@ -465,9 +465,9 @@ func (s *State) takeToldOfChild(call *Call, child *Child, r Result, now int64) {
 }
 
 type lateFound struct {
-	// changed reports whether a late result has entered the queue, answered whether one of them is the answer of the sub-agent, and
-	// elsewhere whether another call gets one.
-	changed, answered, elsewhere bool
+	changed   bool // a late result has entered the queue
+	answered  bool // the call needs no further late result, because it or another call gets the answer of the sub-agent
+	elsewhere bool // another call gets one of the late results
 }
 
 // foundLate puts the late results that a call got in another run into the queue, unless they are there already or another call gets them.

@@ -231,7 +231,7 @@ type CompleteOptions struct {
 	// For is the kind of call that gets the result: [WaitsForAnswer] for a question, or [WaitsForResult] for an external call. Calls of
 	// the other kind are then left alone. Empty means both kinds. [Client.GiveResult] ignores it.
 	For WaitsFor
-	// IsError says that the result describes a failure.
+	// IsError marks the result as an error for the model. False means that the call has succeeded.
 	IsError bool
 	// By is the name of the person or of the program that gives the result. It has at most 200 bytes. Defaults to the user of this
 	// process.
@@ -268,7 +268,8 @@ func (c *Client) decide(ctx context.Context, id, call string, d agent.Decision, 
 	return w, c.Decide(ctx, w, d)
 }
 
-// choose returns the call that waits for one of the given kinds and has the given name. An empty name means any call.
+// choose returns the call that waits for one of the given kinds and whose key or handle is `call`. If `call` is empty, exactly one call
+// must wait for one of these kinds. If several match, the error is an [*AmbiguousCallError].
 func (o outside) choose(id, call string, kinds []WaitsFor) (Waits, error) {
 	named := func(key agent.Key) bool { return call == "" || string(key) == call || key.Handle() == call }
 	missing := &NoCallError{ID: id, Call: call, For: kinds[0].SettledBy(), Decided: call != "" && slices.ContainsFunc(o.decided, named)}

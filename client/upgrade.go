@@ -63,7 +63,7 @@ type ReloadError struct {
 	Problem string
 }
 
-// Error returns a text that names the agent and the problem.
+// Error implements error. The text says that the agent keeps its old definition.
 func (e *ReloadError) Error() string {
 	return fmt.Sprintf("reload agent %q: the new definition could not be loaded, so the agent keeps its old definition: %s", e.ID, e.Problem)
 }

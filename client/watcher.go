@@ -142,8 +142,9 @@ func (w *watcher) end(status Status, run *history.Run, err error) {
 	w.yield(Progress{Index: w.from, Status: status, Snapshot: &snap}, nil)
 }
 
-// closed yields the end of the agent whose run the events have closed, and returns false: the iteration is over. It returns true if
-// the watcher has to describe the agent again: the agent may go on in another run, or the events do not give its last state.
+// closed handles the last event of a run. If the agent has ended with the run, closed yields the end and returns false: the iteration is
+// over. It returns true if the watcher has to describe the agent again, because the agent may go on in another run, or because the events
+// do not give its last state.
 func (w *watcher) closed() bool {
 	status, ended := ends[w.events[len(w.events)-1].GetEventType()]
 	if !ended {

@@ -66,7 +66,7 @@ To replace a user's message, keep one message fewer and give --message.`,
 	f.IntVar(&o.At, "at", 0, "keep the first `N` messages (default: all)")
 	f.StringVar(&o.ID, "id", "", "`ID` of the new agent (default: the name of the agent and 8 random characters)")
 	f.StringVar(&o.Message, "message", "", "send this `text` as the next message of the new agent")
-	f.BoolVar(&chat, "chat", false, "let the new agent wait for the next message when it has answered (default: true if the other agent is a chat, and without --message)")
+	f.BoolVar(&chat, "chat", false, "let the new agent wait for the next message when it has answered (default: true if the other agent is a chat, or if you give no --message)")
 	show.AddFlags(cmd)
 	return cmd
 }

@@ -33,7 +33,7 @@ TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and TEMPORAL_PROFILE.
 
 const rootExample = `  starter demo                                    # see it work; needs no setup
   starter dev                                     # a server with Web UI, in one terminal
-  starter run -a assistant What time is it?       # in another, while a worker runs
+  starter run -a assistant 'What time is it?'     # in another, while a worker runs
   starter list                                    # the agents
   starter help dev                                # the help of a command`
 

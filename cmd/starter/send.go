@@ -50,7 +50,7 @@ code 5.
 
 An agent takes each message ID once. A script that may send a message twice should give
 both the same --message-id: the agent then drops the second one, and send says so.`,
-		Example: `  starter send talk And in French?
+		Example: `  starter send talk 'And in French?'
   starter send --detach talk -- --verbose
   starter send talk - < question.txt
   starter send --detach --message-id mail-815 talk - < mail.txt`,

@@ -39,7 +39,7 @@ func (c carried) opaque(family string) llm.Opaque {
 	if present(c.ThinkingBlocks) {
 		fields["thinking_blocks"] = c.ThinkingBlocks
 	}
-	// The provider needs only the signatures in this field.
+	// Without a signature, the provider does not need this field back, so it is left out.
 	if bytes.Contains(c.ProviderFields, []byte("signature")) {
 		fields["provider_specific_fields"] = c.ProviderFields
 	}

@@ -39,8 +39,8 @@ type lease struct {
 	mu sync.Mutex
 	// calls holds the calls in flight. The value is true if a heartbeat has named the call.
 	calls map[*Attempt]bool
-	// id is the workflow ID of the lease that the worker has asked for. The worker accepts no other lease, because it could send
-	// heartbeats for one lease only, and the other would return the worker's calls.
+	// id is the workflow ID of the lease for which the worker asked last. The worker accepts no other lease, because it sends heartbeats
+	// for one only. A second lease would get none, so Temporal would take the worker for lost, and another worker would return its calls.
 	id string
 	// token is the task token of the activity that holds the lease. It is nil if the worker holds none.
 	token []byte

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// listsPerSecond limits the list requests of one worker, so that 15 workers stay below the 30 requests a second that Temporal
-	// Cloud allows a namespace. More workers may be refused, and repeat their requests.
+	// listsPerSecond limits the list requests of one worker, so that up to 15 workers together send no more than the 30 requests a second
+	// that Temporal Cloud allows a namespace. With more workers, Temporal may refuse requests, and the workers repeat them.
 	listsPerSecond = 2
 	maxListedIDs   = 100
 )

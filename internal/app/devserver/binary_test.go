@@ -166,7 +166,7 @@ func TestFailedBuildSaysWhyAndLeavesNothing(t *testing.T) {
 	withFakeGo(t)
 	t.Setenv("FAKE_FAILS", "1")
 	_, err := binaryHere(t, &bytes.Buffer{})
-	require.ErrorContains(t, err, "build the Temporal CLI (go install")
+	require.ErrorContains(t, err, "the Temporal CLI could not be built (go install")
 	require.ErrorContains(t, err, "no network")
 	left, globErr := filepath.Glob(filepath.Join(os.Getenv("REAGENT_CACHE"), "*"))
 	require.NoError(t, globErr)

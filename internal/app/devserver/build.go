@@ -39,7 +39,7 @@ func build(ctx context.Context, scratch, reason string, progress io.Writer) erro
 		}
 		var t tail
 		t.add(out)
-		return fmt.Errorf("build the Temporal CLI (%s), which you can also install by hand (https://docs.temporal.io/cli#install): %w%s", strings.Join(cmd.Args, " "), err, t.report())
+		return fmt.Errorf("the Temporal CLI could not be built (%s); install it by hand instead (https://docs.temporal.io/cli#install): %w%s", strings.Join(cmd.Args, " "), err, t.report())
 	}
 	return nil
 }

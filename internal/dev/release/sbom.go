@@ -48,7 +48,7 @@ func settled(list []byte, version string) ([]byte, error) {
 	}
 	own := all.Metadata.Component
 	if own.Name == "" || own.Version == "" {
-		return nil, errors.New("the list does not name the module and its version")
+		return nil, errors.New("the list of components (SBOM) has no name or no version in metadata.component; check the output of cyclonedx-gomod")
 	}
 	text := strings.ReplaceAll(string(list), own.Name+"@"+own.Version, own.Name+"@"+version)
 

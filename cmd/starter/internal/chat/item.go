@@ -59,7 +59,7 @@ type item struct {
 	// flipped shows the call in full if the others are folded, and folds it if they are not.
 	flipped bool
 
-	// drawn are the lines for the width and the form in drawnFor.
+	// drawn holds the lines that were drawn last. They are valid while the form of the item is drawnFor.
 	drawn    []string
 	drawnFor form
 }
@@ -232,7 +232,8 @@ func marked(mark, text string, width int) []string {
 	return lines
 }
 
-// hanging returns the lines of a text. All lines except for the first one are indented, so that no name in the text begins a line.
+// hanging wraps a text. It indents all lines except for the first one, so that a name inside the text, such as that of a tool, cannot look
+// like the beginning of another item of the chat.
 func hanging(text string, width int) []string {
 	const indent = "  "
 	return prefixed("", wrap(strings.TrimRight(printable.Text(text), "\n"), max(1, width-len(indent))), indent)

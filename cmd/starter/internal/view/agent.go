@@ -109,7 +109,7 @@ type usage struct {
 	// Tree counts the agent and all sub-agents that have ended.
 	Tree        Spending `json:"tree"`
 	Compactions int      `json:"compactions"`
-	// These four fields count what recovery did: see [agent.Usage].
+	// These four fields are the counts of [agent.Usage] with the same names.
 	Recalled   int `json:"recalled"`
 	Reattached int `json:"reattached"`
 	Unanswered int `json:"unanswered"`
