@@ -173,7 +173,7 @@ func TestVersionThatCannotBeIsRefused(t *testing.T) {
 		"--deployment shop":                 half,
 		"--build-id v1":                     half,
 		"--pinned":                          half,
-		"--deployment a.shop --build-id v1": "--deployment a.shop: worker deployment name contains reserved separator '.'",
+		"--deployment a.shop --build-id v1": "--deployment a.shop: the worker deployment cannot be read from Temporal: worker deployment name contains reserved separator '.'; check the name and the connection",
 	} {
 		out, err := w.Command("worker", append(strings.Fields(flags), "--config", w.Config)...).CombinedOutput()
 		require.Error(t, err)
