@@ -153,8 +153,8 @@ func lookAlike(tools []agent.Tool, name string) (agent.Tool, bool) {
 	return tools[i], true
 }
 
-// approvalKeys returns the keys that an approval policy may have. A pattern such as "files.*" is one of them even if it matches no
-// tool, because the server may have no tools.
+// approvalKeys returns the keys that an approval policy may have: the names of the tools and sub-agents, and the patterns of the agent, such
+// as "files.*". A pattern of a server without tools counts, too.
 func approvalKeys(conf Agent, bound []tool.Bound) []string {
 	keys := slices.Concat(conf.Tools, conf.Agents)
 	for _, b := range bound {

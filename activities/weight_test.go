@@ -9,23 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/testkit/heap"
 	"github.com/reagent-dev/reagent/llm"
 )
-
-// heapBytes returns the size of all objects on the heap after a garbage collection.
-func heapBytes() int {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
-}
 
 // Many small chats must not hold more memory than few large ones. So the sizes of entries count what an entry takes besides its text.
 func TestCachesOfIdleChatsStayWithinTheirBound(t *testing.T) {
 	const bound, chats = 8 << 20, 100_000
 	hash := strings.Repeat("0", 64)
-	before := heapBytes()
+	before := heap.Bytes()
 	c, err := newCache(bound)
 	require.NoError(t, err)
 	for i := range chats {
@@ -36,7 +28,7 @@ func TestCachesOfIdleChatsStayWithinTheirBound(t *testing.T) {
 	}
 	c.transcripts.CleanUp()
 	c.answers.CleanUp()
-	require.Less(t, heapBytes()-before, 2*bound)
+	require.Less(t, heap.Bytes()-before, 2*bound)
 	require.Positive(t, c.transcripts.EstimatedSize())
 	require.Positive(t, c.answers.EstimatedSize())
 	runtime.KeepAlive(c)

@@ -11,8 +11,7 @@ import (
 // of another agent. There are three possible reasons:
 //
 //   - The chosen number of messages is less than 1, or greater than the number of the agent's messages.
-//   - One of the chosen messages contains a call whose result is not among the chosen messages. The result is in a later message, or
-//     there is none yet.
+//   - A chosen message has a call without a result in the chosen messages. Its result is in a later message, or there is none yet.
 //   - The state no longer has messages that the fork needs, because a summary has replaced them.
 type ForkPointError struct {
 	// At is the number of messages that the fork would have.

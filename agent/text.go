@@ -244,8 +244,8 @@ func ToolFailed(tool, why string, now int64) Result {
 }
 
 // toolRemoved returns the result of an open call whose tool the agent has lost: the agent has read its definition again, and the new
-// definition lacks the tool. The result says that the call could not be run if the call waits for a person's approval. For any other
-// call, it says that the outcome is unknown.
+// definition lacks the tool. If the call waits for a person's approval, the result says that it was not run. For any other call, the
+// result says that the outcome is unknown.
 func toolRemoved(c Call, now int64) Result {
 	if c.asksApproval() {
 		return ToolFailed(c.Name, "it is no longer among the agent's tools", now)

@@ -23,9 +23,8 @@ const (
 	// time, up to maxCodecPause.
 	codecPause    = 100 * time.Millisecond
 	maxCodecPause = 5 * time.Second
-	// codecPatience is how long a worker repeats a request if the SDK passes no context, for example when the SDK encodes the
-	// result of an activity. After this time, the activity attempt fails. The worker keeps the result, and a later attempt
-	// reports it.
+	// codecPatience is how long a worker repeats a request for which the SDK passes no context, such as the one for the result of an
+	// activity. After this time the attempt fails. The worker keeps the result, and a later attempt reports it.
 	codecPatience = 5 * time.Minute
 	// maxCodecAnswer is the largest size of a response of the codec server, in bytes.
 	maxCodecAnswer = 64 << 20

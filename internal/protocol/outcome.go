@@ -249,9 +249,9 @@ func EndText(err error) string {
 	}
 }
 
-// IdleEvent returns the event that ends the wait for an idle sub-agent: nothing has happened in it, or in an agent below it, for
-// [agent.ChildIdleMS] milliseconds. The progress p says for how long nothing has happened. IdleEvent returns nil if the sub-agent is
-// not idle, or if p could not be read because of `err`. The current time is `now`, in Unix milliseconds.
+// IdleEvent returns the event that ends the wait for an idle sub-agent. A sub-agent is idle if nothing has happened in it, or in an agent
+// below it, for [agent.ChildIdleMS] milliseconds; `p` says for how long nothing has happened. IdleEvent returns nil if the sub-agent is not
+// idle, or if `err` says that `p` could not be read. The current time is `now`, in Unix milliseconds.
 func IdleEvent(child agent.Key, p AgentProgress, err error, now int64) agent.Event {
 	if err != nil || p.IdleMS < agent.ChildIdleMS {
 		return nil

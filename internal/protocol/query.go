@@ -79,8 +79,8 @@ type StateView struct {
 	Reloads int `json:"reloads,omitempty"`
 	// Reloading says that the agent still has to read its definition again.
 	Reloading bool `json:"reloading,omitempty"`
-	// ReloadFailure is the reason why the last reload failed. The agent then keeps its earlier definition. It is empty if the reload has not
-	// failed.
+	// ReloadFailure is the reason why the last reload failed; empty if it has not failed. After a failure, the agent keeps its earlier
+	// definition.
 	ReloadFailure string `json:"reload_failure,omitempty"`
 	// Reading says that the agent is still reading its state from an earlier run. All other fields except Agent, Mode and
 	// Status are then empty.

@@ -14,8 +14,8 @@ const (
 	nineLength = 9  // characters of an ID that Mistral accepts
 )
 
-// callID returns the ID of a call in the form `f`. If another provider made the ID, it may not have this form. Then callID returns a hash
-// of the ID, so the same ID always gives the same result.
+// callID returns the ID of a call as the form demands it. An ID that another provider made may have another length, or characters that
+// are not allowed. callID then returns a hash of it, so the same ID always gives the same result.
 func (f form) callID(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	switch {

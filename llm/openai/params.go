@@ -102,7 +102,8 @@ func fields(req llm.Request, form form) (map[string]json.RawMessage, error) {
 }
 
 // parameters returns the JSON schema of a tool's parameters in the given form: see [withProperties]. If the form has [noEmptySchema],
-// parameters returns nil for the schema of an object without properties. It returns a schema that cannot be decoded unchanged.
+// parameters returns nil for the schema of an object without properties. A schema that cannot be
+// decoded is returned as it is.
 func parameters(schema json.RawMessage, form form) json.RawMessage {
 	var object struct {
 		Type       string          `json:"type"`

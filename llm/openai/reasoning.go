@@ -19,9 +19,12 @@ const (
 // Reasoning says how the reasoning text of assistant messages is sent back to the model in chat completions requests. Some providers
 // refuse a request without it, and others refuse a request with it.
 type Reasoning struct {
-	// Send is [Never], [WithinTurn] or [Always]. If Send is empty, the value depends on the provider and the model: [Always] for DeepSeek
-	// (except R1), Kimi and MiMo, [WithinTurn] for GLM, and [Never] for all others and behind OpenRouter. If an endpoint refuses a
-	// request because of the reasoning, the client sends the reasoning differently from then on.
+	// Send is [Never], [WithinTurn] or [Always]. If Send is empty, the provider and the model decide:
+	//   - [Always] for DeepSeek (except R1), Kimi and MiMo
+	//   - [WithinTurn] for GLM
+	//   - [Never] for all others, and for every model behind OpenRouter
+	//
+	// If an endpoint refuses a request because of the reasoning, the client sends the reasoning differently from then on.
 	Send string
 	// Field is the name of the field of the message that has the reasoning. Defaults to "reasoning_content".
 	Field string

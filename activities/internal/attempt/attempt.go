@@ -374,7 +374,8 @@ func (a *Attempt) follow(running *Attempt) {
 	a.follows = running
 }
 
-// Progress returns the details for the next heartbeat. Secrets in the text are redacted.
+// Progress returns the details for the next heartbeat, without secrets. If this attempt only waits for the result of another attempt, they
+// are those of the other one.
 func (a *Attempt) Progress() protocol.Progress {
 	a.mu.Lock()
 	own, follows := a.tried, a.follows

@@ -19,7 +19,7 @@ type Worker struct {
 	kept     *kept
 	// lease is nil if the worker has none.
 	lease *lease
-	// calls is the number of attempts on this worker that have started and not stopped: see [Attempt.lookInterval].
+	// calls counts the attempts under way on this worker. The more there are, the less often each asks Temporal: see [Attempt.lookInterval].
 	calls atomic.Int64
 }
 

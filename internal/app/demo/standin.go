@@ -41,8 +41,7 @@ func standIn(file string) llm.Client {
 	})
 }
 
-// `step` is the number of replies so far. `results` has an empty element, and after it the results of the agent's tool calls so
-// far.
+// `step` is the number of replies so far. The first element of `results` is empty. The others are the results of the tool calls so far.
 func guide(step int, file string, results []string) llm.Reply {
 	n := len(results)
 	switch {

@@ -176,7 +176,7 @@ func (w *workspace) folders(ctx context.Context, patterns []string) (map[string]
 	return needed, nil
 }
 
-// goList returns the folders of packages: relative to the root, and absolute for packages outside the source tree.
+// goList returns the folders of packages. A path is relative to the root of the source tree, or absolute if the package is outside of it.
 func (w *workspace) goList(ctx context.Context, args ...string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-tags", "faults", "-f", "{{.Dir}}"}, args...)...)
 	cmd.Dir, cmd.Env = w.dir, w.environ()

@@ -216,8 +216,8 @@ func (m *model) askText() tea.Cmd {
 	}
 }
 
-// showing is a call that waits for an approval, from the time at which the chat begins to show it. If the call disappears and comes back,
-// there is a new showing, whose timer begins again.
+// showing is the time during which the chat shows a call that waits for an approval. If the call disappears and comes back, a new showing
+// begins, with a new timer.
 type showing struct {
 	call  agent.Key
 	ready bool
