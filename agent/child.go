@@ -176,10 +176,11 @@ func (s *State) cannotStart(tool Tool, part share) string {
 //   - If the arguments contain the handle (see [Key.Handle]) of a known sub-agent, the call waits for this sub-agent.
 //   - If an earlier call asked for the same work (see [childInput]), and its sub-agent is detached or works in the background (see
 //     [ChildDetached] and [ChildInBackground]), the call gets the same sub-agent.
-//   - In all other cases, the call gets a new sub-agent, with the given share of the budget.
+//   - Otherwise the call gets a new sub-agent, with the given share of the budget. An unknown handle, an empty task or a limit gives an
+//     error result instead.
 //
 // If a late result of a known sub-agent waits in the queue, the call gets this result at once. A call of a tool with [Tool].Background
-// does not wait (see [State.background]), unless its arguments contain a handle. A call that cannot have a sub-agent gets an error result.
+// does not wait (see [State.background]), unless its arguments contain a handle.
 func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, Kind: Errored, Time: now} }
 	if s.Depth >= s.depthLimit() {

@@ -51,9 +51,9 @@ type (
 		// no schema.
 		Invalid string
 		// Recalled and New say whether earlier runs have the reply. If Recalled is true, the reply comes from the
-		// history of an earlier run. If New is true, all earlier runs were searched, and none has the reply. An earlier
-		// run without the reply has no later result either. Therefore the agent stops the search of earlier runs. If both are
-		// false, it is not known, for example because nothing was searched.
+		// history of an earlier run. If New is true, all earlier runs were searched, and none has the reply. Then none of
+		// them can have the result of a later call either, so from here on the agent does not search them any more: see
+		// [State.Recall]. If both are false, it is not known, for example because nothing was searched.
 		Recalled, New bool
 		Time          int64
 	}

@@ -52,7 +52,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 		return Started{}, err
 	}
 	if run.State == nil {
-		return Started{}, fmt.Errorf("resume agent %q: %w: the agent ended before it began to work; start a new agent: %w", id, ErrNotResumable, run.End)
+		return Started{}, fmt.Errorf("resume agent %q: %w: the agent ended before it began to work (%w); start a new agent", id, ErrNotResumable, run.End)
 	}
 	in := run.Start
 	in.State, in.Message = nil, nil

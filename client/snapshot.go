@@ -76,7 +76,7 @@ type Snapshot struct {
 	// Pending are the tool calls without a result.
 	Pending []agent.Call
 	// Queue are the messages that the agent has received and not yet taken into its transcript. Their texts are cut, and they
-	// have no images: see [workflows.Waiting].
+	// have no images.
 	Queue []agent.QueuedMessage
 	// Children are the sub-agents that the state still has: all that are running, and the newest that have ended.
 	Children []Child

@@ -263,6 +263,7 @@ func (d *driver) own(point string) bool {
 //   - If the task runs for the first time, since returns true and records a workflow version (workflow.GetVersion).
 //   - In a replay, it returns true only if the history has this version. So in a task that a reset copied from another run, it
 //     returns true only if the other run took the action in that task.
+//   - In the unrecorded task (see [driver.inUnrecordedTask]), it returns true and records nothing.
 func (d *driver) since(point string) bool {
 	if d.inUnrecordedTask() {
 		return true

@@ -97,7 +97,7 @@ func TestCodecNeedsAnEndpoint(t *testing.T) {
 	serveCodec(t, nil)
 	t.Setenv("TEMPORAL_CODEC_ENDPOINT", "")
 	_, err := ClientOptions("", "")
-	require.EqualError(t, err, "TEMPORAL_CODEC_AUTH is set but TEMPORAL_CODEC_ENDPOINT is not, so payloads would not be encrypted: set both, or neither")
+	require.EqualError(t, err, "the codec has an auth (TEMPORAL_CODEC_AUTH or temporal.toml) but no endpoint, so payloads would not be encrypted: set TEMPORAL_CODEC_ENDPOINT, or remove the auth")
 	t.Setenv("TEMPORAL_CODEC_AUTH", "")
 	opts, err := WorkerOptions("", "")
 	require.NoError(t, err)

@@ -88,7 +88,7 @@ func options(address, namespace string) (client.Options, codecSource, error) {
 		return opts, nil, nil
 	}
 	if profile.Codec.Endpoint == "" {
-		return client.Options{}, nil, errors.New("TEMPORAL_CODEC_AUTH is set but TEMPORAL_CODEC_ENDPOINT is not, so payloads would not be encrypted: set both, or neither")
+		return client.Options{}, nil, errors.New("the codec has an auth (TEMPORAL_CODEC_AUTH or temporal.toml) but no endpoint, so payloads would not be encrypted: set TEMPORAL_CODEC_ENDPOINT, or remove the auth")
 	}
 	return opts, remote(*profile.Codec, opts.Namespace), nil
 }

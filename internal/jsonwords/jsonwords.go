@@ -74,7 +74,8 @@ func wanted(mistyped *json.UnmarshalTypeError) string {
 	return "of another type"
 }
 
-// given returns a name for a JSON value, of which package encoding/json says only what kind of value it is.
+// given puts the field Value of a [json.UnmarshalTypeError] into plain words. The field has the kind of the JSON value, such as "array".
+// For a number that does not fit, it is "number " and the number. Then given returns the number.
 func given(value string) string {
 	switch value {
 	case "bool":

@@ -139,7 +139,8 @@ type FoundMessages struct {
 	Run string `json:"run"`
 	// Messages are the messages of this page.
 	Messages []agent.QueuedMessage `json:"messages,omitempty"`
-	// Decisions are the decisions of this page. They follow the last message.
+	// Decisions are the decisions of this page. A page has decisions only if no later page has messages. This order says nothing about
+	// time.
 	Decisions []agent.Decision `json:"decisions,omitempty"`
 	// Revoked are the keys of the permissions that people revoked in other runs. Only the first page has Revoked.
 	Revoked []agent.Key `json:"revoked,omitempty"`

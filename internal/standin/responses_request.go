@@ -193,7 +193,7 @@ func (i responsesItem) input() llm.Message {
 	return m
 }
 
-// responsesContent decodes a content: a string or a list of parts.
+// responsesContent decodes the content of a message or of a tool result: a string or a list of parts.
 func responsesContent(encoded json.RawMessage) (text string, parts []responsesPart) {
 	if json.Unmarshal(encoded, &text) == nil {
 		return text, nil

@@ -62,7 +62,7 @@ func (r root) edit(ctx context.Context, in editFileIn) (string, error) {
 		return "", readableError(name, err)
 	}
 	if isBinary, err := binary(strings.NewReader(text)); err != nil || isBinary {
-		return "", fmt.Errorf("%s is a binary file of %d bytes", name, old.info.Size())
+		return "", fmt.Errorf("%s is a binary file of %d bytes; this tool edits only text", name, old.info.Size())
 	}
 	at, err := onlyPlace(name, text, in.Old)
 	if err != nil {

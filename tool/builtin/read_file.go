@@ -51,7 +51,7 @@ func (r root) read(ctx context.Context, in readFileIn) (string, error) {
 	if isBinary, err := binary(f); err != nil {
 		return "", readableError(name, err)
 	} else if isBinary {
-		return "", fmt.Errorf("%s is a binary file of %d bytes", name, info.Size())
+		return "", fmt.Errorf("%s is a binary file of %d bytes; this tool reads only text", name, info.Size())
 	}
 
 	first, limit := max(in.Offset, 1), within(in.Limit, defaultLines, maxLines)

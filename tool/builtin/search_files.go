@@ -90,7 +90,7 @@ func (in searchFilesIn) compile() (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("the query is empty")
 	}
 	if len(in.Query) > maxQuery {
-		return nil, fmt.Errorf("the query has %d bytes; the limit is %d", len(in.Query), maxQuery)
+		return nil, fmt.Errorf("the query has %d bytes; the limit is %d, so search for a part of it", len(in.Query), maxQuery)
 	}
 	query := in.Query
 	if in.Literal {

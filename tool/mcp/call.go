@@ -56,14 +56,14 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 		case answered:
 			return s.result(t.name, d), nil
 		case unknown:
-			return tool.Result{}, s.errorf("%s: %w: %w", t.name, tool.ErrOutcomeUnknown, s.cause(ctx, limited, err))
+			return tool.Result{}, s.errorf("%s: %w: %w", t.name, tool.ErrOutcomeUnknown, s.cause(ctx, limited, s.ended(err, "during the call")))
 		case refused:
 			// The session may be the reason for the refusal, so the next call gets a new session.
 			s.drop(sess)
 			return tool.Result{}, s.errorf("%s did not run: HTTP %d %s", t.name, d.status, http.StatusText(d.status))
 		case unreached:
 			if limited.Err() != nil || attempt == 2 {
-				return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, limited, err))
+				return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, limited, s.ended(err, "before it got the call")))
 			}
 			s.drop(sess)
 		}
@@ -168,7 +168,6 @@ func describeFailure(name string, failure *jsonrpc.Error) string {
 //   - `ctx` has ended: cause returns the error of `ctx`.
 //   - The Source was closed: cause returns [errClosed].
 //   - `limited` has ended: the new error says that there was no answer in time.
-//   - The connection or the server has ended: the new error says so.
 //   - In all other cases, the new error has the text of the old one, shortened and without secrets.
 func (s *Source) cause(ctx, limited context.Context, err error) error {
 	switch {
@@ -178,13 +177,20 @@ func (s *Source) cause(ctx, limited context.Context, err error) error {
 		return errClosed
 	case limited.Err() != nil:
 		return fmt.Errorf("no answer within %v", s.server.Timeout)
-	case errors.Is(err, context.Canceled), errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, io.EOF): // see [session.follow]
-		if s.server.URL == "" {
-			return errors.New("the server ended during the call")
-		}
-		return errors.New("the connection to the server ended during the call")
 	}
 	return errors.New(s.reason(err))
+}
+
+// ended puts the error of a call into plain words if it says that the connection has ended (see [session.follow]). It returns other errors
+// unchanged.
+func (s *Source) ended(err error, when string) error {
+	switch {
+	case !errors.Is(err, context.Canceled) && !errors.Is(err, sdk.ErrConnectionClosed) && !errors.Is(err, io.EOF):
+		return err
+	case s.server.URL == "":
+		return errors.New("the server ended " + when)
+	}
+	return errors.New("the connection to the server ended " + when)
 }
 
 func (s *Source) reason(err error) string {

@@ -185,6 +185,13 @@ func TestServerThatDoesNotStartAgainLeavesACallNotRun(t *testing.T) {
 	got := <-start(t.Context(), create, "")
 	require.ErrorContains(t, got.err, "create did not run")
 	require.NotErrorIs(t, got.err, tool.ErrOutcomeUnknown)
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "server"), []byte("#!/bin/sh\necho 'no database' >&2\nexit 1\n"), 0o700))
+	got = <-start(t.Context(), create, "")
+	require.ErrorContains(t, got.err, "create did not run")
+	require.ErrorContains(t, got.err, "no database", "the server says why it does not start")
+	require.NotContains(t, got.err.Error(), "during the call")
+	require.NotErrorIs(t, got.err, tool.ErrOutcomeUnknown)
 }
 
 func TestCallThatOutlivesItsCallerIsUnknown(t *testing.T) {

@@ -89,7 +89,7 @@ func (s *search) follow(ctx context.Context, bases []string) error {
 }
 
 // read searches one run, and returns its index. The index is nil if the run was searched before, or if its history is deleted.
-// `known` says that a deleted history is a reason for doubt.
+// `known` says that the run has certainly existed, so that a deleted history is a reason for doubt.
 func (s *search) read(ctx context.Context, run string, known bool) (*index, error) {
 	if s.seen[run] {
 		return nil, nil

@@ -123,7 +123,7 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if w.temporal, err = client.DialContext(ctx, opts); err != nil {
-		return fmt.Errorf("no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS (%w)", opts.HostPort, err)
+		return dial.Problem(opts.HostPort, err)
 	}
 	found, err := w.temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: opts.Namespace})
 	var missing *serviceerror.NamespaceNotFound

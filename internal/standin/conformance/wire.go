@@ -81,7 +81,6 @@ func emptyFieldsAreThere(t *testing.T, newClient connector) {
 	require.Equal(t, `""`, string(body.Messages[2].Content))
 }
 
-// reasoningIsNotSent checks that a client does not send [llm.Message.Reasoning].
 func reasoningIsNotSent(t *testing.T, newClient connector) {
 	endpoint := &standin.Endpoint{Client: llmtest.Script(llmtest.Say("unused"), llmtest.Say("unused"), llmtest.Say("Hi."))}
 	client := newClient(t, endpoint)

@@ -239,7 +239,7 @@ func hanging(text string, width int) []string {
 	return prefixed("", wrap(strings.TrimRight(printable.Text(text), "\n"), max(1, width-len(indent))), indent)
 }
 
-// exactly returns the lines of arguments, on which a person decides. Every character is shown.
+// exactly returns the arguments of a call in lines. Nothing is cut or hidden, because a person decides on them.
 func exactly(arguments string, width int) []string {
 	const prefix = "    "
 	return prefixed(prefix, hardWrap(printable.Text(pretty(arguments)), width-len(prefix)), prefix)

@@ -141,3 +141,12 @@ func TestFirstLineIsSentOnceAlthoughAReplyWasLost(t *testing.T) {
 	require.NotEmpty(t, a.ids[0])
 	require.Equal(t, []string{a.ids[0], a.ids[0]}, a.ids[1:])
 }
+
+func TestOneCommandDecidesOnOneCall(t *testing.T) {
+	waits := []client.Waits{waitsFor("k-00000001", "pay", "{}", false), waitsFor("k-00000002", "pay", "{}", false)}
+	_, _, err := decisionOf("00000001 00000002", waits, &agent.Decision{Approve: true})
+	require.EqualError(t, err, "one command decides on one call: name only 00000001 or only 00000002, or decide on all with --all")
+	call, _, err := decisionOf("00000002 00000002", waits, &agent.Decision{Approve: true})
+	require.NoError(t, err)
+	require.Equal(t, "00000002", call)
+}

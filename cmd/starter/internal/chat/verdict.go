@@ -83,8 +83,10 @@ func decisionOf(rest string, waits []client.Waits, d *agent.Decision) (call stri
 			d.Reason, after = after, ""
 		case strings.HasPrefix(word, "--"):
 			return "", false, fmt.Errorf("there is no option %s here; /help lists the options", printable.Name(word))
-		case call == "" && isCall:
+		case isCall && (call == "" || call == word):
 			call = word
+		case isCall:
+			return "", false, fmt.Errorf("one command decides on one call: name only %s or only %s, or decide on all with --all", call, word)
 		case handle.MatchString(word) || d.Approve:
 			// A denial with the name of another call must not become the reason for the denial of this one.
 			return "", false, fmt.Errorf("no call %s waits for an approval; name a call that waits, or leave the name out", printable.Name(word))

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// View implements [tea.Model]. The conversation is above, then come the status, the input and a line about the keys.
+// View implements [tea.Model]. The conversation is at the top. Below it are the status, the input and a line about the keys.
 func (m *model) View() tea.View {
 	body := m.body(m.room() + m.up)
 	body = body[:max(0, len(body)-m.up)]

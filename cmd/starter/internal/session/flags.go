@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
@@ -112,7 +111,7 @@ func (g *Flags) Dial(ctx context.Context) (client.Client, error) {
 		return nil, exit.Errorf(exit.Usage, "%w", err)
 	}
 	if !listens(ctx, opts.HostPort) {
-		return nil, noTemporal(opts.HostPort)
+		return nil, exit.Errorf(exit.Unreachable, "%w", dial.NoServer(opts.HostPort))
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -121,20 +120,10 @@ func (g *Flags) Dial(ctx context.Context) (client.Client, error) {
 		g.Address, g.Namespace, g.converter = opts.HostPort, opts.Namespace, opts.DataConverter
 		return c, nil
 	}
-	var denied *serviceerror.PermissionDenied
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
-	case errors.As(err, &denied):
-		return nil, exit.Errorf(exit.Unreachable, "Temporal at %s refuses the connection: %w; check TEMPORAL_API_KEY or the TLS certificate", opts.HostPort, err)
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, new(*serviceerror.Unavailable)):
-		return nil, fmt.Errorf("%w (%w)", noTemporal(opts.HostPort), err)
 	}
-	return nil, exit.Errorf(exit.Unreachable, "connect to Temporal at %s: %w; check the address, TEMPORAL_API_KEY and the TLS settings", opts.HostPort, err)
-}
-
-func noTemporal(address string) error {
-	return exit.Errorf(exit.Unreachable, "no Temporal at %s: start one with `go run ./cmd/starter dev`, or set TEMPORAL_ADDRESS", address)
+	return nil, exit.Errorf(exit.Unreachable, "%w", dial.Problem(opts.HostPort, err))
 }
 
 // listens reports whether a program accepts connections at an address of this machine. With this check, [Flags.Dial] notices
