@@ -373,9 +373,9 @@ func (s *State) unansweredChild(input childInput) *Child {
 	return nil
 }
 
-// attachment returns the attachment of the sub-agent. A call that is to be left unanswered no longer waits for the sub-agent, even while
-// the driver still asks other runs about the call: see [Call].Stopped. So the later calls of the same reply become the same as in a run
-// that asks nobody.
+// attachment returns the attachment of the sub-agent. If the driver still asks other runs about the sub-agent's call, but the call already
+// has a result that stands in (see [Call].Stopped), attachment returns what the attachment will be with this result. So a later call for
+// the same work gets this sub-agent, as it does in a run that asks no other run.
 func (s *State) attachment(child Child) ChildAttachment {
 	for i := range s.Calls {
 		if c := &s.Calls[i]; child.Attachment == ChildAttached && c.Child == child.Key && c.Stopped != nil && c.Stopped.Kind.StandsIn() {

@@ -54,8 +54,10 @@ type ListOptions struct {
 	Orphans bool
 	// outside selects only agents whose calls wait for somebody outside, and agents without search attributes.
 	outside bool
-	// Before selects only agents whose newest run started before this time. Zero means all.
-	Before time.Time
+	// After selects only the agents that come after this one in the list. A caller that has taken only a part of the list goes on
+	// with the rest if it sets After to the last entry of the part. Only the times in the entry count; if they are zero, After
+	// selects all agents. An agent that ended meanwhile may come again.
+	After Entry
 }
 
 // List yields the agents of the namespace, including sub-agents: first those that have not ended, by the time of their start,
@@ -118,7 +120,7 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 // superseded reports whether the agent has a newer run than `info`, an item of Temporal's list. Temporal lists an old run without
 // the newer run if the options select only the old run.
 func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
-	if len(o.Statuses) == 0 && o.Before.IsZero() || info.GetCloseTime() == nil {
+	if len(o.Statuses) == 0 && o.After.Started.IsZero() || info.GetCloseTime() == nil {
 		return false, nil
 	}
 	id := info.GetExecution().GetWorkflowId()
@@ -165,8 +167,11 @@ func (o ListOptions) query() string {
 		}
 		terms = append(terms, fmt.Sprintf("(%s IS NULL OR %s IN (%s))", waitingFor, waitingFor, strings.Join(calls, ", ")))
 	}
-	if !o.Before.IsZero() {
-		terms = append(terms, "StartTime < "+quote(o.Before.UTC().Format(time.RFC3339Nano)))
+	switch after := o.After; {
+	case !after.Ended.IsZero():
+		terms = append(terms, "ExecutionStatus != 'Running'", "CloseTime < "+quote(after.Ended.UTC().Format(time.RFC3339Nano)))
+	case !after.Started.IsZero():
+		terms = append(terms, "(ExecutionStatus != 'Running' OR StartTime < "+quote(after.Started.UTC().Format(time.RFC3339Nano))+")")
 	}
 	return strings.Join(terms, " AND ")
 }

@@ -11,9 +11,11 @@ import (
 func TestListAsksTheServerForWhatItCanTell(t *testing.T) {
 	require.Equal(t, `WorkflowType = 'Agent'`, ListOptions{Agent: "x"}.query())
 	require.Equal(t, `WorkflowType = 'Agent' AND ParentWorkflowId IS NOT NULL AND ExecutionStatus = 'Running'`, ListOptions{Orphans: true}.query())
-	require.Equal(t, `WorkflowType = 'Agent' AND ExecutionStatus IN ('Running', 'Failed') AND ParentWorkflowId = 'it\'s \\ here' AND StartTime < '2026-01-02T03:04:05.000000006Z'`,
-		ListOptions{
-			Statuses: []Status{Waiting, Held, Failed}, Parent: `it's \ here`,
-			Before: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
-		}.query())
+	require.Equal(t, `WorkflowType = 'Agent' AND ExecutionStatus IN ('Running', 'Failed') AND ParentWorkflowId = 'it\'s \\ here'`,
+		ListOptions{Statuses: []Status{Waiting, Held, Failed}, Parent: `it's \ here`}.query())
+	started := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	require.Equal(t, `WorkflowType = 'Agent' AND (ExecutionStatus != 'Running' OR StartTime < '2026-01-02T03:04:05.000000006Z')`,
+		ListOptions{After: Entry{Started: started}}.query())
+	require.Equal(t, `WorkflowType = 'Agent' AND ExecutionStatus != 'Running' AND CloseTime < '2026-01-02T03:04:06.000000006Z'`,
+		ListOptions{After: Entry{Started: started, Ended: started.Add(time.Second)}}.query())
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// maxMoves is the largest number of tries at a request that the agent refuses because it has moved on: see [protocol.Moved]. For a
-// steering message, see [Agent.deliver].
+// maxMoves is how often the client tries a request that the agent refuses because it has gone on since the client looked at it: see
+// [protocol.Moved] and, for [Agent.Send], [protocol.AwaitsAnswer].
 const maxMoves = 20
 
 // deliver sends a message to the agent and decodes the agent's reply into `out`. It sets the fields `Run` and `After` of the

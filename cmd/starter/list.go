@@ -23,7 +23,7 @@ type listOptions struct {
 	running, waiting, held, failed bool
 	orphans                        bool
 	agent                          string
-	before                         string
+	after                          string
 	limit                          int
 	json                           bool
 }
@@ -32,8 +32,9 @@ func newList(g *session.Flags) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the agents, newest first",
-		Long: `list shows the agents of the namespace and their sub-agents, the newest first. For each
+		Short: "List the agents",
+		Long: `list shows the agents of the namespace and their sub-agents: first those that have not
+ended, the newest first, and then those that have ended, the last to end first. For each
 agent it shows the status, what the agent waits for, its tokens and cost, the time since
 its start, and its task. list reads Temporal's histories and needs no worker.
 
@@ -72,7 +73,7 @@ sub-agent.`,
 	f.BoolVar(&o.failed, "failed", false, "only agents that failed, ran out of time or were terminated")
 	f.BoolVar(&o.orphans, "orphans", false, "only sub-agents that are running although their parent has ended")
 	f.StringVarP(&o.agent, "agent", "a", "", "only agents with this `name` in the configuration")
-	f.StringVar(&o.before, "before", "", "only agents that started before this `time`, such as 2026-01-31T12:00:00Z")
+	f.StringVar(&o.after, "after", "", "only agents after this `position`: list prints it if there are more agents")
 	f.IntVar(&o.limit, "limit", 50, "list at most `N` agents; 0 lists all")
 	f.BoolVar(&o.json, "json", false, "print the agents as JSON")
 	g.CompleteAgentNames(cmd)
@@ -98,10 +99,10 @@ func (o listOptions) statuses() []client.Status {
 
 func list(cmd *cobra.Command, g *session.Flags, o listOptions) error {
 	query := client.ListOptions{Statuses: o.statuses(), Agent: o.agent, Orphans: o.orphans}
-	if o.before != "" {
-		var err error
-		if query.Before, err = time.Parse(time.RFC3339Nano, o.before); err != nil {
-			return exit.Errorf(exit.Usage, "--before must be a time such as 2026-01-31T12:00:00Z, not %q", o.before)
+	if o.after != "" {
+		var ok bool
+		if query.After, ok = listing.At(o.after); !ok {
+			return exit.Errorf(exit.Usage, "--after must be a position that list has printed, such as started:2026-01-31T12:00:00Z, not %q", o.after)
 		}
 	}
 	c, queue, done, err := g.AgentsOf(cmd.Context(), "")
@@ -119,8 +120,7 @@ func list(cmd *cobra.Command, g *session.Flags, o listOptions) error {
 		err = printRows(cmd.OutOrStdout(), rows, time.Now())
 	}
 	if err == nil && more {
-		fmt.Fprintf(cmd.ErrOrStderr(), "There are more: see the next with --before %s, or all with --limit 0.\n",
-			rows[len(rows)-1].Entry.Started.UTC().Format(time.RFC3339Nano))
+		fmt.Fprintf(cmd.ErrOrStderr(), "There are more: see the next with --after %s, or all with --limit 0.\n", listing.Position(rows[len(rows)-1].Entry))
 	}
 	return err
 }

@@ -25,9 +25,10 @@ and shows what they did. The agents themselves run in a worker (cmd/worker).
 Flags go before or after the arguments. Everything after -- is an argument, even if
 it begins with a dash.
 
-The address of Temporal is --address, else TEMPORAL_ADDRESS, else 127.0.0.1:7233.
-starter also reads Temporal's other environment variables, such as
-TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and TEMPORAL_PROFILE.
+The address of Temporal is --address, else TEMPORAL_ADDRESS, else the one in Temporal's
+own file temporal.toml, else 127.0.0.1:7233. starter also reads Temporal's other
+environment variables, such as TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and
+TEMPORAL_PROFILE (a profile in temporal.toml).
 
 ` + exit.Help
 

@@ -20,9 +20,10 @@ running model and tool calls, at most as long as --drain says. A second SIGTERM 
 Ctrl-C stops it at once. The exit code is 0 after a drain. It is 1 if the worker could
 not start, could not go on, or was stopped at once.
 
-The address of Temporal is --address, else TEMPORAL_ADDRESS, else 127.0.0.1:7233.
-The worker also reads Temporal's other environment variables, such as
-TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and TEMPORAL_PROFILE.
+The address of Temporal is --address, else TEMPORAL_ADDRESS, else the one in Temporal's
+own file temporal.toml, else 127.0.0.1:7233. The worker also reads Temporal's other
+environment variables, such as TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and
+TEMPORAL_PROFILE (a profile in temporal.toml).
 
 The worker reads API keys from the files and environment variables that the
 configuration names. OPENAI_BASE_URL is the endpoint of OpenAI-compatible models
@@ -56,8 +57,8 @@ func newCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.Config, "config", "", "configuration `file` (default $REAGENT_CONFIG, else agents.yaml)")
 	f.StringVar(&o.TaskQueue, "task-queue", "", "task `queue` to serve (default: the configuration's)")
-	f.StringVar(&o.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+dial.DefaultAddress+")")
-	f.StringVar(&o.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
+	f.StringVar(&o.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else temporal.toml, else "+dial.DefaultAddress+")")
+	f.StringVar(&o.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else temporal.toml, else default)")
 	f.StringVar(&o.Stateful, "stateful", "all", "which stateful MCP `servers` to run: all, none, or their names, separated by commas")
 	f.StringVar(&o.Listen, "listen", "", "`host:port` at which to accept the results of external calls by HTTP, or none (default: callbacks.listen of the configuration)")
 	f.StringVar(&o.Deployment, "deployment", "", "`name` of the worker deployment to which this worker belongs; needs --build-id")

@@ -62,7 +62,7 @@ func TestResetRepeatsNothing(t *testing.T) {
 	require.Equal(t, []string{t.Name()}, w.Listed(), "each agent once")
 	newest, err := w.Temporal.DescribeWorkflowExecution(t.Context(), t.Name(), "")
 	require.NoError(t, err)
-	require.Empty(t, w.Listed("--before", newest.GetWorkflowExecutionInfo().GetStartTime().AsTime().Format(time.RFC3339Nano)), "the older runs")
+	require.Empty(t, w.Listed("--after", "ended:"+newest.GetWorkflowExecutionInfo().GetCloseTime().AsTime().Format(time.RFC3339Nano)), "the older runs")
 	require.Empty(t, w.Listed("--failed"), "those that were reset are terminated")
 	read, err := w.Client.ShowRecorded(t.Context(), t.Name())
 	require.NoError(t, err)

@@ -63,8 +63,8 @@ type StateView struct {
 	Usage   agent.Usage    `json:"usage"`
 	Hold    *agent.Hold    `json:"hold,omitempty"`
 	Outcome *agent.Outcome `json:"outcome,omitempty"`
-	// Children are the sub-agents that the state still has: all that are running, and the newest that have ended. It also has older ones to
-	// which a call or a message refers: see [agent.State.Drop].
+	// Children are the sub-agents that the state still has: all that are running, the newest that have ended, and older ones to which a
+	// call or a message still refers. [agent.State.Drop] removes the others.
 	Children []agent.Child `json:"children,omitempty"`
 	// ChildCount is the number of all sub-agents that the agent has asked for.
 	ChildCount int `json:"child_count,omitempty"`

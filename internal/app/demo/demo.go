@@ -122,7 +122,7 @@ func (d *demo) run(ctx context.Context) error {
 	defer func() { d.worker.kill() }()
 	dir, err := os.MkdirTemp("", "reagent-demo-")
 	if err != nil {
-		return fmt.Errorf("create a folder for the demo's configuration: %w", err)
+		return fmt.Errorf("create a folder for the demo's configuration: %w; set TMPDIR to a folder that can be written", err)
 	}
 	// Remove the folder first. A second Ctrl-C ends this program at once, and only the processes then end by themselves.
 	defer os.RemoveAll(dir)

@@ -84,7 +84,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 	if opts.DBFilename != "" {
 		if err := makePrivate(opts.DBFilename); err != nil {
-			return nil, fmt.Errorf("make the database file of the Temporal server readable by its owner only, because the file contains the agents' messages: %w; choose another file", err)
+			return nil, fmt.Errorf("the database file of the Temporal server contains the agents' messages, but cannot be made readable by its owner only: %w; choose another file with --db-filename", err)
 		}
 	}
 	binary, err := Binary(ctx, opts.Progress)

@@ -132,6 +132,6 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stdout, "Stopped.")
 		return nil
 	case <-signals:
-		return errors.New("stopped at once by a second signal; another worker continues the agents")
+		return errors.New("stopped at once by a second signal; its agents go on as soon as a worker runs")
 	}
 }

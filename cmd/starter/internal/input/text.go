@@ -37,7 +37,7 @@ func TextUpTo(cmd *cobra.Command, args []string, limit int) (string, error) {
 		return "", fmt.Errorf("read standard input: %w", err)
 	}
 	if len(data) == 0 {
-		return "", exit.Errorf(exit.Usage, "the text is missing: give it as arguments; standard input is empty")
+		return "", exit.Errorf(exit.Usage, "standard input is empty, so the text is missing: give it as arguments, or on standard input")
 	}
 	return strings.TrimSuffix(string(data), "\n"), nil
 }

@@ -15,7 +15,7 @@ type Row struct {
 	Snapshot client.Snapshot
 }
 
-// Find returns the agents that match the query, the newest first. It returns at most `limit` agents; 0 means any number. The
+// Find returns the agents that match the query, in the order of [client.Client.List]. It returns at most `limit` agents; 0 means any number. The
 // result `more` says whether more agents match. Find reads the status of each agent from the agent's history; see
 // [reading.all]. An agent whose history cannot be read has the status [client.Unknown]. Find returns such an agent for every
 // query, because a list must not hide an agent. During a long read, Find writes its progress to `notice`.

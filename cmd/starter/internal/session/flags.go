@@ -49,8 +49,8 @@ func (g *Flags) Register(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&g.ConfigPath, "config", "", "configuration `file` (default $"+ConfigEnv+", else "+defaultConfig+" if it exists)")
 	flags.StringVar(&g.Queue, "task-queue", "", "task `queue` of the workers (default: that of the agent; for a new agent that of the configuration, else "+config.DefaultTaskQueue+")")
-	flags.StringVar(&g.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else "+dial.DefaultAddress+")")
-	flags.StringVar(&g.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else default)")
+	flags.StringVar(&g.Address, "address", "", "`host:port` of Temporal (default $TEMPORAL_ADDRESS, else temporal.toml, else "+dial.DefaultAddress+")")
+	flags.StringVar(&g.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else temporal.toml, else default)")
 }
 
 // config returns an error that wraps a [*noConfigError] if the flag `--config` or the variable names a file that does not exist. If

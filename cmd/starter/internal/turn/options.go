@@ -20,7 +20,8 @@ type Options struct {
 	// Detach, JSON and Quiet are the values of the flags with these names.
 	Detach, JSON, Quiet bool
 	limit               time.Duration
-	// Asked says that the agent's message has asked for partial text.
+	// Asked says that the message with which the command has started the agent asks for partial text (see
+	// [client.StartOptions].PartialText). Then the command need not ask for it.
 	Asked bool
 	// Link is the address of the agent's page in the Web UI; empty means unknown.
 	Link string
