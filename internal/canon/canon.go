@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -172,48 +173,41 @@ func compare(a, b string) int {
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
-const hex = "0123456789abcdef"
-
 // text converts a JSON string to the form of RFC 8785 section 3.2.2.2. This form escapes only quotes, backslashes and control
-// characters. For a character with a two-character escape, such as \n, text uses this escape. For all others, it uses \u00XX.
+// characters.
 func (e *encoder) text() {
-	e.copy(1)
-	for {
-		end := 0
-		for e.in[end] != '"' && e.in[end] != '\\' {
+	end := 1
+	for ; e.in[end] != '"'; end++ {
+		if e.in[end] == '\\' {
 			end++
 		}
-		e.copy(end)
-		if e.in[0] == '"' {
-			e.copy(1)
-			return
-		}
-		r := escaped(e.in)
-		switch {
-		case r < 0 && e.in[1] == '/':
-			e.out, e.in = append(e.out, '/'), e.in[2:]
-			continue
-		case r < 0:
-			e.copy(2)
-			continue
-		case utf16.IsSurrogate(r): // the first half of a pair, because loneSurrogate has excluded unpaired ones
-			r, e.in = utf16.DecodeRune(r, escaped(e.in[6:])), e.in[6:]
-		}
-		e.in = e.in[6:]
+	}
+	whole := e.in[:end+1]
+	if bytes.IndexByte(whole, '\\') < 0 {
+		e.copy(len(whole)) // valid JSON has quotes, backslashes and control characters only in escapes
+		return
+	}
+	e.in = e.in[len(whole):]
+	e.out = append(e.out, '"')
+	for _, r := range unquote(whole) {
 		e.out = appendRune(e.out, r)
 	}
+	e.out = append(e.out, '"')
 }
 
 // appendRune appends a rune of a JSON string to the text `out`. If RFC 8785 requires an escape sequence for the rune, it
-// appends this sequence instead.
+// appends this sequence instead: one of two characters, such as \n, if there is one, and \u00XX if not.
 func appendRune(out []byte, r rune) []byte {
-	if short := strings.IndexRune("\"\\\b\t\n\f\r", r); short >= 0 {
-		return append(out, '\\', `"\btnfr`[short])
+	if r == '"' || r == '\\' {
+		return append(out, '\\', byte(r))
 	}
-	if r < ' ' {
-		return append(out, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+	if r >= ' ' {
+		return utf8.AppendRune(out, r)
 	}
-	return utf8.AppendRune(out, r)
+	if short := strings.IndexRune("\b\t\n\f\r", r); short >= 0 {
+		return append(out, '\\', "btnfr"[short])
+	}
+	return fmt.Appendf(out, `\u%04x`, r)
 }
 
 // loneSurrogate reports whether a JSON text has a \u escape of an unpaired surrogate. Such a text has no canonical form:
@@ -239,24 +233,14 @@ func loneSurrogate(text []byte) bool {
 	}
 }
 
+// escaped returns the UTF-16 code unit of the \u escape at the beginning of a text; -1 if there is none.
 func escaped(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return -1
 	}
-	var r rune
-	for _, c := range text[2:6] {
-		digit := strings.IndexByte(hex, lower(c))
-		if digit < 0 {
-			return -1
-		}
-		r = r<<4 | rune(digit)
+	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	if err != nil {
+		return -1
 	}
-	return r
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'F' {
-		return c + 'a' - 'A'
-	}
-	return c
+	return rune(unit)
 }
