@@ -111,9 +111,9 @@ func plain(text json.RawMessage, t reflect.Type, mode Mode) (json.RawMessage, er
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	first := bytes.TrimLeft(text, " \t\r\n")[0]
+	first, pointer := bytes.TrimLeft(text, " \t\r\n")[0], reflect.PointerTo(t)
 	switch {
-	case itself(t):
+	case pointer.Implements(decodesItself) || pointer.Implements(decodesText):
 		return text, nil
 	case t.Kind() == reflect.Struct && first == '{':
 		return plainStruct(text, t, mode)
@@ -127,18 +127,17 @@ func plain(text json.RawMessage, t reflect.Type, mode Mode) (json.RawMessage, er
 				return nil, err
 			}
 		}
-		return object(members), nil
+		return Object(members), nil
 	case (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && first == '[':
 		var list []json.RawMessage
 		if err := json.Unmarshal(text, &list); err != nil {
 			return nil, err
 		}
 		for i, element := range list {
-			one, err := plain(element, t.Elem(), mode)
-			if err != nil {
+			var err error
+			if list[i], err = plain(element, t.Elem(), mode); err != nil {
 				return nil, err
 			}
-			list[i] = one
 		}
 		return json.Marshal(list)
 	}
@@ -176,24 +175,26 @@ func plainStruct(text json.RawMessage, t reflect.Type, mode Mode) (json.RawMessa
 		}
 		kept = append(kept, m)
 	}
-	return object(kept), nil
+	return Object(kept), nil
 }
 
-func object(members []Member) json.RawMessage {
-	out := []byte{'{'}
+// Object returns the JSON object with the given members, in their order. Their values must be JSON. Names are not escaped for HTML.
+func Object(members []Member) json.RawMessage {
+	var out bytes.Buffer
+	names := json.NewEncoder(&out)
+	names.SetEscapeHTML(false)
+	out.WriteByte('{')
 	for i, m := range members {
 		if i > 0 {
-			out = append(out, ',')
+			out.WriteByte(',')
 		}
-		name, _ := json.Marshal(m.Name) // a text can be encoded
-		out = append(append(append(out, name...), ':'), m.Value...)
+		_ = names.Encode(m.Name) // a text can be encoded
+		out.Truncate(out.Len() - len("\n"))
+		out.WriteByte(':')
+		out.Write(m.Value)
 	}
-	return append(out, '}')
-}
-
-func itself(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(decodesItself) || p.Implements(decodesText)
+	out.WriteByte('}')
+	return out.Bytes()
 }
 
 // fields adds the types of the fields of the struct t to `known`, by the names of the fields in JSON. It includes the fields of embedded

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/reagent-dev/reagent/internal/exact"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
@@ -127,10 +128,10 @@ func merge(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		all = slices.DeleteFunc(all, func(m member) bool { return m.name == name })
-		all = append(all, member{name, extra[name]})
+		all = slices.DeleteFunc(all, func(m exact.Member) bool { return m.Name == name })
+		all = append(all, exact.Member{Name: name, Value: extra[name]})
 	}
-	return object(all), nil
+	return exact.Object(all), nil
 }
 
 // maxTokens returns the output limit of a request, in tokens: that of the parameters or [defaultMaxTokens], or a smaller limit in the form.

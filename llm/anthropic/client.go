@@ -1,7 +1,7 @@
 // Package anthropic has the client for Anthropic's Messages API. It also works with the compatible endpoints of other providers.
 //
-//	llm.Request → body.go, conversation.go →          exchange.go → endpoint
-//	llm.Reply   ← reply.go ← stream.go, incoming.go ← exchange.go ←
+//	llm.Request → body.go, conversation.go          → endpoint
+//	llm.Reply   ← reply.go ← stream.go, incoming.go ← endpoint
 //
 // Anthropic's library is not used, for these reasons:
 //   - The library's types change the order of JSON members, and write numbers in another form. A part of a prompt must keep its
@@ -97,9 +97,7 @@ func New(options Options) (*Client, error) {
 // Complete sends the request to the first candidate and returns the reply. The caller may try the other candidates. The error
 // is an [*llm.Error]. If `ctx` ends before the response is complete, the error wraps the error of `ctx` instead.
 func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
-	return c.Base.Complete(ctx, req, func(ctx context.Context, renew func(), model string) (llm.Reply, error) {
-		return c.negotiate(ctx, renew, model, req)
-	})
+	return c.Base.Complete(ctx, req, c.negotiate)
 }
 
 // negotiate sends the request in a [form] that the endpoint accepts. It begins with the form that [forms.of] returns. If the endpoint
@@ -111,7 +109,7 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	known.plain = known.plain || c.options.NoStream
 	known.uncached = known.uncached || c.options.NoPromptCache
 	var refusals []string
-	family := familyOf(c.Model.Host, model, req)
+	family := familyOf(c.Host, model, req)
 	ctx, began := endpoint.Began(ctx)
 	for f := known; ; {
 		body, err := encodeBody(model, family, req, f)
@@ -124,7 +122,7 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 			return err == nil && !bytes.Equal(other, body)
 		})
 		if refused && !began() && len(refusals) < endpoint.MaxLessons {
-			f, refusals = next, append(refusals, endpoint.Shorten(c.Model.Secrets.Text(err.Error())))
+			f, refusals = next, append(refusals, c.Refusal(err))
 			continue
 		}
 		if err == nil && f != known && c.forms.keep(model, req, f) {
@@ -134,12 +132,17 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	}
 }
 
+// version is the version of the API, which each request names.
+const version = "2023-06-01"
+
 // ask sends one request with the given body and returns the reply. `streams` says whether the body asks for a stream.
 func (c *Client) ask(ctx context.Context, renew func(), body []byte, req llm.Request, family string, streams bool) (llm.Reply, error) {
-	x := exchange{client: c, key: req.Key, streams: streams, renew: renew, tell: llm.Stream(ctx)}
-	answer, err := x.send(ctx, body)
+	reply := assembly{renew: renew, tell: llm.Stream(ctx)}
+	err := c.Send(ctx, endpoint.Request{
+		Path: "/v1/messages", Header: map[string]string{"Anthropic-Version": version, "X-Api-Key": c.APIKey}, Body: body, Key: req.Key, Stream: streams,
+	}, &reply)
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	return readReply(answer, req, family)
+	return readReply(reply.answer(), req, family)
 }

@@ -20,50 +20,27 @@ type message struct {
 	Model   text              `json:"model"`
 	Content []json.RawMessage `json:"content"`
 	ending
-	Usage usage `json:"usage"`
+	Usage lenientUsage `json:"usage"`
 }
 
 type ending struct {
-	StopReason  *text   `json:"stop_reason"`
-	StopDetails details `json:"stop_details"`
+	StopReason *text `json:"stop_reason"`
+	// StopDetails says why the model refused.
+	StopDetails endpoint.Optional[struct {
+		Explanation text `json:"explanation"`
+	}] `json:"stop_details"`
 }
 
-// details says why the model refused.
-type details struct {
-	Explanation text `json:"explanation"`
-}
-
-// UnmarshalJSON accepts any JSON value. A value that is not an object has no explanation.
-func (d *details) UnmarshalJSON(encoded []byte) error {
-	type plain details
-	var p plain
-	if json.Unmarshal(encoded, &p) == nil {
-		*d = details(p)
-	}
-	return nil
-}
+type lenientUsage = endpoint.Optional[usage]
 
 type usage struct {
-	InputTokens   count        `json:"input_tokens"`
-	CacheRead     count        `json:"cache_read_input_tokens"`
-	CacheCreation count        `json:"cache_creation_input_tokens"`
-	OutputTokens  count        `json:"output_tokens"`
-	OutputDetails usageDetails `json:"output_tokens_details"`
-}
-
-type usageDetails struct {
-	ThinkingTokens count `json:"thinking_tokens"`
-}
-
-// UnmarshalJSON accepts any JSON value. If the value is not a usage, all counts are 0. An error would make the client lose a
-// reply that was paid for.
-func (u *usage) UnmarshalJSON(encoded []byte) error {
-	type plain usage
-	var p plain
-	if json.Unmarshal(encoded, &p) == nil {
-		*u = usage(p)
-	}
-	return nil
+	InputTokens   count `json:"input_tokens"`
+	CacheRead     count `json:"cache_read_input_tokens"`
+	CacheCreation count `json:"cache_creation_input_tokens"`
+	OutputTokens  count `json:"output_tokens"`
+	OutputDetails struct {
+		ThinkingTokens count `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
 }
 
 // join returns a usage whose fields are the larger ones of two usages. In a stream, the first event has the numbers of the input,
@@ -122,7 +99,7 @@ type wireBlock struct {
 
 // answer converts the message. It ignores elements of the content that are not objects or have no type.
 func (m message) answer() answer {
-	a := answer{model: string(m.Model), ending: m.ending, usage: m.Usage}
+	a := answer{model: string(m.Model), ending: m.ending, usage: m.Usage.Value}
 	for _, raw := range m.Content {
 		if p, ok := readPiece(raw); ok {
 			a.pieces = append(a.pieces, p)

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/reagent-dev/reagent/internal/finish"
@@ -59,8 +58,8 @@ func (a answer) check(reply llm.Reply) error {
 		// The API pauses only if it runs tools itself, and the client cannot express the results of such tools.
 		told.Class, told.Message = llm.InvalidRequest, "the model paused to wait for a tool of the server (finish reason pause_turn); "+
 			"remove the tools of the server from the extra parameters"
-	case told.Class != "" && a.StopDetails.Explanation != "":
-		told.Message += fmt.Sprintf(": %s", a.StopDetails.Explanation)
+	case told.Class != "" && a.StopDetails.Value.Explanation != "":
+		told.Message += ": " + string(a.StopDetails.Value.Explanation)
 	case told.Class != "":
 	default:
 		return reply.Validate()

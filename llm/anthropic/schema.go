@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/reagent-dev/reagent/internal/exact"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
@@ -42,9 +43,9 @@ func inputSchema(schema json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	// The API refuses these members at the top. The tool checks its arguments with the original schema.
-	all = slices.DeleteFunc(all, func(m member) bool { return m.name == "anyOf" || m.name == "oneOf" || m.name == "allOf" })
+	all = slices.DeleteFunc(all, func(m exact.Member) bool { return m.Name == "anyOf" || m.Name == "oneOf" || m.Name == "allOf" })
 	all = withDefault(all, "type", `"object"`)
-	return object(withDefault(all, "properties", "{}")), nil
+	return exact.Object(withDefault(all, "properties", "{}")), nil
 }
 
 // outputSchema returns the schema of the reply in the form that the API accepts: each schema of an object must forbid additional
@@ -53,12 +54,12 @@ func inputSchema(schema json.RawMessage) (json.RawMessage, error) {
 func outputSchema(schema json.RawMessage) json.RawMessage {
 	if all, err := members(schema); err == nil {
 		for i, m := range all {
-			all[i].value = closedMember(m)
+			all[i].Value = closedMember(m)
 		}
-		if describesObject(all) {
+		if slices.ContainsFunc(all, describesObject) {
 			all = withDefault(all, "additionalProperties", "false")
 		}
-		return object(all)
+		return exact.Object(all)
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(schema, &list) != nil || len(list) == 0 {
@@ -75,85 +76,39 @@ func outputSchema(schema json.RawMessage) json.RawMessage {
 }
 
 // closedMember returns the value of a member of a schema, with [outputSchema] applied to the schemas in it.
-func closedMember(m member) json.RawMessage {
-	switch m.name {
+func closedMember(m exact.Member) json.RawMessage {
+	switch m.Name {
 	case "items", "prefixItems", "anyOf", "allOf", "oneOf", "not", "if", "then", "else", "contains", "additionalProperties":
-		return outputSchema(m.value)
+		return outputSchema(m.Value)
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
-		named, err := members(m.value)
+		named, err := members(m.Value)
 		if err != nil {
-			return m.value
+			return m.Value
 		}
 		for i := range named {
-			named[i].value = outputSchema(named[i].value)
+			named[i].Value = outputSchema(named[i].Value)
 		}
-		return object(named)
+		return exact.Object(named)
 	}
-	return m.value
+	return m.Value
 }
 
-func describesObject(schema []member) bool {
-	for _, m := range schema {
-		if m.name == "properties" || m.name == "type" && bytes.Contains(m.value, []byte(`"object"`)) {
-			return true
-		}
-	}
-	return false
+func describesObject(m exact.Member) bool {
+	return m.Name == "properties" || m.Name == "type" && bytes.Contains(m.Value, []byte(`"object"`))
 }
 
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// members returns the members of a JSON object in their order. It returns an error if the text is not a JSON object, or if more text
-// follows the object.
-func members(encoded json.RawMessage) ([]member, error) {
-	decoder := json.NewDecoder(bytes.NewReader(encoded))
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return nil, fmt.Errorf("not a JSON object")
+// members returns the members of a JSON object in their order. It returns an error if the text is not a JSON object.
+func members(encoded json.RawMessage) ([]exact.Member, error) {
+	if !llm.IsObject(string(encoded)) {
+		return nil, errors.New("not a JSON object")
 	}
-	all := []member{}
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return nil, err
-		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, err
-		}
-		all = append(all, member{name.(string), value})
-	}
-	if _, err := decoder.Token(); err != nil {
-		return nil, err
-	}
-	if decoder.More() {
-		return nil, errors.New("more text follows the JSON object")
-	}
-	return all, nil
+	return exact.Members(encoded)
 }
 
 // withDefault adds a member, unless the object has a member of this name.
-func withDefault(all []member, name, value string) []member {
-	if slices.ContainsFunc(all, func(m member) bool { return m.name == name }) {
+func withDefault(all []exact.Member, name, value string) []exact.Member {
+	if slices.ContainsFunc(all, func(m exact.Member) bool { return m.Name == name }) {
 		return all
 	}
-	return append(all, member{name, json.RawMessage(value)})
-}
-
-func object(all []member) json.RawMessage {
-	var out bytes.Buffer
-	out.WriteByte('{')
-	for i, m := range all {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		name, _ := endpoint.Encode(m.name) // a string has a JSON form
-		out.Write(name)
-		out.WriteByte(':')
-		out.Write(m.value)
-	}
-	out.WriteByte('}')
-	return out.Bytes()
+	return append(all, exact.Member{Name: name, Value: json.RawMessage(value)})
 }

@@ -1,53 +1,17 @@
 package anthropic
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"strings"
+	"time"
 
+	"github.com/reagent-dev/reagent/internal/exact"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
-
-var errCutShort = errors.New("the stream ended before the reply was complete")
-
-// readStream reads an event stream from `in` and returns the reply. After the reply is complete, readStream ignores errors in the
-// rest of the stream. `a` has the status and the headers of the response. `in` reads from `quiet`, whose time limits
-// readStream sets.
-func (x *exchange) readStream(a endpoint.Response, in *bufio.Reader, quiet *endpoint.Silence) (answer, error) {
-	whole := assembly{renew: x.renew, tell: x.tell}
-	stream := endpoint.NewEvents(in)
-	for !whole.stopped {
-		e, err := stream.Next()
-		switch {
-		case err == nil && !e.Done():
-			err = whole.take(a, e)
-		case whole.unread != nil && (err == nil || errors.Is(err, io.EOF)):
-			err = whole.unread
-		case err == nil || errors.Is(err, io.EOF):
-			err = endpoint.LostError{Err: errCutShort}
-		case !errors.Is(err, endpoint.ErrTooLarge):
-			err = endpoint.LostError{Err: err}
-		}
-		switch {
-		case err != nil && whole.finished():
-			return whole.answer(), nil
-		case errors.Is(err, endpoint.ErrTooLarge):
-			return answer{}, a.TooLarge()
-		case err != nil:
-			return answer{}, err
-		case whole.finished():
-			quiet.Closing(endpoint.AfterFinish)
-		case whole.spoke:
-			// There is no such limit earlier, because a model may need a long time before its first text.
-			quiet.LimitTo(x.client.IdleTimeout)
-		}
-	}
-	return whole.answer(), nil
-}
 
 // chunk is one event of a stream.
 type chunk struct {
@@ -56,7 +20,7 @@ type chunk struct {
 	Index   count           `json:"index"`
 	Block   json.RawMessage `json:"content_block"`
 	Delta   json.RawMessage `json:"delta"`
-	Usage   usage           `json:"usage"`
+	Usage   lenientUsage    `json:"usage"`
 }
 
 // delta has the fields of the deltas of a content block and of a message.
@@ -69,7 +33,7 @@ type delta struct {
 	ending
 }
 
-// assembly is the part of a streamed reply that has arrived so far.
+// assembly is the part of a reply that has arrived so far. It is an [endpoint.Reply].
 type assembly struct {
 	renew  func()
 	tell   func(llm.Delta)
@@ -87,8 +51,8 @@ type assembly struct {
 	spoke bool
 	// stopped says that the event message_stop has arrived.
 	stopped bool
-	// unread is the error for the first event that cannot be decoded; nil if there is none.
-	unread error
+	// whole is the reply if it was not streamed.
+	whole *answer
 }
 
 // growing is a content block of which parts have arrived.
@@ -104,33 +68,63 @@ type growing struct {
 // blockSize is counted for each block in addition to its texts, in bytes. It limits the number of blocks.
 const blockSize = 128
 
-func (s *assembly) finished() bool { return s.stopped || s.ending.StopReason != nil }
+// Whole reads a response that is not streamed.
+func (s *assembly) Whole(a endpoint.Response) error {
+	var reply message
+	if err := json.Unmarshal(a.Body, &reply); err != nil {
+		return a.Bad(endpoint.Messages, err)
+	}
+	if reply.Type != "message" && len(reply.Content) == 0 {
+		if err := a.Foreign(endpoint.Messages); err != nil {
+			return err
+		}
+	}
+	whole := reply.answer()
+	s.whole = &whole
+	return nil
+}
 
-// take adds an event to the reply. `a` has the status and the headers of the response. take returns an error for these events:
+// Spoke reports whether the reply has a text, a reasoning or a tool call.
+func (s *assembly) Spoke() bool { return s.spoke }
+
+// Rest returns how long to read the rest of the stream.
+func (s *assembly) Rest() time.Duration {
+	if s.stopped || s.ending.StopReason != nil {
+		return endpoint.AfterFinish
+	}
+	return 0
+}
+
+// Ended returns an error if the reply is not complete, whether or not the stream ended with [DONE], which is not part of the API.
+func (s *assembly) Ended(bool) error {
+	if s.Rest() > 0 {
+		return nil
+	}
+	return endpoint.LostError{Err: errors.New("the stream ended before the reply was complete")}
+}
+
+// Take adds an event to the reply. It returns an error for these events:
 //   - an event that is an error, or that makes the reply too large
 //   - an event of another API, if the reply has not begun
-//   - an event that begins like a JSON object but cannot be decoded
+//   - an event that cannot be decoded: see [endpoint.Response.Unread]
+//   - the last event
 //
-// take ignores other unknown events. It also ignores an event that is not a JSON object, but keeps an error for it in `unread`. That
-// error counts if the reply does not become complete.
-func (s *assembly) take(a endpoint.Response, e endpoint.Event) error {
+// Take ignores other unknown events.
+func (s *assembly) Take(a endpoint.Response, e endpoint.Event) error {
 	a.Body, a.Failed = e.Data, e.Name == "error"
 	if err := a.Failure(); err != nil {
 		return err
 	}
 	var c chunk
 	if err := json.Unmarshal(e.Data, &c); err != nil {
-		unread := &llm.Error{Class: llm.BadReply, Status: a.Status, Err: err,
-			Message: "an event of the stream cannot be read: " + string(e.Data)}
-		if e.Data[0] == '{' {
-			return unread
-		}
-		s.unread = cmp.Or[error](s.unread, unread)
-		return nil
+		return a.Unread(e, err, "{")
 	}
 	switch cmp.Or(string(c.Type), e.Name) {
 	case "message_start":
-		return s.begin(c)
+		var m message
+		if json.Unmarshal(c.Message, &m) == nil {
+			s.model, s.usage = string(m.Model), s.usage.join(m.Usage.Value)
+		}
 	case "content_block_start":
 		return s.start(c)
 	case "content_block_delta":
@@ -138,29 +132,20 @@ func (s *assembly) take(a endpoint.Response, e endpoint.Event) error {
 	case "content_block_stop":
 		s.close(c)
 	case "message_delta":
-		s.usage = s.usage.join(c.Usage)
+		s.usage = s.usage.join(c.Usage.Value)
 		var d delta
 		if json.Unmarshal(c.Delta, &d) == nil && d.StopReason != nil {
 			s.ending = d.ending
 		}
 	case "message_stop":
 		s.stopped = true
+		return io.EOF
 	case "ping":
 	default:
 		if !s.spoke {
 			return a.Foreign(endpoint.Messages)
 		}
 	}
-	return nil
-}
-
-// begin reads the model and the usage in the first event of a reply.
-func (s *assembly) begin(c chunk) error {
-	var m message
-	if json.Unmarshal(c.Message, &m) != nil {
-		return nil //nolint:nilerr // what is not a message has no fields
-	}
-	s.model, s.usage = string(m.Model), s.usage.join(m.Usage)
 	return nil
 }
 
@@ -258,9 +243,7 @@ func (s *assembly) addInput(g *growing, part string) error {
 
 func (s *assembly) say(d llm.Delta) {
 	s.spoke = true
-	s.renew()
 	s.tell(d)
-	s.renew() // the time that `tell` takes does not count
 }
 
 // count adds `size` bytes to the size of the reply. It returns [endpoint.ErrTooLarge] if the reply is too large.
@@ -272,6 +255,9 @@ func (s *assembly) count(size int) error {
 }
 
 func (s *assembly) answer() answer {
+	if s.whole != nil {
+		return *s.whole
+	}
 	a := answer{model: s.model, ending: s.ending, usage: s.usage}
 	for _, g := range s.blocks {
 		a.pieces = append(a.pieces, g.whole())
@@ -304,11 +290,11 @@ func (g *growing) whole() piece {
 		p.raw = g.start
 		if all, err := members(g.start); err == nil && json.Valid([]byte(g.input.String())) {
 			for i := range all {
-				if all[i].name == "input" {
-					all[i].value = json.RawMessage(g.input.String())
+				if all[i].Name == "input" {
+					all[i].Value = json.RawMessage(g.input.String())
 				}
 			}
-			p.raw = object(all)
+			p.raw = exact.Object(all)
 		}
 	}
 	return p

@@ -24,10 +24,10 @@ type assembledCall struct {
 
 // add adds the delta `piece`, a part of a tool call, to the call that the delta belongs to. If there is no such call yet, add begins a
 // new call. `n` is the number of tool call deltas in the same event of the stream, and `i` is the position of this delta among them.
-// `offers` is [exchange.offers]. add returns the delta in the form that the function of [llm.WithStream] gets.
-func (all *assembledCalls) add(piece call, i, n int, offers func(string) (begins, is bool)) llm.ToolCallDelta {
+// `tools` are the tools that the request offers. add returns the delta in the form that the function of [llm.WithStream] gets.
+func (all *assembledCalls) add(piece call, i, n int, tools []llm.ToolSpec) llm.ToolCallDelta {
 	at := all.find(piece, i, n)
-	if at >= 0 && startsCall(piece, (*all)[at], offers) {
+	if at >= 0 && startsCall(piece, (*all)[at], tools) {
 		at = -1
 	}
 	if at < 0 {
@@ -86,8 +86,8 @@ func (all assembledCalls) last(fits func(*assembledCall) bool) int {
 }
 
 // startsCall reports whether the delta `piece` begins a new call, although [assembledCalls.find] has returned the existing call `c`
-// for this delta. This is possible because some endpoints mark deltas wrongly. `offers` is [exchange.offers].
-func startsCall(piece call, c *assembledCall, offers func(string) (begins, is bool)) bool {
+// for this delta. This is possible because some endpoints mark deltas wrongly. `tools` are the tools that the request offers.
+func startsCall(piece call, c *assembledCall, tools []llm.ToolSpec) bool {
 	id, name := string(piece.ID), string(piece.Function.Name)
 	switch {
 	case id != "" && id == c.id:
@@ -101,10 +101,11 @@ func startsCall(piece call, c *assembledCall, offers func(string) (begins, is bo
 	case name != c.name && c.arguments.Len() == 0 && !strings.HasPrefix(name, c.name):
 		// Some endpoints send a name in parts. Two names of tools belong to two calls, unless the name of a tool begins with the two
 		// names joined.
-		_, whole := offers(c.name)
-		_, other := offers(name)
-		glued, _ := offers(c.name + name)
-		return whole && other && !glued
+		offers := func(fits func(of, name string) bool, name string) bool {
+			return slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return fits(t.Name, name) })
+		}
+		same := func(a, b string) bool { return a == b }
+		return offers(same, c.name) && offers(same, name) && !offers(strings.HasPrefix, c.name+name)
 	}
 	// Some endpoints repeat the name in every delta of a call. Others send index 0 for every call. Only complete arguments
 	// show that the next delta belongs to a new call.

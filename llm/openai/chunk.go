@@ -2,8 +2,10 @@ package openai
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/reagent-dev/reagent/internal/finish"
 	"github.com/reagent-dev/reagent/llm"
@@ -14,10 +16,10 @@ import (
 type chunk struct {
 	Model   text          `json:"model"`
 	Choices []chunkChoice `json:"choices"`
-	Usage   *usage        `json:"usage"`
+	Usage   lenientUsage  `json:"usage"`
 	// Groq is the field in which the provider Groq sends the usage.
 	Groq struct {
-		Usage *usage `json:"usage"`
+		Usage lenientUsage `json:"usage"`
 	} `json:"x_groq"`
 }
 
@@ -31,17 +33,22 @@ type chunkChoice struct {
 	// Native is the finish reason of the provider behind OpenRouter.
 	Native finishReason `json:"native_finish_reason"`
 	// Usage is the usage in the streams of Kimi.
-	Usage *usage `json:"usage"`
+	Usage lenientUsage `json:"usage"`
 }
 
+// assembly is a reply, as far as it has arrived. It is an [endpoint.Reply]. The types of go-openai are not used for streams: its reader does
+// not distinguish a stream that was cut from one that ended, fails after a few hundred keep-alive comments in a row, and ignores errors in
+// most formats.
 type assembly struct {
 	// tell is called with each delta, a part of the reply.
 	tell func(llm.Delta)
-	// offers is [exchange.offers].
-	offers func(string) (begins, is bool)
+	// tools are the tools that the request offers.
+	tools []llm.ToolSpec
+	// whole is the reply if it was not streamed.
+	whole *completion
 
 	model     text
-	usage     usage
+	usage     lenientUsage
 	finish    finishReason
 	done      bool   // the event [DONE] ended a reply without a finish reason
 	choice    *count // the index of the choice that is read; nil before the first choice
@@ -50,19 +57,53 @@ type assembly struct {
 	refusal   strings.Builder
 	calls     assembledCalls
 	carrying  carrying
-	unread    *llm.Error // the error for the first event that was ignored; nil if there is none
 	// withText says that a part of the reply came together with the finish reason or after it. goesOn says that a part of the reply
 	// came after the finish reason. Some endpoints send a finish reason in each event.
 	withText, goesOn bool
 	size             int // approximate memory that the reply needs, in bytes
 }
 
-// spoke reports whether the stream so far contains text, reasoning, a refusal, a tool call or data of the provider.
-func (a *assembly) spoke() bool { return a.size > 0 }
+// Whole reads a response that is not streamed.
+func (a *assembly) Whole(response endpoint.Response) error {
+	a.whole = &completion{}
+	if err := json.Unmarshal(response.Body, a.whole); err != nil {
+		return response.Bad(endpoint.Chat, err)
+	}
+	if len(a.whole.Choices) == 0 {
+		return response.Foreign(endpoint.Chat)
+	}
+	return nil
+}
 
-// finished reports whether the reply is complete. A reply is complete when its finish reason or the event [DONE] has arrived. The
-// end of the stream does not mean that the reply is complete, because a connection can break anywhere.
+// Spoke reports whether the stream so far contains text, reasoning, a refusal, a tool call or data of the provider.
+func (a *assembly) Spoke() bool { return a.size > 0 }
+
+// finished reports whether the reply is complete. A reply is complete when its finish reason or the event [DONE] has arrived.
 func (a *assembly) finished() bool { return a.finish != "" || a.done }
+
+// afterText is how long the client reads a stream after a finish reason that came together with text. Some endpoints send a finish
+// reason with each part of the text, so more text may follow.
+const afterText = 30 * time.Second
+
+// Rest returns how long to read the rest of the stream. If an endpoint sends a finish reason in each event, the reply is complete only at
+// the end of the stream.
+func (a *assembly) Rest() time.Duration {
+	switch {
+	case !a.finished() || a.goesOn:
+		return 0
+	case a.withText:
+		return afterText
+	}
+	return endpoint.AfterFinish
+}
+
+// Ended returns an error if the reply is not complete. If [DONE] ends a stream with no part of a reply, completion.reply makes the error.
+func (a *assembly) Ended(marked bool) error {
+	if a.finished() || marked && (!a.Spoke() || a.marked()) {
+		return nil
+	}
+	return endpoint.LostError{Err: errors.New("the stream ended without a finish reason, so the reply is incomplete")}
+}
 
 // marked handles the event [DONE] in a stream without a finish reason. Some endpoints, such as proxies of Gemini, never send
 // a finish reason. If the arguments of a call are not a JSON object, the reply may have been cut off, and marked returns
@@ -77,19 +118,36 @@ func (a *assembly) marked() bool {
 	return true
 }
 
+// Take adds an event of the stream to the reply. It returns an error if the event is an error, belongs to another API, cannot be decoded, or
+// makes the reply too large.
+func (a *assembly) Take(response endpoint.Response, e endpoint.Event) error {
+	response.Body, response.Failed = e.Data, e.Name == "error"
+	if err := response.Failure(); err != nil {
+		return err
+	}
+	var c chunk
+	if err := json.Unmarshal(e.Data, &c); err != nil {
+		return response.Unread(e, err, "{[")
+	}
+	if len(c.Choices) == 0 && !a.Spoke() {
+		if err := response.Foreign(endpoint.Chat); err != nil {
+			return err
+		}
+	}
+	return a.add(c)
+}
+
 // add adds the next event of the stream to the reply. It returns [endpoint.ErrTooLarge] if the reply has become too large.
 func (a *assembly) add(c chunk) error {
 	a.model = cmp.Or(a.model, c.Model)
 	// Some endpoints send the usage so far in each event. The last usage with a count other than 0 is the usage of the whole
 	// reply.
-	all := []*usage{c.Usage, c.Groq.Usage}
+	all := []lenientUsage{c.Usage, c.Groq.Usage}
 	for _, choice := range c.Choices {
 		all = append(all, choice.Usage)
 	}
 	for _, u := range all {
-		if u != nil && *u != (usage{}) {
-			a.usage = *u
-		}
+		a.usage = cmp.Or(u, a.usage)
 	}
 	before, finished := a.size, a.finish != ""
 	for _, choice := range c.Choices {
@@ -104,7 +162,7 @@ func (a *assembly) add(c chunk) error {
 		switch {
 		case choice.Delta != nil:
 			a.merge(choice.Delta)
-		case choice.Message != nil && !a.spoke():
+		case choice.Message != nil && !a.Spoke():
 			a.merge(choice.Message)
 		}
 		reason := choice.FinishReason.or(choice.Native)
@@ -153,7 +211,7 @@ func (a *assembly) merge(m *message) {
 		m.ToolCalls = calls{{Index: &first, Function: *m.FunctionCall}}
 	}
 	for i, piece := range m.ToolCalls {
-		told := a.calls.add(piece, i, len(m.ToolCalls), a.offers)
+		told := a.calls.add(piece, i, len(m.ToolCalls), a.tools)
 		// Even an empty delta may need memory for a new call.
 		a.size += 64 + len(piece.Function.Name) + len(piece.Function.Arguments) + piece.size()
 		if told.Name != "" || told.Arguments != "" {
@@ -173,6 +231,9 @@ func (a *assembly) tooLarge() bool { return a.size > endpoint.MaxReply || len(a.
 // completion returns the assembled reply in the form of a response that is not streamed. If the reply is not complete, the
 // list of choices in the response is empty.
 func (a *assembly) completion() completion {
+	if a.whole != nil {
+		return *a.whole
+	}
 	whole := completion{Model: a.model, Usage: a.usage}
 	if !a.finished() {
 		return whole
@@ -187,5 +248,3 @@ func (a *assembly) completion() completion {
 	}}}
 	return whole
 }
-
-var errCutShort = errors.New("the stream ended without a finish reason, so the reply is incomplete")

@@ -1,11 +1,11 @@
 // Package openai has the client for OpenAI's chat completions API and Responses API. The client also works with the compatible
 // endpoints of other providers.
 //
-//	llm.Request → request.go, params.go   → exchange.go → endpoint
-//	llm.Reply   ← reply.go ← incoming.go  ← exchange.go ←
+//	llm.Request → request.go, params.go            → endpoint
+//	llm.Reply   ← reply.go ← incoming.go, chunk.go ← endpoint
 //
 // The library go-openai gives the types of those parts of requests that it can express. It cannot express whole requests, because it
-// omits empty fields, and it cannot decode every response: see incoming.go. A stream becomes one complete response (stream.go). The files
+// omits empty fields, and it cannot decode every response: see incoming.go. A stream becomes one complete response (chunk.go). The files
 // responses*.go are for the Responses API: see [Options.API].
 //
 // Package endpoint sends the requests, reads the events of streams, and converts the errors in responses into [llm.Error]. Package repair
@@ -126,9 +126,7 @@ func (o Options) check() error {
 // Complete sends the request to the first candidate and returns the reply. The caller may try the other candidates. The error
 // is an [*llm.Error]. If `ctx` ends before the response is complete, the error wraps the error of `ctx` instead.
 func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, error) {
-	return c.Base.Complete(ctx, req, func(ctx context.Context, renew func(), model string) (llm.Reply, error) {
-		return c.negotiate(ctx, renew, model, req)
-	})
+	return c.Base.Complete(ctx, req, c.negotiate)
 }
 
 // negotiate sends the request in a [form] that the endpoint accepts, for example without streaming. It begins with the form that is known
@@ -136,7 +134,7 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 // trying as soon as a reply has begun. It remembers the first form that succeeds. These attempts are not retries in the sense of
 // [llm.Client], because the model has not seen the refused requests.
 func (c *Client) negotiate(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error) {
-	first := usual(c.Model.Host, model, c.options.API, c.deployment())
+	first := usual(c.Host, model, c.options.API, c.deployment())
 	if c.options.NoStream {
 		first |= noStream
 	}
@@ -164,7 +162,7 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 func (c *Client) deployment() bool { return strings.Contains(c.BaseURL, "/deployments/") }
 
 func (c *Client) reasoning(model string) Reasoning {
-	r := DefaultReasoning(c.Model.Host, model)
+	r := DefaultReasoning(c.Host, model)
 	return Reasoning{Send: cmp.Or(c.options.Reasoning.Send, r.Send), Field: cmp.Or(c.options.Reasoning.Field, r.Field)}
 }
 
@@ -180,15 +178,23 @@ func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Re
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	family := endpoint.Family(c.Model.Host, model)
+	family := endpoint.Family(c.Host, model)
 	body, err := writer{form, family, c.reasoning(model)}.chatRequest(model, form.conversation(req.Messages), form.fields(fields))
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	x := exchange{client: c, key: req.Key, form: form, tools: req.Tools, renew: renew, tell: llm.Stream(ctx)}
-	completion, err := x.send(ctx, body)
-	if err != nil {
+	reply := assembly{tell: llm.Stream(ctx), tools: req.Tools}
+	if err := c.post(ctx, "/chat/completions", body, req, form, &reply); err != nil {
 		return recovered(err, req)
 	}
-	return completion.reply(req, family)
+	return reply.completion().reply(req, family)
+}
+
+// post sends a request with the given body, and gives the response to `reply`. `path` is added to the base URL.
+func (c *Client) post(ctx context.Context, path string, body []byte, req llm.Request, form form, reply endpoint.Reply) error {
+	header := map[string]string{}
+	if c.APIKey != "" {
+		header["Authorization"] = "Bearer " + c.APIKey
+	}
+	return c.Send(ctx, endpoint.Request{Path: path, Header: header, Body: body, Key: req.Key, Stream: !form.has(noStream)}, reply)
 }

@@ -4,15 +4,16 @@ import (
 	"cmp"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // completion is the body of a response that contains a reply. It has only the fields that the client needs, and the types of
 // its fields accept any JSON value. The types of go-openai are stricter. For example, they cannot decode a response whose
 // field "created" has an unexpected type, although the client does not need this field.
 type completion struct {
-	Model   text     `json:"model"`
-	Choices []choice `json:"choices"`
-	Usage   usage    `json:"usage"`
+	Model   text         `json:"model"`
+	Choices []choice     `json:"choices"`
+	Usage   lenientUsage `json:"usage"`
 }
 
 type choice struct {
@@ -22,7 +23,7 @@ type choice struct {
 	// Native is the finish reason of the provider behind OpenRouter.
 	Native finishReason `json:"native_finish_reason,omitempty"`
 	// Usage is the usage in the responses of Kimi.
-	Usage *usage `json:"usage,omitempty"`
+	Usage lenientUsage `json:"usage"`
 }
 
 type message struct {
@@ -31,9 +32,12 @@ type message struct {
 	Refusal          text    `json:"refusal"`
 	ReasoningContent text    `json:"reasoning_content"`
 	Reasoning        text    `json:"reasoning,omitempty"`
-	Audio            audio   `json:"audio,omitzero"`
 	ToolCalls        calls   `json:"tool_calls,omitempty"`
 	FunctionCall     *called `json:"function_call,omitempty"`
+	// Audio is the spoken form of the reply. The client uses only its transcript.
+	Audio endpoint.Optional[struct {
+		Transcript text `json:"transcript"`
+	}] `json:"audio"`
 	carried
 }
 
@@ -50,6 +54,8 @@ type called struct {
 	Name      text `json:"name"`
 	Arguments text `json:"arguments"`
 }
+
+type lenientUsage = endpoint.Optional[usage]
 
 type usage struct {
 	PromptTokens     count `json:"prompt_tokens"`
@@ -80,11 +86,9 @@ func (c completion) first() choice {
 }
 
 func (c completion) usage() llm.Usage {
-	u := c.Usage
+	u := c.Usage.Value
 	for _, choice := range c.Choices {
-		if u == (usage{}) && choice.Usage != nil {
-			u = *choice.Usage
-		}
+		u = cmp.Or(u, choice.Usage.Value)
 	}
 	// In the responses of xAI and Gemini, the completion tokens do not include the reasoning. Gemini does not report the reasoning
 	// tokens separately.
@@ -100,7 +104,7 @@ func (c completion) usage() llm.Usage {
 }
 
 // said returns the text of the message: the content or, if there is none, the transcript of the audio.
-func (m *message) said() text { return cmp.Or(m.Content.text, m.Audio.Transcript) }
+func (m *message) said() text { return cmp.Or(m.Content.text, m.Audio.Value.Transcript) }
 
 // thought returns the reasoning of the message, except reasoning that the model wrote into the content: package repair separates it.
 func (m *message) thought() text {

@@ -40,17 +40,6 @@ func (f finishReason) or(native finishReason) finishReason {
 	return f
 }
 
-// UnmarshalJSON accepts any JSON value. If the value is not a usage, all counts are 0. An error would make the client lose a
-// reply that was paid for.
-func (u *usage) UnmarshalJSON(encoded []byte) error {
-	type plain usage
-	var p plain
-	if json.Unmarshal(encoded, &p) == nil {
-		*u = usage(p)
-	}
-	return nil
-}
-
 // calls are the tool calls of a message. In JSON, they are a list. The decoder also accepts a single call without a list. The value null,
 // false, an empty object, an empty string and an empty list mean that there are no calls.
 type calls []call
@@ -66,21 +55,6 @@ func (c *calls) UnmarshalJSON(encoded []byte) error {
 		return json.Unmarshal(encoded, &(*c)[0])
 	}
 	return json.Unmarshal(encoded, (*[]call)(c))
-}
-
-// audio is the spoken form of a reply. The client uses only its transcript.
-type audio struct {
-	Transcript text `json:"transcript"`
-}
-
-// UnmarshalJSON accepts any JSON value. A value that is not an object has no transcript.
-func (a *audio) UnmarshalJSON(encoded []byte) error {
-	type plain audio
-	var p plain
-	if json.Unmarshal(encoded, &p) == nil {
-		*a = audio(p)
-	}
-	return nil
 }
 
 // spoken is the content of a message. In JSON, it is a string or a list of parts. Parts of types other than "text" and "thinking" are

@@ -10,8 +10,8 @@ import (
 // The Responses API is the second API of the client. The client uses it without state in the endpoint: each request has the whole
 // conversation, and the field `store` is false.
 //
-//	llm.Request → responses_request.go, responses_input.go → endpoint
-//	llm.Reply   ← responses_reply.go ← responses_item.go, responses_stream.go ←
+//	llm.Request → responses_request.go, responses_input.go                      → endpoint
+//	llm.Reply   ← responses_reply.go ← responses_item.go, responses_assembly.go ← endpoint
 //
 // The items of a reply that the endpoint needs back are in [llm.Message.Opaque]; see responses_opaque.go. The types of go-openai are
 // used for the parts of requests that they can express. They cannot express the whole request, because they omit `strict` if it is
@@ -24,21 +24,15 @@ func (c *Client) askResponses(ctx context.Context, renew func(), model string, r
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	r, err := c.post(ctx, "/responses", body)
-	if err != nil {
-		return llm.Reply{}, err
-	}
-	c.Sender.Prepare(r, req.Key, !form.has(noStream))
-
-	x := responsesExchange{client: c, tell: renewing(renew, llm.Stream(ctx)), renew: renew}
-	if err := c.Sender.Send(r, x.read(r.Context().Err)); err != nil {
+	reply := responseAssembly{tell: llm.Stream(ctx), renew: renew}
+	if err := c.post(ctx, "/responses", body, req, form, &reply); err != nil {
 		return recovered(err, req)
 	}
-	return x.reply.reply(req, c.responsesFamily(model))
+	return reply.response().reply(req, c.responsesFamily(model))
 }
 
 // responsesFamily returns the value of [llm.Opaque.Family] for the replies of a model. It names the provider and the line of the model,
 // because an endpoint can decrypt only the reasoning of its own models. The prefix keeps the data apart from that of chat completions.
 func (c *Client) responsesFamily(model string) string {
-	return "responses:" + endpoint.Family(c.Model.Host, model)
+	return "responses:" + endpoint.Family(c.Host, model)
 }

@@ -2,8 +2,11 @@ package openai
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	openai "github.com/sashabaranov/go-openai"
 
@@ -11,16 +14,32 @@ import (
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
+// responseEvent is one event of a stream. The types of its fields accept any JSON value.
+type responseEvent struct {
+	Type         text                            `json:"type"`
+	Object       text                            `json:"object"`
+	OutputIndex  *count                          `json:"output_index"`
+	ItemID       text                            `json:"item_id"`
+	SummaryIndex count                           `json:"summary_index"`
+	Delta        text                            `json:"delta"`
+	Arguments    text                            `json:"arguments"`
+	Item         outputItem                      `json:"item"`
+	Response     endpoint.Optional[responseBody] `json:"response"`
+}
+
+// responseAssembly is a response, as far as it has arrived. It is an [endpoint.Reply].
 type responseAssembly struct {
 	// tell is called with each delta.
 	tell func(llm.Delta)
+	// renew is called for each part of a streamed reply: see [endpoint.WithTimeout].
+	renew func()
 
 	items   []*assembledItem // in the order in which they began
 	byIndex map[int]*assembledItem
 	byID    map[string]*assembledItem
 	calls   int // the number of function calls so far
 	model   text
-	final   *responseBody // the response in the last event; nil before that event
+	final   *responseBody // the response in the last event, or the whole response; nil before it has arrived
 
 	// said is the message of the last text delta. thought is the part of the reasoning of the last reasoning delta.
 	said    *assembledItem
@@ -49,14 +68,80 @@ type assembledItem struct {
 	arguments strings.Builder
 }
 
-// spoke reports whether the stream so far contains text, reasoning, a refusal or a function call.
-func (a *responseAssembly) spoke() bool { return a.size > 0 }
+// Whole reads a response that is not streamed.
+func (a *responseAssembly) Whole(whole endpoint.Response) error {
+	a.final = &responseBody{}
+	if err := json.Unmarshal(whole.Body, a.final); err != nil {
+		return whole.Bad(endpoint.Responses, err)
+	}
+	if a.final.missing {
+		if err := whole.Foreign(endpoint.Responses); err != nil {
+			return err
+		}
+	}
+	return a.final.failure(whole)
+}
+
+// Spoke reports whether the stream so far contains text, reasoning, a refusal or a function call.
+func (a *responseAssembly) Spoke() bool { return a.size > 0 }
+
+// Rest returns how long to read the rest of the stream.
+func (a *responseAssembly) Rest() time.Duration {
+	if a.final != nil {
+		return endpoint.AfterFinish
+	}
+	return 0
+}
+
+// Ended returns an error if the response is not complete. The event [DONE] may also come in a stream without an event that ends the
+// response. If a part of the reply has arrived and all items are complete, the response then counts as complete.
+func (a *responseAssembly) Ended(marked bool) error {
+	if a.final == nil && marked && a.Spoke() && !slices.ContainsFunc(a.items, func(item *assembledItem) bool { return !item.done }) {
+		a.final = &responseBody{Status: "completed"}
+	}
+	if a.final == nil {
+		return endpoint.LostError{Err: errors.New("the stream ended without the event response.completed, so the reply is incomplete")}
+	}
+	return nil
+}
+
+// Take adds an event of the stream to the response. It returns an error if the event is an error, belongs to another API, cannot be decoded,
+// or makes the response too large. After the event that ends the response, Take ignores all events.
+func (a *responseAssembly) Take(response endpoint.Response, e endpoint.Event) error {
+	if a.final != nil {
+		return nil
+	}
+	var event responseEvent
+	bad := json.Unmarshal(e.Data, &event)
+	event.Type = cmp.Or(event.Type, text(e.Name))
+	response.Body, response.Failed = e.Data, e.Name == "error" || event.Type == "error"
+	if err := response.Failure(); err != nil {
+		return err
+	}
+	if bad != nil {
+		return response.Unread(e, bad, "{[")
+	}
+	if event.Type == "" && event.Object == "response" { // a whole response in one event
+		event.Type = "response.completed"
+		_ = json.Unmarshal(e.Data, &event.Response.Value) // an object
+	}
+	part, err := a.add(response, event)
+	switch {
+	case err != nil:
+		return err
+	case part:
+		a.renew()
+	case !a.Spoke():
+		return response.Foreign(endpoint.Responses)
+	}
+	return nil
+}
 
 // add adds an event. The result `part` says whether the event is a part of the reply. The error is [endpoint.ErrTooLarge] if the response
 // has become too large, or the error in an event which says that the response failed. `failed` has the status and the headers of the HTTP
 // response.
 func (a *responseAssembly) add(failed endpoint.Response, e responseEvent) (part bool, err error) {
-	body := e.Response.value
+	body := e.Response.Value
 	a.model = cmp.Or(a.model, body.Model)
 	switch kind := openai.ResponseStreamEventType(e.Type); kind {
 	case openai.ResponseStreamEventOutputItemAdded:
@@ -105,20 +190,6 @@ func (a *responseAssembly) finish(failed endpoint.Response, kind openai.Response
 	}
 	a.final = &body
 	return nil
-}
-
-// marked handles the event [DONE], which may also come in a stream without an event that ends the response. If a part of the reply has
-// arrived and all items are complete, marked takes the response as complete and returns true. It also returns true if the response has
-// already ended.
-func (a *responseAssembly) marked() bool {
-	if a.final != nil {
-		return true
-	}
-	if !a.spoke() || slices.ContainsFunc(a.items, func(item *assembledItem) bool { return !item.done }) {
-		return false
-	}
-	a.final = &responseBody{Status: "completed"}
-	return true
 }
 
 // find returns the item that an event belongs to. If there is none, it begins a new item of the given kind. The field `output_index`

@@ -128,38 +128,26 @@ func (parts contentParts) join(between string, kinds ...string) string {
 	return strings.Join(texts, between)
 }
 
-// optional is a value whose decoder accepts any JSON value. It is zero if the JSON value cannot be decoded.
-type optional[T any] struct{ value T }
-
-func (o *optional[T]) UnmarshalJSON(encoded []byte) error {
-	*o = optional[T]{}
-	var value T
-	if json.Unmarshal(encoded, &value) == nil {
-		o.value = value
-	}
-	return nil
-}
-
 type responseUsage struct {
 	InputTokens  count `json:"input_tokens"`
 	OutputTokens count `json:"output_tokens"`
-	InputDetails optional[struct {
+	InputDetails endpoint.Optional[struct {
 		CachedTokens     count `json:"cached_tokens"`
 		CacheWriteTokens count `json:"cache_write_tokens"`
 	}] `json:"input_tokens_details"`
-	OutputDetails optional[struct {
+	OutputDetails endpoint.Optional[struct {
 		ReasoningTokens count `json:"reasoning_tokens"`
 	}] `json:"output_tokens_details"`
 }
 
 // responseBody is a response of the Responses API. The types of its fields accept any JSON value.
 type responseBody struct {
-	Object     text                    `json:"object"`
-	Model      text                    `json:"model"`
-	Status     text                    `json:"status"`
-	Output     outputItems             `json:"output"`
-	Usage      optional[responseUsage] `json:"usage"`
-	Incomplete optional[struct {
+	Object     text                             `json:"object"`
+	Model      text                             `json:"model"`
+	Status     text                             `json:"status"`
+	Output     outputItems                      `json:"output"`
+	Usage      endpoint.Optional[responseUsage] `json:"usage"`
+	Incomplete endpoint.Optional[struct {
 		Reason text `json:"reason"`
 	}] `json:"incomplete_details"`
 	Error json.RawMessage `json:"error"`

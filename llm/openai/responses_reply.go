@@ -12,16 +12,16 @@ import (
 // reply makes a reply from a response. It corrects the tool calls of the reply. `req` is the request to which the reply belongs, and
 // `family` is the family of the opaque data. If the reply is not valid, the error is an [*llm.Error].
 func (b responseBody) reply(req llm.Request, family string) (llm.Reply, error) {
-	usage := b.Usage.value
+	usage := b.Usage.Value
 	reply := llm.Reply{
 		Message: llm.Message{Role: llm.Assistant, Opaque: opaqueOf(b.Output, family)},
 		Model:   string(b.Model),
 		Usage: llm.Usage{
 			InputTokens:      int(usage.InputTokens),
 			OutputTokens:     int(usage.OutputTokens),
-			CachedTokens:     int(usage.InputDetails.value.CachedTokens),
-			CacheWriteTokens: int(usage.InputDetails.value.CacheWriteTokens),
-			ReasoningTokens:  int(usage.OutputDetails.value.ReasoningTokens),
+			CachedTokens:     int(usage.InputDetails.Value.CachedTokens),
+			CacheWriteTokens: int(usage.InputDetails.Value.CacheWriteTokens),
+			ReasoningTokens:  int(usage.OutputDetails.Value.ReasoningTokens),
 		}.Bounded(),
 	}
 	var said, thoughts, refusals []string
@@ -51,7 +51,7 @@ func appendText(all []string, text string) []string {
 // finish returns the finish reason. It uses the values of the chat completions API if one of them has the same meaning. If the
 // response is not complete and has no reason, finish returns the status. `calls` says whether the response has function calls.
 func (b responseBody) finish(calls bool) string {
-	reason := string(b.Incomplete.value.Reason)
+	reason := string(b.Incomplete.Value.Reason)
 	switch {
 	case finish.AtLimit(reason):
 		return "length"

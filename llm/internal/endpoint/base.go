@@ -36,8 +36,10 @@ type Settings struct {
 type Base struct {
 	// Settings are the settings with all defaults. The base URL does not end in a slash.
 	Settings
-	Model  Model
-	Sender Sender
+	// Host is the host of the endpoint, with the port if the URL has one.
+	Host string
+	// secrets hides secrets in errors.
+	secrets *redact.Redactor
 	// replies hides secrets in replies. It hides only secrets that look random, such as API keys. Other secrets may be words that
 	// occur in harmless texts.
 	replies *redact.Redactor
@@ -57,12 +59,7 @@ func NewBase(s Settings, paths ...string) (*Base, error) {
 		s.HTTPClient = NewHTTPClient()
 	}
 	secrets := Secrets(s.APIKey, s.BaseURL, s.Headers, s.Query)
-	return &Base{
-		Settings: s,
-		Model:    Model{Name: s.Name, Host: base.Host, Timeout: s.Timeout, Secrets: redact.New(secrets...)},
-		Sender:   Sender{HTTPClient: s.HTTPClient, IdleTimeout: s.IdleTimeout, Headers: s.Headers, Query: s.Query},
-		replies:  redact.Random(secrets...),
-	}, nil
+	return &Base{Settings: s, Host: base.Host, secrets: redact.New(secrets...), replies: redact.Random(secrets...)}, nil
 }
 
 // check returns the parsed base URL, or an error that names the first setting that is not valid.
@@ -90,24 +87,30 @@ func (s Settings) check(paths []string) (*url.URL, error) {
 	return base, nil
 }
 
-// Complete implements [llm.Client.Complete]. The client's part is `ask`, which sends the request and reads the reply. `ask` gets a context
-// that ends at the timeout, and the provider's name of the first candidate. It must call `renew` for each part of a streamed reply: see
-// [WithTimeout].
+// Ask sends a request and reads the reply. Its context ends at the timeout, and `model` is the provider's name of the first candidate. Ask
+// calls `renew` for each part of a streamed reply that it does not pass to the function of [llm.Stream]: see [WithTimeout].
+type Ask func(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error)
+
+// Complete implements [llm.Client.Complete]. The client's part is `ask`.
 //
-// Complete hides secrets in the reply, and converts the error of `ask`: see [Model.Error]. For a request without candidates, it returns an
+// Complete hides secrets in the reply, and converts the error of `ask`: see [Base.fail]. For a request without candidates, it returns an
 // error of class [llm.InvalidRequest] and does not call `ask`.
-func (b *Base) Complete(
-	ctx context.Context, req llm.Request, ask func(ctx context.Context, renew func(), model string) (llm.Reply, error),
-) (llm.Reply, error) {
+func (b *Base) Complete(ctx context.Context, req llm.Request, ask Ask) (llm.Reply, error) {
 	if len(req.Candidates) == 0 {
 		return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: "the request has no candidate; set Candidates"}
 	}
 	candidate := req.Candidates[0]
 	limited, renew, cancel := WithTimeout(ctx, b.Timeout)
 	defer cancel()
-	reply, err := ask(limited, renew, candidate.Model)
+	tell := llm.Stream(ctx)
+	limited = llm.WithStream(limited, func(d llm.Delta) {
+		renew()
+		tell(d)
+		renew() // the time that `tell` takes does not count
+	})
+	reply, err := ask(limited, renew, candidate.Model, req)
 	if err != nil {
-		return llm.Reply{}, b.Model.Error(ctx, candidate.Model, err)
+		return llm.Reply{}, b.fail(ctx, candidate.Model, err)
 	}
 	reply = reply.MapText(b.replies.Text)
 	reply.Candidate = candidate.Name

@@ -37,3 +37,17 @@ func (c *Count) UnmarshalJSON(encoded []byte) error {
 	}
 	return nil
 }
+
+// Optional is a value whose decoder accepts any JSON value. It is zero if the JSON value cannot be decoded. An error would make the client
+// lose a reply that was paid for.
+type Optional[T any] struct{ Value T }
+
+// UnmarshalJSON accepts any JSON value.
+func (o *Optional[T]) UnmarshalJSON(encoded []byte) error {
+	var value T
+	if json.Unmarshal(encoded, &value) != nil {
+		value = *new(T) // of a value that cannot be decoded, a part may have been
+	}
+	o.Value = value
+	return nil
+}

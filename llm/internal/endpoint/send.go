@@ -1,7 +1,7 @@
 package endpoint
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,13 +11,6 @@ import (
 
 	"github.com/reagent-dev/reagent/llm"
 )
-
-// Sender sends the requests of a client. Its fields are the client's options with the same names. It is safe for concurrent use.
-type Sender struct {
-	HTTPClient     *http.Client
-	IdleTimeout    time.Duration
-	Headers, Query map[string]string
-}
 
 // NewHTTPClient returns an HTTP client that returns a redirect response instead of following it. By default, net/http follows many
 // redirects of a POST with a GET, and the error of that GET would be misleading.
@@ -30,47 +23,77 @@ func NewHTTPClient() *http.Client {
 	}
 }
 
-// Prepare sets the headers and the query of a request. `key` is the value of the Idempotency-Key header; it may be empty. `stream`
-// says whether the request asks for a stream.
-func (s Sender) Prepare(r *http.Request, key string, stream bool) {
-	if stream {
-		r.Header.Set("Accept", "text/event-stream, application/json")
+// Request is a request of a client to its endpoint.
+type Request struct {
+	// Path is added to the base URL.
+	Path string
+	// Header has the headers that the client's API requires. An empty value is not sent.
+	Header map[string]string
+	Body   []byte
+	// Key is the value of the Idempotency-Key header; it may be empty.
+	Key string
+	// Stream says whether the request asks for a stream.
+	Stream bool
+}
+
+// http returns the request with all headers and the query of the settings.
+func (r Request) http(ctx context.Context, s Settings) (*http.Request, error) {
+	out, err := http.NewRequestWithContext(ctx, http.MethodPost, s.BaseURL+r.Path, bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, err
 	}
-	if key != "" {
+	out.Header.Set("Content-Type", "application/json")
+	if r.Stream {
+		out.Header.Set("Accept", "text/event-stream, application/json")
+	}
+	if r.Key != "" {
 		// The name must be in lower case. With the canonical spelling, net/http may send the request again by itself when a
 		// connection breaks, and most endpoints would process and bill the request twice.
-		r.Header["idempotency-key"] = []string{key}
+		out.Header["idempotency-key"] = []string{r.Key}
+	}
+	for name, value := range r.Header {
+		if value != "" {
+			out.Header.Set(name, value)
+		}
 	}
 	for name, value := range s.Headers {
-		r.Header.Set(name, value)
+		out.Header.Set(name, value)
 	}
 	if len(s.Query) > 0 {
-		query := r.URL.Query()
+		query := out.URL.Query()
 		for name, value := range s.Query {
 			query.Set(name, value)
 		}
-		r.URL.RawQuery = query.Encode()
+		out.URL.RawQuery = query.Encode()
 	}
+	return out, nil
 }
 
-// Reader is a function that reads the body of a response. `a` has the status and the headers. `body` is the decompressed body, which
-// reads from `quiet`. The function sets the time limits of `quiet`.
-type Reader func(a Response, body *bufio.Reader, quiet *Silence) error
-
-// Send sends a request and calls `read` with the response. It closes the body of the response. It returns the error of `read`, or a
-// [LostError] if there is no response. If the context has ended with [ErrSilent] or [ErrTimeout], a LostError wraps this cause.
-func (s Sender) Send(r *http.Request, read Reader) error {
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	response, err := s.HTTPClient.Do(guard(r.WithContext(ctx))) //nolint:gosec // the URL is configuration
+// Send sends a request, and gives the response to `reply`, streamed or not. It returns the error of `reply`, the error that the response
+// contains (see [Response.Failure]), the one of [Response.TooLarge], or a [LostError] if there is no complete response. If the context has
+// ended with [ErrSilent] or [ErrTimeout], a LostError wraps this cause.
+func (b *Base) Send(ctx context.Context, request Request, reply Reply) error {
+	r, err := request.http(ctx, b.Settings)
 	if err != nil {
-		return s.lost(ctx, LostError{Err: err})
+		return err
+	}
+	sent, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	response, err := b.HTTPClient.Do(guard(r.WithContext(sent))) //nolint:gosec // the URL is configuration
+	if err != nil {
+		return b.lost(sent, LostError{Err: err})
 	}
 	defer response.Body.Close()
 
 	a := Response{Status: response.StatusCode, Header: response.Header, At: time.Now()}
 	quiet := NewSilence(response.Body, cancel)
-	return s.lost(ctx, read(a, Unpack(quiet), quiet))
+	body := Unpack(quiet)
+	if a.Status < http.StatusMultipleChoices && IsStream(a.Header, body) {
+		err = readStream(a, body, quiet, b.IdleTimeout, reply)
+	} else if a, err = readBody(ctx, a, body); err == nil {
+		err = reply.Whole(a)
+	}
+	return b.lost(sent, err)
 }
 
 // guard returns a copy of the request with a [guarded] body. GetBody gets one, too, because the transport uses it to send the request on
@@ -108,27 +131,26 @@ func (g *guarded) Read(p []byte) (int, error) {
 
 // lost makes a [LostError] say why the client ended the request, if the cause of `ctx` is [ErrSilent] or [ErrTimeout]. It returns any
 // other error unchanged.
-func (s Sender) lost(ctx context.Context, err error) error {
+func (b *Base) lost(ctx context.Context, err error) error {
 	if !errors.As(err, new(LostError)) {
 		return err
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrSilent):
-		return LostError{Err: fmt.Errorf("the endpoint sent nothing for %v: %w", s.IdleTimeout, cause)}
+		return LostError{Err: fmt.Errorf("the endpoint sent nothing for %v: %w", b.IdleTimeout, cause)}
 	case errors.Is(cause, ErrTimeout):
 		return LostError{Err: cause}
 	}
 	return err
 }
 
-// ReadBody reads the body of a response that is not streamed. It returns `a` with the body. The error is the one that the response contains
-// (see [Response.Failure]), the one of [Response.TooLarge], or a [LostError] if the body is incomplete. With an error status, the length of
-// the body counts only if the context of the request has ended. `ended` must return an error if this context has ended, and nil otherwise.
-func ReadBody(a Response, body io.Reader, ended func() error) (Response, error) {
+// readBody reads the body of a response that is not streamed. It returns `a` with the body. With an error status, the length of the body
+// counts only if `ctx`, the context of the request, has ended.
+func readBody(ctx context.Context, a Response, body io.Reader) (Response, error) {
 	encoded, err := ReadLimited(body)
 	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the
 	// error.
-	if err != nil && (a.Status < http.StatusMultipleChoices || ended() != nil) {
+	if err != nil && (a.Status < http.StatusMultipleChoices || ctx.Err() != nil) {
 		if errors.Is(err, ErrTooLarge) {
 			return a, a.TooLarge()
 		}
