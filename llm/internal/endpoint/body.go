@@ -36,13 +36,3 @@ func Unpack(body io.Reader) *bufio.Reader {
 	}
 	return bufio.NewReader(unpacked)
 }
-
-// ReadLimited reads up to [MaxReply] bytes of a body. If the body is longer, it returns these bytes and [ErrTooLarge]. If reading fails, it
-// returns the bytes so far and the error of `body`.
-func ReadLimited(body io.Reader) ([]byte, error) {
-	whole, err := io.ReadAll(io.LimitReader(body, MaxReply+1))
-	if err == nil && len(whole) > MaxReply {
-		return whole[:MaxReply], ErrTooLarge
-	}
-	return whole, err
-}

@@ -10,24 +10,10 @@ import (
 // Some endpoints report errors with a success status. This file finds such errors in the fields of the body.
 
 // envelopeStatus is the status in the responses of the provider MiniMax. In a successful response, its code is 0.
-type envelopeStatus struct {
-	Code    Text
-	Message Text
-}
-
-// UnmarshalJSON accepts any JSON value. If the value is not an object, the status is empty.
-func (s *envelopeStatus) UnmarshalJSON(encoded []byte) error {
-	var wire struct {
-		Code    Text `json:"status_code"`
-		Message Text `json:"status_msg"`
-	}
-	if json.Unmarshal(encoded, &wire) == nil {
-		*s = envelopeStatus{wire.Code, wire.Message}
-	}
-	return nil
-}
-
-func (s envelopeStatus) failed() bool { return !succeeded(s.Code) }
+type envelopeStatus = Optional[struct {
+	Code    Text `json:"status_code"`
+	Message Text `json:"status_msg"`
+}]
 
 // succeeded reports whether a code is absent or says that a request succeeded.
 func succeeded(code Text) bool {
@@ -48,7 +34,7 @@ type envelope struct {
 // `msg` and without choices, because a reply may have such fields, too.
 func (e envelope) failed(hasMessage, hasChoices bool) bool {
 	switch {
-	case e.Base.failed():
+	case !succeeded(e.Base.Value.Code):
 		return true
 	case hasChoices || !hasMessage && e.Msg == "":
 		return false

@@ -9,11 +9,7 @@ func Family(host, model string) string { return Provider(host) + "/" + Line(mode
 // letters with which the model's name begins after the last slash, in lower case.
 func Line(model string) string {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
-	end := strings.IndexFunc(name, func(r rune) bool { return r < 'a' || r > 'z' })
-	if end >= 0 {
-		name = name[:end]
-	}
-	return name
+	return name[:len(name)-len(strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz"))]
 }
 
 // Provider returns the name of the provider at a host. For an unknown host, it is the host itself.

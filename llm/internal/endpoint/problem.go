@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"html"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -118,14 +119,14 @@ func readProblem(encoded json.RawMessage) *problem {
 	if err := json.Unmarshal(encoded, &object); err != nil && object.Message == nil {
 		return &problem{message: details(encoded)}
 	}
-	said := cmp.Or(details(object.Message), string(object.Msg), string(object.Base.Message))
+	said := cmp.Or(details(object.Message), string(object.Msg), string(object.Base.Value.Message))
 	p := &problem{message: said, generation: string(object.FailedGeneration)}
 	p.wait = waitInDetails(string(object.RetryAfter), object.Details)
 	for _, word := range []Text{object.Code, object.Type, object.Status, object.Inner.Code} {
 		p.add(word)
 	}
-	if object.Base.failed() {
-		p.add("base_resp " + object.Base.Code)
+	if !succeeded(object.Base.Value.Code) {
+		p.add("base_resp " + object.Base.Value.Code)
 	}
 	if raw := string(object.Metadata.Raw); raw != "" {
 		p.message = strings.TrimSpace(p.message + ": " + raw)
@@ -198,15 +199,9 @@ const (
 	statusOverloaded = 529 // Anthropic
 )
 
-// denied reports whether an HTTP status says that the endpoint does not allow the request or does not know the URL or the model. A
-// shorter conversation does not help in these cases, even if the message mentions a context window, for example that of another plan.
-func denied(status int) bool {
-	switch status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound:
-		return true
-	}
-	return false
-}
+// denied has the HTTP statuses which say that the endpoint does not allow the request or does not know the URL or the model. A shorter
+// conversation does not help in these cases, even if the message mentions a context window, for example that of another plan.
+var denied = []int{http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound}
 
 // class returns the class of the problem. It uses the first of these that determines a class:
 //   - the codes and the message of the problem: see [classOfText]. With a [denied] status, they never mean [llm.ContextTooLong].
@@ -216,7 +211,7 @@ func denied(status int) bool {
 // The HTTP status does not come first, because it can be misleading. A 200 may have an error, a 429 may be permanent, and a 500 may mean
 // that the conversation is too long.
 func (p *problem) class(status int) llm.Class {
-	if class := classOfText(p.words, p.message); class != "" && (class != llm.ContextTooLong || !denied(status)) {
+	if class := classOfText(p.words, p.message); class != "" && (class != llm.ContextTooLong || !slices.Contains(denied, status)) {
 		return class
 	}
 	if status < http.StatusMultipleChoices {
@@ -241,14 +236,12 @@ func (p *problem) class(status int) llm.Class {
 		return llm.ServerError
 	}
 	switch {
-	case status >= http.StatusInternalServerError:
-		// Some providers may report an overload only in the type of the error.
-		if classOfType(p.words) == llm.Overloaded {
-			return llm.Overloaded
-		}
-		return llm.ServerError
 	case status < http.StatusBadRequest:
 		return llm.NotFound // a redirect
+	case status < http.StatusInternalServerError:
+		return llm.InvalidRequest
+	case classOfType(p.words) == llm.Overloaded:
+		return llm.Overloaded // some providers may report an overload only in the type of the error
 	}
-	return llm.InvalidRequest
+	return llm.ServerError
 }

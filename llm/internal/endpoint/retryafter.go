@@ -21,19 +21,16 @@ const maxWait = 10 * time.Minute
 //   - the fields of the error object; `told` is the wait time from these fields, or 0
 //   - the text of the error, `message`
 func retryAfter(header http.Header, message string, told time.Duration, now time.Time) time.Duration {
+	after := header.Get("Retry-After")
 	wait, ok := number(header.Get("Retry-After-Ms"), time.Millisecond)
 	if !ok {
-		wait, ok = number(header.Get("Retry-After"), time.Second)
+		wait, ok = number(after, time.Second)
 	}
 	if !ok {
-		wait, ok = duration(header.Get("Retry-After"))
+		wait, ok = duration(after)
 	}
-	if !ok {
-		var date time.Time
-		var err error
-		if date, err = http.ParseTime(header.Get("Retry-After")); err == nil {
-			wait, ok = date.Sub(now), true
-		}
+	if date, err := http.ParseTime(after); !ok && err == nil {
+		wait, ok = date.Sub(now), true
 	}
 	if !ok {
 		wait = cmp.Or(told, waitInMessage(message))

@@ -147,7 +147,10 @@ func (b *Base) lost(ctx context.Context, err error) error {
 // readBody reads the body of a response that is not streamed. It returns `a` with the body. With an error status, the length of the body
 // counts only if `ctx`, the context of the request, has ended.
 func readBody(ctx context.Context, a Response, body io.Reader) (Response, error) {
-	encoded, err := ReadLimited(body)
+	encoded, err := io.ReadAll(io.LimitReader(body, MaxReply+1))
+	if err == nil && len(encoded) > MaxReply {
+		encoded, err = encoded[:MaxReply], ErrTooLarge
+	}
 	// If the status is an error status, an incomplete body does not matter, because the status determines the class of the
 	// error.
 	if err != nil && (a.Status < http.StatusMultipleChoices || ctx.Err() != nil) {
