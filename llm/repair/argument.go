@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -44,7 +45,9 @@ func arguments(text string) (object, wrong string) {
 	if found := fenced.FindStringSubmatch(trimmed); found != nil && llm.IsObject(found[1]) {
 		return settle(text, strings.TrimSpace(found[1]), "were in a code fence")
 	}
-	first, rest, ok := firstObject(trimmed)
+	after := cursor{trimmed}
+	first, ok := after.object()
+	rest := strings.TrimSpace(after.rest)
 	switch {
 	case !ok:
 		return text, ""
@@ -92,37 +95,9 @@ func blank(text string) bool {
 	return trimmed == "" || trimmed == "null"
 }
 
-// firstObject returns the JSON object at the beginning of a text, and the rest of the text without white space at its ends.
-// If the text does not begin with a JSON object, the last result is false.
-func firstObject(text string) (object, rest string, ok bool) {
-	if !strings.HasPrefix(text, "{") {
-		return "", "", false
-	}
-	d := json.NewDecoder(strings.NewReader(text))
-	var first json.RawMessage
-	if d.Decode(&first) != nil {
-		return "", "", false
-	}
-	return text[:d.InputOffset()], strings.TrimSpace(text[d.InputOffset():]), true
-}
-
 // compact removes the white space between the tokens of a JSON object. The object must be valid.
 func compact(object string) string {
-	var out strings.Builder
-	quoted := false
-	for i := 0; i < len(object); i++ {
-		c := object[i]
-		switch {
-		case quoted && c == '\\':
-			out.WriteByte(c)
-			i++
-			c = object[i]
-		case c == '"':
-			quoted = !quoted
-		case !quoted && strings.IndexByte(" \t\r\n", c) >= 0:
-			continue
-		}
-		out.WriteByte(c)
-	}
+	var out bytes.Buffer
+	_ = json.Compact(&out, []byte(object))
 	return out.String()
 }

@@ -62,14 +62,10 @@ func beside(text string, tools []llm.ToolSpec) (calls []llm.ToolCall, other stri
 // refusedCalls converts calls into tool calls that the agent does not run. It returns false if there are no calls, or if one of them
 // names none of the given tools.
 func refusedCalls(found []spokenCall, tools []llm.ToolSpec) ([]llm.ToolCall, bool) {
-	var calls []llm.ToolCall
-	for _, f := range found {
-		call, known, ok := f.call(tools)
-		if !ok || !known {
-			return nil, false
-		}
+	calls := toolCalls(found, tools, true)
+	for i := range calls {
+		call := &calls[i]
 		call.ID, call.Arguments = besideID, notRun+call.Arguments
-		calls = append(calls, call)
 	}
 	return calls, len(calls) > 0
 }

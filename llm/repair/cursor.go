@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
-
-	"github.com/reagent-dev/reagent/llm"
 )
 
 // cursor has the part of a text that was not read yet. Each method that reads something also skips the white space before it. If a
@@ -72,11 +70,11 @@ func (c *cursor) value() (string, bool) {
 
 func (c *cursor) object() (string, bool) {
 	ahead := *c
-	text, ok := ahead.value()
-	if ok = ok && llm.IsObject(text); ok {
+	if text, ok := ahead.value(); ok && text[0] == '{' {
 		*c = ahead
+		return text, true
 	}
-	return text, ok
+	return "", false
 }
 
 // arguments reads the arguments of a call and the token `end` after them. It also returns arguments that are not a JSON object, so

@@ -88,25 +88,43 @@ func harmonyCall(c *cursor) ([]spokenCall, bool) {
 	return one(recipient, arguments, ok && recipient != "")
 }
 
-// deepSeekCall reads a call of DeepSeek V3.1, <｜tool▁call▁begin｜>NAME<｜tool▁sep｜>ARGUMENTS<｜tool▁call▁end｜>, or of V3, which has
-// function<｜tool▁sep｜> before the name.
-func deepSeekCall(c *cursor) ([]spokenCall, bool) {
-	found, ok := c.match(deepSeekName)
-	if !ok {
-		return nil, false
+// argumentsCall returns a form that reads a call whose name is in the groups of the expression `begin`, and whose arguments stand before
+// the token `end`.
+func argumentsCall(begin *regexp.Regexp, end string) form {
+	return func(c *cursor) ([]spokenCall, bool) {
+		found, ok := c.match(begin)
+		if !ok {
+			return nil, false
+		}
+		arguments, ok := c.arguments(end)
+		return one(strings.Join(found[1:], ""), arguments, ok)
 	}
-	arguments, ok := c.arguments("<｜tool▁call▁end｜>") // V3 puts them in a code fence, which the function arguments removes later
-	return one(found[1]+found[2], arguments, ok)
 }
 
-// kimiCall reads a call of Kimi K2: <|tool_call_begin|>NAME<|tool_call_argument_begin|>ARGUMENTS<|tool_call_end|>.
-func kimiCall(c *cursor) ([]spokenCall, bool) {
-	found, ok := c.match(kimiName)
-	if !ok {
-		return nil, false
+var (
+	// deepSeekCall reads a call of DeepSeek V3.1, <｜tool▁call▁begin｜>NAME<｜tool▁sep｜>ARGUMENTS<｜tool▁call▁end｜>, or of V3, which has
+	// function<｜tool▁sep｜> before the name. V3 puts the arguments in a code fence, which the function arguments removes later.
+	deepSeekCall = argumentsCall(deepSeekName, "<｜tool▁call▁end｜>")
+	// kimiCall reads a call of Kimi K2: <|tool_call_begin|>NAME<|tool_call_argument_begin|>ARGUMENTS<|tool_call_end|>.
+	kimiCall = argumentsCall(kimiName, "<|tool_call_end|>")
+)
+
+// tagged reads the parameters of a call, and the token `end` after them. The expression `begin` matches the tag before a parameter: its
+// groups are the name and, if there is another one, [parameter.declared]. `after` is the tag after a parameter. tagged returns the call.
+func (c *cursor) tagged(name string, begin *regexp.Regexp, after, end string) ([]spokenCall, bool) {
+	call := spokenCall{name: name}
+	for !c.token(end) {
+		tag, ok := c.match(begin)
+		if !ok {
+			return nil, false
+		}
+		value, ok := c.until(after)
+		if !ok {
+			return nil, false
+		}
+		call.parameters = append(call.parameters, parameter{name: tag[1], value: value, declared: strings.Join(tag[2:], "")})
 	}
-	arguments, ok := c.arguments("<|tool_call_end|>")
-	return one(found[1], arguments, ok)
+	return []spokenCall{call}, true
 }
 
 // glmCall reads a call of GLM: <tool_call>NAME, pairs of arg_key and arg_value, </tool_call>.
@@ -156,22 +174,15 @@ func functionCall(c *cursor) ([]spokenCall, bool) {
 		_, ok = c.match(functionEnd)
 		return one(found[1], object, ok)
 	}
-	call := spokenCall{name: found[1]}
-	for !c.token("</function>") {
-		tag, ok := c.match(parameterTag)
-		if !ok {
-			return nil, false
+	calls, ok := c.tagged(found[1], parameterTag, "</parameter>", "</function>")
+	for _, call := range calls {
+		for i, p := range call.parameters {
+			if inner, found := strings.CutPrefix(p.value, "\n"); found { // the template puts the value on lines of its own
+				call.parameters[i].value = strings.TrimSuffix(inner, "\n")
+			}
 		}
-		value, ok := c.until("</parameter>")
-		if !ok {
-			return nil, false
-		}
-		if inner, found := strings.CutPrefix(value, "\n"); found { // the template puts the value on lines of its own
-			value = strings.TrimSuffix(inner, "\n")
-		}
-		call.parameters = append(call.parameters, parameter{name: tag[1], value: value})
 	}
-	return []spokenCall{call}, true
+	return calls, ok
 }
 
 // invokeCall reads an invoke tag with parameter tags, as Claude, DeepSeek V3.2 and MiniMax write it.
@@ -180,19 +191,7 @@ func invokeCall(c *cursor) ([]spokenCall, bool) {
 	if !ok {
 		return nil, false
 	}
-	call := spokenCall{name: found[2]}
-	for !c.token("</" + found[1] + "invoke>") {
-		tag, ok := c.match(namedTag)
-		if !ok {
-			return nil, false
-		}
-		value, ok := c.until("</" + found[1] + "parameter>")
-		if !ok {
-			return nil, false
-		}
-		call.parameters = append(call.parameters, parameter{name: tag[1], value: value, declared: tag[2]})
-	}
-	return []spokenCall{call}, true
+	return c.tagged(found[2], namedTag, "</"+found[1]+"parameter>", "</"+found[1]+"invoke>")
 }
 
 // listedCalls reads a JSON object with a call, or a list of such objects.

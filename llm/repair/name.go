@@ -26,7 +26,7 @@ var (
 // similar name (see [meant]), resolve returns the name of the tool and true. Otherwise it returns false and a name that no
 // tool has. This name is made from `said`, and endpoints accept it in a message.
 func resolve(said string, tools []llm.ToolSpec) (string, bool) {
-	if slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Name == said }) {
+	if offered(said, tools) {
 		return said, true
 	}
 	if near := meant(said, tools); len(near) == 1 {

@@ -3,7 +3,6 @@ package repair
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -53,11 +52,9 @@ func unit(text []byte) (rune, bool) {
 // literal of Python that the function [literal] reads.
 const maxDepth = 100
 
-var errTooDeep = errors.New("nested too deep")
-
 // single removes duplicate members from the objects in a valid JSON text. Like most JSON decoders, it keeps the last value of
 // a member. It returns the new text and true. If there are no duplicate members, or if the text is nested more than [maxDepth]
-// levels deep, it returns "" and false.
+// levels deep, it returns false.
 //
 // Duplicate members are dangerous, because different decoders may read different values. A tool must run with the same
 // arguments that were validated, shown to people and approved.
@@ -65,93 +62,73 @@ func single(text string) (string, bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	s := singler{in: d}
-	out, err := s.value(nil, 0)
-	if err != nil || !s.found {
-		return "", false
-	}
-	return string(out), true
+	out := s.value(nil, 0)
+	return string(out), s.found && !s.tooDeep
 }
 
+// singler reads a valid JSON text, so its decoder returns no errors.
 type singler struct {
-	in    *json.Decoder
-	found bool // there was a duplicate member
+	in      *json.Decoder
+	found   bool // there was a duplicate member
+	tooDeep bool // there were more than [maxDepth] values in one another; the rest was not read
 }
 
 // value reads the next value of the input and appends it to the JSON text `out`, without duplicate members. It returns the
-// longer text. `depth` is the number of arrays and objects that contain the value. If `depth` is more than [maxDepth], value
-// returns [errTooDeep].
-func (s *singler) value(out []byte, depth int) ([]byte, error) {
-	if depth > maxDepth {
-		return nil, errTooDeep
+// longer text. `depth` is the number of arrays and objects that contain the value.
+func (s *singler) value(out []byte, depth int) []byte {
+	if s.tooDeep = s.tooDeep || depth > maxDepth; s.tooDeep {
+		return out
 	}
-	token, err := s.in.Token()
-	if err != nil {
-		return nil, err
-	}
+	token, _ := s.in.Token()
 	switch token {
 	case json.Delim('{'):
 		return s.object(out, depth)
 	case json.Delim('['):
 		out = append(out, '[')
-		for n := 0; s.in.More(); n++ {
+		for n := 0; s.in.More() && !s.tooDeep; n++ {
 			if n > 0 {
 				out = append(out, ',')
 			}
-			if out, err = s.value(out, depth+1); err != nil {
-				return nil, err
-			}
+			out = s.value(out, depth+1)
 		}
-		_, err = s.in.Token()
-		return append(out, ']'), err
+		_, _ = s.in.Token()
+		return append(out, ']')
 	}
 	return encode(out, token)
 }
 
 // object reads the rest of an object, after its opening brace. It appends the whole object to the JSON text `out`, without
 // duplicate members, and returns the longer text. `depth` is the number of arrays and objects that contain the object.
-func (s *singler) object(out []byte, depth int) ([]byte, error) {
+func (s *singler) object(out []byte, depth int) []byte {
 	values := map[string][]byte{}
 	var names []string
-	for s.in.More() {
-		token, err := s.in.Token()
-		if err != nil {
-			return nil, err
-		}
+	for s.in.More() && !s.tooDeep {
+		token, _ := s.in.Token()
 		name, _ := token.(string)
 		if _, there := values[name]; there {
 			s.found = true
 		} else {
 			names = append(names, name)
 		}
-		if values[name], err = s.value(nil, depth+1); err != nil {
-			return nil, err
-		}
+		values[name] = s.value(nil, depth+1)
 	}
-	if _, err := s.in.Token(); err != nil {
-		return nil, err
-	}
+	_, _ = s.in.Token()
 	out = append(out, '{')
 	for i, name := range names {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		var err error
-		if out, err = encode(out, name); err != nil {
-			return nil, err
-		}
-		out = append(append(out, ':'), values[name]...)
+		out = append(append(encode(out, name), ':'), values[name]...)
 	}
-	return append(out, '}'), nil
+	return append(out, '}')
 }
 
 // encode appends the JSON form of a string, number, boolean or null to the JSON text `out`. It does not escape HTML
 // characters.
-func encode(out []byte, value any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
+func encode(out []byte, value any) []byte {
+	buffer := bytes.NewBuffer(out)
+	encoder := json.NewEncoder(buffer)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return append(out, bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))...), nil
+	_ = encoder.Encode(value) // cannot fail
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }

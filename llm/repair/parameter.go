@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -32,11 +33,7 @@ func object(parameters []parameter, tool llm.ToolSpec) (string, bool) {
 		if !ok {
 			return "", false
 		}
-		var err error
-		if out, err = encode(out, p.name); err != nil {
-			return "", false
-		}
-		out = append(append(out, ':'), value...)
+		out = append(append(encode(out, p.name), ':'), value...)
 	}
 	return string(append(out, '}')), true
 }
@@ -47,9 +44,7 @@ func (p parameter) json(types []string) ([]byte, bool) {
 	text := p.value
 	if p.declared != "true" && (p.declared == "false" || !slices.Contains(types, "string")) {
 		literal := strings.TrimSpace(text)
-		if python, ok := map[string]string{"True": "true", "False": "false", "None": "null"}[literal]; ok {
-			literal = python
-		}
+		literal = cmp.Or(pythonWords[literal], literal)
 		if json.Valid([]byte(literal)) {
 			return []byte(literal), true
 		}
@@ -57,8 +52,7 @@ func (p parameter) json(types []string) ([]byte, bool) {
 			return nil, false
 		}
 	}
-	encoded, err := encode(nil, text)
-	return encoded, err == nil
+	return encode(nil, text), true
 }
 
 // typesOf returns the types that the schema of a tool allows for each property.
@@ -76,7 +70,7 @@ func typesOf(tool llm.ToolSpec) map[string][]string {
 	_ = json.Unmarshal(tool.Parameters, &schema)
 	types := map[string][]string{}
 	for name, p := range schema.Properties {
-		for _, alternative := range append(append([]property{p.property}, p.AnyOf...), p.OneOf...) {
+		for _, alternative := range slices.Concat([]property{p.property}, p.AnyOf, p.OneOf) {
 			var one string
 			var several []string
 			if json.Unmarshal(alternative.Type, &one) == nil {

@@ -14,6 +14,9 @@ var (
 	number     = regexp.MustCompile(`^-?[0-9]{1,100}(?:\.[0-9]{1,100})?(?:[eE][+-]?[0-9]{1,10})?`)
 )
 
+// pythonWords has the words of Python for values of JSON.
+var pythonWords = map[string]string{"True": "true", "False": "false", "None": "null"}
+
 // pythonCalls reads calls in the syntax of Python, as Gemma and Llama write them: get_weather(city="Paris"), also in a list. All
 // arguments must have names and literal values.
 func pythonCalls(c *cursor) ([]spokenCall, bool) {
@@ -66,16 +69,12 @@ func literal(c *cursor, out []byte, depth int) ([]byte, bool) {
 	switch c.rest[0] {
 	case '"', '\'':
 		text, ok := pythonString(c)
-		if !ok {
-			return nil, false
-		}
-		out, err := encode(out, text)
-		return out, err == nil
+		return encode(out, text), ok
 	case '[', '{':
 		return collection(c, out, depth)
 	}
 	if word, ok := c.match(pythonWord); ok {
-		return append(out, map[string]string{"True": "true", "False": "false", "None": "null"}[word[0]]...), true
+		return append(out, pythonWords[word[0]]...), true
 	}
 	digits, ok := c.match(number)
 	return append(out, strings.Join(digits, "")...), ok && json.Valid([]byte(digits[0]))
@@ -100,11 +99,7 @@ func collection(c *cursor, out []byte, depth int) ([]byte, bool) {
 			if !ok || !c.token(":") {
 				return nil, false
 			}
-			var err error
-			if out, err = encode(out, key); err != nil {
-				return nil, false
-			}
-			out = append(out, ':')
+			out = append(encode(out, key), ':')
 		}
 		var ok bool
 		if out, ok = literal(c, out, depth+1); !ok || !c.token(",") && !c.at(end) {

@@ -50,15 +50,7 @@ func spoken(text string, tools []llm.ToolSpec, bare bool) []llm.ToolCall {
 	if strings.TrimSpace(after) != "" {
 		return nil
 	}
-	var calls []llm.ToolCall
-	for _, f := range found {
-		call, _, ok := f.call(tools)
-		if !ok {
-			return nil
-		}
-		calls = append(calls, call)
-	}
-	return calls
+	return toolCalls(found, tools, false)
 }
 
 // unmarked returns the calls in a text without markup. If a call names none of the given tools, unmarked returns nil.
@@ -76,10 +68,16 @@ func unmarked(text string, tools []llm.ToolSpec) []llm.ToolCall {
 	if c.space(); !ok || c.rest != "" {
 		return nil
 	}
+	return toolCalls(found, tools, true)
+}
+
+// toolCalls converts calls into tool calls without IDs. It returns nil if the function object cannot convert the parameters of a call. If
+// `known` is true, it also returns nil if a call names none of the given tools.
+func toolCalls(found []spokenCall, tools []llm.ToolSpec, known bool) []llm.ToolCall {
 	var calls []llm.ToolCall
 	for _, f := range found {
-		call, known, ok := f.call(tools)
-		if !ok || !known {
+		call, named, ok := f.call(tools)
+		if !ok || known && !named {
 			return nil
 		}
 		calls = append(calls, call)
