@@ -137,12 +137,7 @@ func merge(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) {
 // maxTokens returns the output limit of a request, in tokens: that of the parameters or [defaultMaxTokens], or a smaller limit in the form.
 func (f form) maxTokens(p llm.Params) int {
 	limit := cmp.Or(p.MaxOutputTokens, defaultMaxTokens)
-	for _, most := range []int{f.limit, f.room} {
-		if most > 0 {
-			limit = min(limit, most)
-		}
-	}
-	return limit
+	return min(limit, cmp.Or(f.limit, limit), cmp.Or(f.room, limit))
 }
 
 // toolChoice returns the value of the field `tool_choice`; nil if the field is not sent.

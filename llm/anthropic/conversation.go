@@ -78,11 +78,10 @@ func (c *conversation) add(m llm.Message, family string) error {
 		if err != nil {
 			return err
 		}
-		if len(m.Parts) > 0 { // a layout cannot describe parts
-			c.append("assistant", append(content, calls...))
-			return nil
+		if len(m.Parts) == 0 { // a layout cannot describe parts
+			content, calls = nil, assistantBlocks(m, calls, family)
 		}
-		c.append("assistant", assistantBlocks(m, calls, family))
+		c.append("assistant", append(content, calls...))
 	default:
 		return fmt.Errorf("the role %q is unknown; use system, user, assistant or tool", m.Role)
 	}
@@ -134,18 +133,14 @@ func (c *conversation) addResult(result block) {
 // unsigned reports whether the first assistant turn after the last user message begins without a thinking block. Tool results are
 // not user messages in this sense. The API refuses such a conversation if the request has a thinking budget.
 func (c *conversation) unsigned() bool {
-	from := len(c.turns)
-	for from > 0 {
-		t := c.turns[from-1]
-		if t.Role == "user" && (len(t.Content) == 0 || t.Content[0].Type != "tool_result") {
+	unsigned := false
+	for _, t := range slices.Backward(c.turns) {
+		first := t.Content[0]
+		if t.Role == "assistant" {
+			unsigned = !first.thinks()
+		} else if first.Type != "tool_result" {
 			break
 		}
-		from--
 	}
-	for _, t := range c.turns[from:] {
-		if t.Role == "assistant" {
-			return len(t.Content) > 0 && !t.Content[0].thinks()
-		}
-	}
-	return false
+	return unsigned
 }

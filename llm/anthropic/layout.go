@@ -1,7 +1,9 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -16,6 +18,16 @@ import (
 type place struct {
 	Type   string `json:"type"`
 	Length int    `json:"length,omitempty"`
+
+	raw json.RawMessage // the element as it was stored
+}
+
+// UnmarshalJSON accepts any JSON value. An element that is not an object has no type, and stands for nothing.
+func (p *place) UnmarshalJSON(encoded []byte) error {
+	type plain place
+	_ = json.Unmarshal(encoded, (*plain)(p))
+	p.raw = bytes.Clone(encoded)
+	return nil
 }
 
 // layoutOf returns the layout of a reply for a family. It returns an empty Opaque if no block of the reply must be sent back unchanged, or
@@ -53,17 +65,21 @@ func layoutOf(pieces []piece, family string) llm.Opaque {
 // are sent only if `family` made them: see [block.raw]. If `family` is empty, none are sent.
 func assistantBlocks(m llm.Message, calls []block, family string) []block {
 	said := m.Content
-	var elements []json.RawMessage
+	var places []place
 	if family != "" && m.Opaque.Family == family {
-		_ = json.Unmarshal([]byte(m.Opaque.Data), &elements) // if there is no list, the text comes first, and then the calls
+		_ = json.Unmarshal([]byte(m.Opaque.Data), &places) // if there is no list, the text comes first, and then the calls
 	}
-	if textLength(elements) != len(said) {
-		elements = withoutText(elements) // the text was changed after the reply: all of it goes to the place of the first text
+	length := 0
+	for _, p := range places {
+		if p.Type == "text" {
+			length += p.Length
+		}
+	}
+	if length != len(said) {
+		places = withoutText(places) // the text was changed after the reply: all of it goes to the place of the first text
 	}
 	var all []block
-	for _, element := range elements {
-		var p place
-		_ = json.Unmarshal(element, &p)
+	for _, p := range places {
 		switch {
 		case p.Type == "text":
 			length := len(said)
@@ -74,7 +90,7 @@ func assistantBlocks(m llm.Message, calls []block, family string) []block {
 		case p.Type == "tool_use" && len(calls) > 0:
 			all, calls = append(all, calls[0]), calls[1:]
 		case p.Type != "tool_use" && p.Type != "":
-			all = append(all, block{raw: element, Type: p.Type})
+			all = append(all, block{raw: p.raw, Type: p.Type})
 		}
 	}
 	for len(all) > 0 && all[len(all)-1].thinks() && strings.TrimSpace(said) == "" && len(calls) == 0 {
@@ -83,33 +99,14 @@ func assistantBlocks(m llm.Message, calls []block, family string) []block {
 	return append(appendText(all, said), calls...)
 }
 
-// textLength returns the total length of the texts in a layout, in bytes.
-func textLength(elements []json.RawMessage) int {
-	sum := 0
-	for _, element := range elements {
-		var p place
-		_ = json.Unmarshal(element, &p)
-		if p.Type == "text" {
-			sum += p.Length
-		}
-	}
-	return sum
-}
-
 // withoutText returns a layout in which one text stands for the whole text of the message. This text is in the place of the first text,
 // or before the first tool call if that comes earlier.
-func withoutText(elements []json.RawMessage) []json.RawMessage {
-	var kept []json.RawMessage
-	found := false
-	for _, element := range elements {
-		var p place
-		_ = json.Unmarshal(element, &p)
-		if !found && (p.Type == "text" || p.Type == "tool_use") {
-			kept, found = append(kept, json.RawMessage(`{"type":"text"}`)), true
-		}
-		if p.Type != "text" {
-			kept = append(kept, element)
-		}
+func withoutText(places []place) []place {
+	first := slices.IndexFunc(places, func(p place) bool { return p.Type == "text" || p.Type == "tool_use" })
+	if first < 0 {
+		return places
 	}
-	return kept
+	places = slices.Insert(places, first, place{Type: "text"})
+	rest := slices.DeleteFunc(places[first+1:], func(p place) bool { return p.Type == "text" })
+	return places[:first+1+len(rest)]
 }

@@ -1,6 +1,11 @@
 package anthropic
 
-import "github.com/reagent-dev/reagent/llm"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/reagent-dev/reagent/llm"
+)
 
 // thinking is the field `thinking` of a request. Newer models decide by themselves how much they think (`adaptive`), and the effort is
 // a hint for them. Older models need a budget (`enabled`).
@@ -39,11 +44,7 @@ func (f form) thinking(req llm.Request, maxTokens int, unsigned bool) *thinking 
 		// Without `display`, newer models send thinking without its text.
 		return &thinking{Type: "adaptive", Display: "summarized"}
 	}
-	budget := budgets[effort]
-	if budget == 0 {
-		budget = budgets["medium"]
-	}
-	budget = min(budget, maxTokens/2) // the other half is for the answer
+	budget := min(cmp.Or(budgets[effort], budgets["medium"]), maxTokens/2) // the other half is for the answer
 	if budget < minBudget || unsigned {
 		return nil
 	}
@@ -52,11 +53,7 @@ func (f form) thinking(req llm.Request, maxTokens int, unsigned bool) *thinking 
 
 // forces reports whether the tool choice of a request forces the model to call a tool.
 func forces(req llm.Request) bool {
-	switch req.Params.ToolChoice {
-	case "", "auto", "none":
-		return false
-	}
-	return len(req.Tools) > 0
+	return len(req.Tools) > 0 && !slices.Contains([]string{"", "auto", "none"}, req.Params.ToolChoice)
 }
 
 // effort returns the value of the field `output_config.effort`; "" if the field is not sent. With a thinking budget, the field is not sent,
