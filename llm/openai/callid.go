@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"math/big"
 	"strings"
-
-	"github.com/reagent-dev/reagent/llm"
 )
 
 const (
@@ -30,14 +28,4 @@ func (f form) callID(id string) string {
 
 func notAlphanumeric(r rune) bool {
 	return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-}
-
-// withCallIDs replaces the IDs of calls in `m`: see [form.callID]. The caller must own `m` and its list of tool calls.
-func (f form) withCallIDs(m *llm.Message) {
-	if m.ToolCallID != "" {
-		m.ToolCallID = f.callID(m.ToolCallID)
-	}
-	for i := range m.ToolCalls {
-		m.ToolCalls[i].ID = f.callID(m.ToolCalls[i].ID)
-	}
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,20 +30,14 @@ const maxCarried = 512 << 10
 // opaque returns the fields as an [llm.Opaque] of the given family. It returns the zero value if there are no fields, or if they are too
 // large or not valid JSON.
 func (c carried) opaque(family string) llm.Opaque {
-	fields := map[string]json.RawMessage{}
-	if present(c.ExtraContent) {
-		fields["extra_content"] = c.ExtraContent
-	}
-	if present(c.ReasoningDetails) {
-		fields["reasoning_details"] = c.ReasoningDetails
-	}
-	if present(c.ThinkingBlocks) {
-		fields["thinking_blocks"] = c.ThinkingBlocks
+	fields := map[string]json.RawMessage{
+		"extra_content": c.ExtraContent, "reasoning_details": c.ReasoningDetails, "thinking_blocks": c.ThinkingBlocks,
 	}
 	// Without a signature, the provider does not need this field back, so it is left out.
 	if bytes.Contains(c.ProviderFields, []byte("signature")) {
 		fields["provider_specific_fields"] = c.ProviderFields
 	}
+	maps.DeleteFunc(fields, func(_ string, value json.RawMessage) bool { return !present(value) })
 	return opaque(family, fields)
 }
 
@@ -61,9 +56,7 @@ func opaque(family string, fields map[string]json.RawMessage) llm.Opaque {
 func restore(to object, o llm.Opaque, family string) {
 	var fields map[string]json.RawMessage
 	if o.Family == family && json.Unmarshal([]byte(o.Data), &fields) == nil {
-		for name, value := range fields {
-			to[name] = value
-		}
+		to.add(fields)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,13 +110,8 @@ func (a *assembly) Ended(marked bool) error {
 // a finish reason. If the arguments of a call are not a JSON object, the reply may have been cut off, and marked returns
 // false. Otherwise marked takes the reply as complete and returns true.
 func (a *assembly) marked() bool {
-	for _, call := range a.calls.whole() {
-		if !llm.IsObject(string(call.Function.Arguments)) {
-			return false
-		}
-	}
-	a.done = true
-	return true
+	a.done = !slices.ContainsFunc(a.calls, func(c *assembledCall) bool { return !llm.IsObject(c.arguments.String()) })
+	return a.done
 }
 
 // Take adds an event of the stream to the reply. It returns an error if the event is an error, belongs to another API, cannot be decoded, or

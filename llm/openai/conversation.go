@@ -34,8 +34,13 @@ func (f form) conversation(messages []llm.Message) []llm.Message {
 			m.Content = strings.Join(append(instructions, m.Content), "\n\n")
 			instructions = nil
 		}
+		if m.ToolCallID != "" {
+			m.ToolCallID = f.callID(m.ToolCallID)
+		}
 		m.ToolCalls = slices.Clone(m.ToolCalls)
-		f.withCallIDs(&m)
+		for i := range m.ToolCalls {
+			m.ToolCalls[i].ID = f.callID(m.ToolCalls[i].ID)
+		}
 		all = append(all, m)
 	}
 	if len(instructions) > 0 { // there is no user message

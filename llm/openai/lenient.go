@@ -46,15 +46,19 @@ type calls []call
 
 // UnmarshalJSON accepts a list, a single call, and the values for no calls. Any other value is an error.
 func (c *calls) UnmarshalJSON(encoded []byte) error {
-	switch {
-	case !endpoint.Present(encoded):
-		*c = nil
+	if *c = nil; !present(encoded) {
 		return nil
-	case encoded[0] == '{':
-		*c = make(calls, 1)
-		return json.Unmarshal(encoded, &(*c)[0])
 	}
-	return json.Unmarshal(encoded, (*[]call)(c))
+	return decodeList(encoded, (*[]call)(c))
+}
+
+// decodeList decodes a JSON list. It takes an object for a list with this object.
+func decodeList[T any](encoded []byte, list *[]T) error {
+	if encoded[0] == '{' {
+		*list = make([]T, 1)
+		return json.Unmarshal(encoded, &(*list)[0])
+	}
+	return json.Unmarshal(encoded, list)
 }
 
 // spoken is the content of a message. In JSON, it is a string or a list of parts. Parts of types other than "text" and "thinking" are

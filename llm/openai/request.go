@@ -20,14 +20,19 @@ type writer struct {
 }
 
 // object is a JSON object of a request. Its members are encoded in the order of their names.
-type object = map[string]any
+type object map[string]any
+
+// add adds fields that are JSON already. They replace fields with the same names.
+func (o object) add(fields map[string]json.RawMessage) {
+	for name, value := range fields {
+		o[name] = value
+	}
+}
 
 // chatRequest returns the body of a chat completions request. `fields` has all fields except the model and the messages.
 func (w writer) chatRequest(model string, conversation []llm.Message, fields map[string]json.RawMessage) ([]byte, error) {
 	body := object{"model": model, "messages": w.messages(conversation)}
-	for name, value := range fields {
-		body[name] = value
-	}
+	body.add(fields)
 	return endpoint.Encode(body)
 }
 

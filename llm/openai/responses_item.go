@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
+	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
@@ -70,15 +72,10 @@ func (item outputItem) speaks() bool {
 type outputItems []outputItem
 
 func (items *outputItems) UnmarshalJSON(encoded []byte) error {
-	*items = nil
-	if encoded[0] == '[' {
-		return json.Unmarshal(encoded, (*[]outputItem)(items))
+	if *items = nil; encoded[0] != '[' && encoded[0] != '{' {
+		return nil
 	}
-	if encoded[0] == '{' {
-		*items = make(outputItems, 1)
-		return json.Unmarshal(encoded, &(*items)[0])
-	}
-	return nil
+	return decodeList(encoded, (*[]outputItem)(items))
 }
 
 // contentPart is a part of the content of an item, or of the summary of reasoning.
@@ -119,10 +116,8 @@ func (parts *contentParts) UnmarshalJSON(encoded []byte) error {
 func (parts contentParts) join(between string, kinds ...string) string {
 	var texts []string
 	for _, part := range parts {
-		for _, kind := range kinds {
-			if part.kind == kind && part.text != "" {
-				texts = append(texts, part.text)
-			}
+		if part.text != "" && slices.Contains(kinds, part.kind) {
+			texts = append(texts, part.text)
 		}
 	}
 	return strings.Join(texts, between)
@@ -172,12 +167,13 @@ func (b *responseBody) UnmarshalJSON(encoded []byte) error {
 
 // failure returns the error in a response that failed, and nil for any other response. `a` has the status and the headers.
 func (b responseBody) failure(a endpoint.Response) error {
-	failed := b.Status == "failed" || b.Status == "cancelled"
-	if !failed && !endpoint.Present(b.Error) {
-		return nil
-	}
-	if a.Body, a.Failed = b.raw, true; endpoint.Present(b.Error) {
+	if present(b.Error) {
+		a.Body, a.Failed = b.raw, true
 		return a.Failure()
 	}
-	return unexplained(a, b)
+	if b.Status != "failed" && b.Status != "cancelled" {
+		return nil
+	}
+	return &llm.Error{Class: llm.ServerError, Status: a.Status, Model: string(b.Model), FinishReason: string(b.Status),
+		Message: "the endpoint ended the response without an error message (status " + string(b.Status) + ")"}
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -78,26 +79,20 @@ func marksOf(o llm.Opaque, family string) []mark {
 		_ = json.Unmarshal([]byte(o.Data), &list) // what is not a list has no marks
 	}
 	var marks []mark
-	text, call := false, -1
 	for _, raw := range list {
-		var m mark
-		if json.Unmarshal(raw, &m) != nil {
-			continue
+		m := mark{raw: raw}
+		if json.Unmarshal(raw, &m) == nil {
+			marks = append(marks, m)
 		}
-		m.raw = raw
-		text = text || m.Type == "message"
-		if m.Type == "function_call" && call < 0 {
-			call = len(marks)
-		}
-		marks = append(marks, m)
 	}
-	if text {
+	if slices.ContainsFunc(marks, func(m mark) bool { return m.Type == "message" }) {
 		return marks
 	}
+	call := slices.IndexFunc(marks, func(m mark) bool { return m.Type == "function_call" })
 	if call < 0 {
 		call = len(marks)
 	}
-	return append(append(marks[:call:call], mark{Type: "message"}), marks[call:]...)
+	return slices.Insert(marks, call, mark{Type: "message"})
 }
 
 // divide divides the text of a message among the marks of messages. It returns the text of each such mark, by the position of the
@@ -109,7 +104,8 @@ func divide(text string, marks []mark) map[int]string {
 			continue
 		}
 		if len(texts) > 0 {
-			rest, fits = cutPrefix(rest, betweenTexts, fits)
+			after, found := strings.CutPrefix(rest, betweenTexts)
+			rest, fits = after, fits && found
 		}
 		if fits = fits && m.Length > 0 && m.Length <= len(rest) && (m.Length == len(rest) || utf8.RuneStart(rest[m.Length])); fits {
 			texts[i], rest = rest[:m.Length], rest[m.Length:]
@@ -120,11 +116,4 @@ func divide(text string, marks []mark) map[int]string {
 		return map[int]string{last: text}
 	}
 	return texts
-}
-
-// cutPrefix removes a prefix from a text. The result `ok` is false if the text does not begin with the prefix, or if `before` is
-// false.
-func cutPrefix(text, prefix string, before bool) (rest string, ok bool) {
-	rest, found := strings.CutPrefix(text, prefix)
-	return rest, found && before
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/reagent-dev/reagent/internal/finish"
 	"github.com/reagent-dev/reagent/llm"
-	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 	"github.com/reagent-dev/reagent/llm/repair"
 )
 
@@ -75,10 +74,4 @@ func (b responseBody) ended() bool {
 func (b responseBody) complete() bool {
 	reason := b.finish(false)
 	return b.ended() || reason == "length" || finish.Class(reason) != ""
-}
-
-// unexplained returns the error for a response that failed without saying why.
-func unexplained(a endpoint.Response, b responseBody) error {
-	return &llm.Error{Class: llm.ServerError, Status: a.Status, Model: string(b.Model), FinishReason: string(b.Status),
-		Message: "the endpoint ended the response without an error message (status " + string(b.Status) + ")"}
 }
