@@ -120,13 +120,10 @@ func merge(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) {
 	if len(extra) == 0 {
 		return encoded, nil
 	}
-	all, err := members(encoded)
-	if err != nil {
-		return nil, err
-	}
 	if err := endpoint.CheckExtra(extra, ours); err != nil {
 		return nil, err
 	}
+	all, _ := members(encoded) // encoded is a JSON object
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		all = slices.DeleteFunc(all, func(m exact.Member) bool { return m.Name == name })
 		all = append(all, exact.Member{Name: name, Value: extra[name]})

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -41,10 +42,7 @@ func (c *CallIDs) Call(id string) string {
 
 // Result returns the ID to send for the result of the last call with the given ID.
 func (c *CallIDs) Result(id string) string {
-	if sent, ok := c.last[id]; ok {
-		return sent
-	}
-	return validCallID(id) // a result without a call, which the API refuses
+	return cmp.Or(c.last[id], validCallID(id)) // the API refuses a result without a call
 }
 
 func validCallID(id string) string {

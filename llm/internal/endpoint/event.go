@@ -27,14 +27,11 @@ type Events struct {
 	in      *bufio.Reader
 	line    []byte // the current line
 	afterCR bool   // the last line ended in CR; if LF follows, it belongs to the same line end
-	first   bool   // no line was read yet
+	begun   bool   // a line was read
 	name    string
 	// part has the data lines of the current event that were read so far.
 	part []byte
 }
-
-// NewEvents returns a reader for the event stream whose bytes come from `in`.
-func NewEvents(in *bufio.Reader) *Events { return &Events{in: in, first: true} }
 
 // Next returns the next event with data. The data is valid until Next is called again. The error is one of these:
 //   - [io.EOF] at the end of the stream
@@ -49,9 +46,8 @@ func (s *Events) Next() (Event, error) {
 			}
 			return Event{}, err
 		}
-		if s.first {
-			s.line = bytes.TrimPrefix(s.line, []byte("\xef\xbb\xbf"))
-			s.first = false
+		if !s.begun {
+			s.line, s.begun = bytes.TrimPrefix(s.line, []byte("\xef\xbb\xbf")), true
 		}
 		if e, ok := s.take(s.line); ok {
 			return e, nil
@@ -108,10 +104,10 @@ func (s *Events) readLine() error {
 		}
 		switch {
 		case errors.Is(err, io.EOF) && len(s.line) > 0:
-			if !s.whole() {
-				return io.ErrUnexpectedEOF
+			if s.whole() {
+				return nil
 			}
-			return nil
+			return io.ErrUnexpectedEOF
 		case err != nil:
 			return err
 		case b == '\r' || b == '\n':

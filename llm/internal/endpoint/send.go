@@ -86,7 +86,7 @@ func (b *Base) Send(ctx context.Context, request Request, reply Reply) error {
 	defer response.Body.Close()
 
 	a := Response{Status: response.StatusCode, Header: response.Header, At: time.Now()}
-	quiet := NewSilence(response.Body, cancel)
+	quiet := &Silence{body: response.Body, cancel: cancel}
 	body := Unpack(quiet)
 	if a.Status < http.StatusMultipleChoices && IsStream(a.Header, body) {
 		err = readStream(a, body, quiet, b.IdleTimeout, reply)

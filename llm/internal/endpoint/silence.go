@@ -19,15 +19,10 @@ const AfterFinish = 5 * time.Second
 // [Silence.Closing], the time between calls counts, too. A Silence is not safe for concurrent use.
 type Silence struct {
 	body   io.Reader
-	cancel context.CancelCauseFunc
+	cancel context.CancelCauseFunc // cancels the request
 	timer  *time.Timer
 	limit  time.Duration // the longest time for one call of Read; 0 means no limit
 	end    time.Time     // the time at which all reading must end; zero means no limit
-}
-
-// NewSilence returns a [Silence] for the body of a response. It has no time limits yet. It calls `cancel` to cancel the request.
-func NewSilence(body io.Reader, cancel context.CancelCauseFunc) *Silence {
-	return &Silence{body: body, cancel: cancel}
 }
 
 // Read reads from the body. If the endpoint sends nothing for too long, Read cancels the request with [ErrSilent] as the

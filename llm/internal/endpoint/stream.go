@@ -46,7 +46,7 @@ func (a Response) Unread(e Event, cause error, begins string) error {
 // readStream reads an event stream from `in` into `reply`. When the reply is complete, readStream ignores errors in the rest of the stream.
 // `in` reads from `quiet`, whose time limits readStream sets.
 func readStream(a Response, in *bufio.Reader, quiet *Silence, idle time.Duration, reply Reply) error {
-	stream := NewEvents(in)
+	stream := Events{in: in}
 	var unread error // the error for the first event that was ignored
 	for {
 		e, err := stream.Next()
