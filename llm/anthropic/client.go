@@ -139,7 +139,8 @@ const version = "2023-06-01"
 func (c *Client) ask(ctx context.Context, renew func(), body []byte, req llm.Request, family string, streams bool) (llm.Reply, error) {
 	reply := assembly{renew: renew, tell: llm.Stream(ctx)}
 	err := c.Send(ctx, endpoint.Request{
-		Path: "/v1/messages", Header: map[string]string{"Anthropic-Version": version, "X-Api-Key": c.APIKey}, Body: body, Key: req.Key, Stream: streams,
+		Path: "/v1/messages", Body: body, Key: req.Key, Stream: streams,
+		Header: map[string]string{"Anthropic-Version": version, "X-Api-Key": c.APIKey},
 	}, &reply)
 	if err != nil {
 		return llm.Reply{}, err

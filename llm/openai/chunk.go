@@ -37,9 +37,9 @@ type chunkChoice struct {
 	Usage lenientUsage `json:"usage"`
 }
 
-// assembly is a reply, as far as it has arrived. It is an [endpoint.Reply]. The types of go-openai are not used for streams: its reader does
-// not distinguish a stream that was cut from one that ended, fails after a few hundred keep-alive comments in a row, and ignores errors in
-// most formats.
+// assembly is a reply, as far as it has arrived. It is an [endpoint.Reply]. The stream reader of go-openai is not used: it does not
+// distinguish a stream that was cut from one that ended, fails after a few hundred keep-alive comments in a row, and ignores errors in most
+// formats.
 type assembly struct {
 	// tell is called with each delta, a part of the reply.
 	tell func(llm.Delta)
@@ -114,8 +114,8 @@ func (a *assembly) marked() bool {
 	return a.done
 }
 
-// Take adds an event of the stream to the reply. It returns an error if the event is an error, belongs to another API, cannot be decoded, or
-// makes the reply too large.
+// Take adds an event of the stream to the reply. It returns an error if the event is an error, belongs to another API, cannot be decoded,
+// or makes the reply too large.
 func (a *assembly) Take(response endpoint.Response, e endpoint.Event) error {
 	response.Body, response.Failed = e.Data, e.Name == "error"
 	if err := response.Failure(); err != nil {

@@ -105,8 +105,8 @@ func (a *responseAssembly) Ended(marked bool) error {
 	return nil
 }
 
-// Take adds an event of the stream to the response. It returns an error if the event is an error, belongs to another API, cannot be decoded,
-// or makes the response too large. After the event that ends the response, Take ignores all events.
+// Take adds an event of the stream to the response. It returns an error if the event is an error, belongs to another API, cannot be
+// decoded, or makes the response too large. After the event that ends the response, Take ignores all events.
 func (a *responseAssembly) Take(response endpoint.Response, e endpoint.Event) error {
 	if a.final != nil {
 		return nil
