@@ -79,7 +79,7 @@ func (b *Base) Send(ctx context.Context, request Request, reply Reply) error {
 	}
 	sent, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	response, err := b.HTTPClient.Do(guard(r.WithContext(sent))) //nolint:gosec // the URL is configuration
+	response, err := b.HTTPClient.Do(guard(r.WithContext(sent)))
 	if err != nil {
 		return b.lost(sent, LostError{Err: err})
 	}
