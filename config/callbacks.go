@@ -44,11 +44,11 @@ func (c Callbacks) secrets(report func(field, problem string)) []string {
 			field = fmt.Sprintf("old_secrets[%d]", i-1)
 		}
 		missing := false
-		value := resolve(map[string]string{"": ref}, func(_, problem string) {
+		value := strings.TrimSpace(resolve(ref, func(problem string) {
 			missing = true
 			report(field, problem)
-		})[""]
-		if value = strings.TrimSpace(value); !missing {
+		}))
+		if !missing {
 			if _, err := webhook.Key(value); err != nil {
 				report(field, err.Error())
 			}
@@ -60,62 +60,44 @@ func (c Callbacks) secrets(report func(field, problem string)) []string {
 
 func (c Callbacks) references() []string { return append([]string{c.Secret}, c.OldSecrets...) }
 
-// If the configuration has no callbacks, c is nil, and so is the result.
-func (c *Callbacks) files() []string {
-	if c == nil {
-		return nil
-	}
-	var files []string
-	for _, ref := range c.references() {
-		files = append(files, filesIn(map[string]string{"": ref})...)
-	}
-	return files
-}
-
 func (r *reader) callbacks(p place) *Callbacks {
 	c := &Callbacks{}
 	r.object(p, keys{
-		"url": func(p place) {
-			if r.text(&c.URL)(p); !r.hasProblem(p.path) {
-				if err := token.CheckURL(c.URL); err != nil {
-					r.problemf(p.path, "%v", err)
-				}
+		"url": r.checked(&c.URL, func(text string) string {
+			if err := token.CheckURL(text); err != nil {
+				return err.Error()
 			}
-		},
-		"listen": func(p place) {
-			if r.text(&c.Listen)(p); !r.hasProblem(p.path) && !isAddress(c.Listen) {
-				r.problemf(p.path, "must be host:port, such as 127.0.0.1:8090")
-			}
-		},
-		"secret": func(p place) { c.Secret = r.secretReference(p) },
-		"old_secrets": func(p place) {
-			r.list(p, func(item place) { c.OldSecrets = append(c.OldSecrets, r.secretReference(item)) })
-		},
+			return ""
+		}),
+		"listen":      r.checked(&c.Listen, checkAddress),
+		"secret":      r.secretReference(&c.Secret),
+		"old_secrets": r.texts(&c.OldSecrets, r.secretReference),
 	})
 	return c
 }
 
-func isAddress(text string) bool {
+func checkAddress(text string) (problem string) {
 	_, port, err := net.SplitHostPort(text)
-	if err != nil {
-		return false
+	if n, atoi := strconv.Atoi(port); err != nil || atoi != nil || n <= 0 || n > 65535 {
+		return "must be host:port, such as 127.0.0.1:8090"
 	}
-	n, err := strconv.Atoi(port)
-	return err == nil && n > 0 && n <= 65535
+	return ""
 }
 
 // The error text never quotes the text in the file, which may be the secret itself.
-func (r *reader) secretReference(p place) string {
-	text := r.verbatim(p)
-	if r.hasProblem(p.path) {
-		return ""
+func (r *reader) secretReference(into *string) func(place) {
+	return func(p place) {
+		var text string
+		r.verbatim(&text)(p)
+		_, isFile := fileOf(text)
+		switch {
+		case r.hasProblem(p.path):
+		case reference.FindString(text) != text || !isFile && !envName.MatchString(variable(text)):
+			r.problemf(p.path, "must be ${NAME} for an environment variable or ${file:PATH} for a file that has the secret, and never the secret itself")
+		default:
+			*into = r.withReferences(p)
+		}
 	}
-	_, isFile := fileOf(text)
-	if reference.FindString(text) != text || !isFile && !envName.MatchString(variable(text)) {
-		r.problemf(p.path, "must be ${NAME} for an environment variable or ${file:PATH} for a file that has the secret, and never the secret itself")
-		return ""
-	}
-	return r.withReferences(p)
 }
 
 func (r *reader) checkCallbacks(c *Callbacks) {

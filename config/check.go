@@ -20,31 +20,27 @@ func (r *reader) check(cfg *Config) {
 	for _, name := range sorted(cfg.Models) {
 		r.checkModel("models."+name, cfg.Models[name])
 	}
-	for _, name := range sorted(cfg.MCPServers) {
-		if !toolName.MatchString(name) {
-			r.problemf("mcp_servers."+name, "the name of a server must be 1 to 64 letters, digits, _ or -")
-		}
-		r.checkMCPServer("mcp_servers."+name, cfg.MCPServers[name])
-	}
-	for _, name := range sorted(cfg.Notify) {
-		if !toolName.MatchString(name) {
-			r.problemf("notify."+name, "the name of a hook must be 1 to 64 letters, digits, _ or -")
-		}
-		r.checkHook("notify."+name, cfg.Notify[name])
-	}
+	checkNamed(r, "mcp_servers", cfg.MCPServers, "the name of a server must be 1 to 64 letters, digits, _ or -", r.checkMCPServer)
+	checkNamed(r, "notify", cfg.Notify, "the name of a hook must be 1 to 64 letters, digits, _ or -", r.checkHook)
 	r.checkExternal(cfg)
 	r.checkCallbacks(cfg.Callbacks)
 	if len(cfg.Agents) == 0 && !r.hasProblem("agents") {
 		r.problemf("agents", "missing; define at least one agent")
 	}
-	for _, name := range sorted(cfg.Agents) {
-		if !toolName.MatchString(name) {
-			r.problemf("agents."+name, "the name of an agent %s", toolNameHelp)
-		}
-		r.checkAgent("agents."+name, cfg.Agents[name], cfg)
-	}
+	checkNamed(r, "agents", cfg.Agents, "the name of an agent "+toolNameHelp, func(path string, a Agent) { r.checkAgent(path, a, cfg) })
 	r.checkCycles(cfg)
 	r.checkShell(cfg.Tools.Shell)
+}
+
+// checkNamed checks the entries of the mapping `field`, and their names. If a name is not valid, the error text is `message`.
+func checkNamed[T any](r *reader, field string, entries map[string]T, message string, check func(path string, entry T)) {
+	for _, name := range sorted(entries) {
+		path := field + "." + name
+		if !toolName.MatchString(name) {
+			r.problemf(path, "%s", message)
+		}
+		check(path, entries[name])
+	}
 }
 
 // `s` is nil if the file has no such field or if its value is null.
@@ -59,15 +55,6 @@ func (r *reader) checkShell(s *Shell) {
 }
 
 func (r *reader) checkModel(path string, m Model) {
-	if !slices.Contains([]string{"openai", "anthropic"}, m.Provider) {
-		r.problemf(path+".provider", "%q is not a known provider; write openai, which means any OpenAI-compatible endpoint, or anthropic", m.Provider)
-	}
-	if !slices.Contains([]string{"", "auto", "chat", "responses"}, m.API) {
-		r.problemf(path+".api", "%q is not an API of the provider openai; write chat, responses or auto", m.API)
-	}
-	if !slices.Contains([]string{"", "never", "turn", "always"}, m.Reasoning.Send) {
-		r.problemf(path+".reasoning.send", "is %q; write never, turn or always", m.Reasoning.Send)
-	}
 	api := m.API
 	if m.Provider == "anthropic" {
 		api = m.Provider
@@ -145,32 +132,25 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 		}
 	}
 	offered := map[string]string{} // maps each tool and sub-agent to the path of its entry
-	for i, tool := range a.Tools {
-		item := fmt.Sprintf("%s.tools[%d]", path, i)
-		if r.hasProblem(item) {
-			continue
+	checkOnce := func(field string, names []string, check func(item, name string)) {
+		for i, name := range names {
+			item := fmt.Sprintf("%s.%s[%d]", path, field, i)
+			switch first, again := offered[name]; {
+			case r.hasProblem(item):
+			case again:
+				r.problemf(item, "%q is given twice; first as %s; remove one", name, first)
+			default:
+				offered[name] = item
+				check(item, name)
+			}
 		}
-		if first, ok := offered[tool]; ok {
-			r.problemf(item, "%q is given twice; first as %s; remove one", tool, first)
-			continue
-		}
-		offered[tool] = item
-		r.checkTool(item, tool, cfg)
 	}
-	for i, sub := range a.Agents {
-		item := fmt.Sprintf("%s.agents[%d]", path, i)
-		if r.hasProblem(item) {
-			continue
-		}
-		if first, ok := offered[sub]; ok {
-			r.problemf(item, "%q is given twice; first as %s; remove one", sub, first)
-			continue
-		}
-		offered[sub] = item
+	checkOnce("tools", a.Tools, func(item, tool string) { r.checkTool(item, tool, cfg) })
+	checkOnce("agents", a.Agents, func(item, sub string) {
 		if _, ok := cfg.Agents[sub]; !ok {
 			r.problemf(item, "%q is not one of the agents; %s", sub, suggest(sub, cfg.Agents))
 		}
-	}
+	})
 	for i, sub := range a.Background {
 		if item := fmt.Sprintf("%s.background[%d]", path, i); !r.hasProblem(item) && !slices.Contains(a.Agents, sub) {
 			r.problemf(item, "%q is not among the agents of this agent; add it to agents, too", sub)

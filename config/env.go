@@ -36,7 +36,9 @@ func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, 
 }
 
 func (r *reader) withReferences(p place) string {
-	return reference.ReplaceAllStringFunc(r.verbatim(p), func(ref string) string {
+	var text string
+	r.verbatim(&text)(p)
+	return reference.ReplaceAllStringFunc(text, func(ref string) string {
 		path, isFile := fileOf(ref)
 		switch {
 		case strings.HasPrefix(ref, "$$"):
@@ -66,49 +68,61 @@ func variable(ref string) string {
 	return name
 }
 
-// resolve returns a copy of a map. In the copy, each reference in a value is replaced by the value of the environment variable, or by
-// the content of the file without white space around it. If a variable is not set, or a file cannot be read or is empty, resolve calls
-// `report` with the map key and a text that says so.
-func resolve(values map[string]string, report func(name, problem string)) map[string]string {
+// resolve replaces each reference in a value by the value of the environment variable, or by the content of the file without white space
+// around it. If a variable is not set, or a file cannot be read or is empty, resolve calls `report` with a text that says so.
+func resolve(value string, report func(problem string)) string {
+	return reference.ReplaceAllStringFunc(value, func(ref string) string {
+		if strings.HasPrefix(ref, "$$") {
+			return ref[1:]
+		}
+		path, ok := fileOf(ref)
+		if !ok {
+			return lookup(variable(ref), report)
+		}
+		content, err := os.ReadFile(path)
+		text := strings.TrimSpace(string(content))
+		switch {
+		case err != nil:
+			report(err.Error())
+		case text == "":
+			report("the file " + path + " is empty")
+		}
+		return text
+	})
+}
+
+func lookup(variable string, report func(problem string)) string {
+	value, ok := os.LookupEnv(variable)
+	if !ok {
+		report("the environment variable " + variable + " is not set" + inWorker)
+	}
+	return value
+}
+
+// resolveEach returns a copy of a map with the values that [resolve] returns. It reports problems with `what`, a dot and the map key.
+func resolveEach(what string, values map[string]string, report func(name, problem string)) map[string]string {
 	if values == nil {
 		return nil
 	}
 	out := make(map[string]string, len(values))
 	for _, name := range sorted(values) {
-		out[name] = reference.ReplaceAllStringFunc(values[name], func(ref string) string {
-			if strings.HasPrefix(ref, "$$") {
-				return ref[1:]
-			}
-			if path, ok := fileOf(ref); ok {
-				content, err := os.ReadFile(path)
-				text := strings.TrimSpace(string(content))
-				switch {
-				case err != nil:
-					report(name, err.Error())
-				case text == "":
-					report(name, "the file "+path+" is empty")
-				}
-				return text
-			}
-			value, ok := os.LookupEnv(variable(ref))
-			if !ok {
-				report(name, "the environment variable "+variable(ref)+" is not set"+inWorker)
-			}
-			return value
-		})
+		out[name] = resolve(values[name], func(problem string) { report(what+"."+name, problem) })
 	}
 	return out
 }
 
-func resolveAll(what string, values map[string]string) (map[string]string, error) {
+// collected returns the values, or an error with all problems that the function `resolved` reports.
+func collected(resolved func(report func(name, problem string)) map[string]string) (map[string]string, error) {
 	var errs []error
-	out := resolve(values, func(name, problem string) {
-		errs = append(errs, fmt.Errorf("%s.%s: %s", what, name, problem))
-	})
+	values := resolved(func(name, problem string) { errs = append(errs, fmt.Errorf("%s: %s", name, problem)) })
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return out, nil
+	return values, nil
+}
+
+func resolveAll(what string, values map[string]string) (map[string]string, error) {
+	return collected(func(report func(name, problem string)) map[string]string { return resolveEach(what, values, report) })
 }
 
 // ResolveHeaders returns a copy of the headers. In the copy, each reference ${NAME} is replaced by the value of the worker's
@@ -133,20 +147,14 @@ func (m Model) ResolveQuery() (map[string]string, error) { return resolveAll("qu
 
 // ResolveEnv returns the environment variables whose names are in `Env`, with their values. It is an error if a variable is not set. A
 // variable that is set may be empty.
-func (s Shell) ResolveEnv() (map[string]string, error) {
+func (s Shell) ResolveEnv() (map[string]string, error) { return collected(s.resolveEnv) }
+
+func (s Shell) resolveEnv(report func(name, problem string)) map[string]string {
 	env := map[string]string{}
-	var errs []error
 	for i, name := range s.Env {
-		value, ok := os.LookupEnv(name)
-		if !ok {
-			errs = append(errs, fmt.Errorf("env[%d]: the environment variable %s is not set%s", i, name, inWorker))
-		}
-		env[name] = value
+		env[name] = lookup(name, func(problem string) { report(fmt.Sprintf("env[%d]", i), problem) })
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	return env, nil
+	return env
 }
 
 // APIKey returns the model's API key. Each call reads the file or the environment variable again. APIKey returns "" if the
@@ -193,58 +201,52 @@ func (c *Config) CheckEnvironment() error {
 			servers[server] = true
 		}
 	}
-	unset := func(path string) func(key, problem string) {
-		return func(key, problem string) {
-			problems = append(problems, c.source.at(path+"."+key, "%s", problem))
-		}
+	at := func(path string) func(key, problem string) {
+		return func(key, problem string) { problems = append(problems, c.source.at(path+"."+key, "%s", problem)) }
 	}
 	for _, name := range sorted(c.Models) {
 		if !models[name] {
 			continue
 		}
-		if _, err := c.Models[name].APIKey(); err != nil {
-			field, advice := ".api_key_env", inWorker
-			if c.Models[name].APIKeyFile != "" {
-				field, advice = ".api_key_file", ""
-			} else if _, written := c.source.lines["models."+name+field]; written {
+		m, path := c.Models[name], "models."+name
+		if _, err := m.APIKey(); err != nil {
+			field, advice := "api_key_env", inWorker
+			if m.APIKeyFile != "" {
+				field, advice = "api_key_file", ""
+			} else if _, written := c.source.lines[path+".api_key_env"]; written {
 				advice += ", or leave out api_key_env for an endpoint that needs no key"
 			}
-			problems = append(problems, c.source.at("models."+name+field, "%v%s", err, advice))
+			at(path)(field, err.Error()+advice)
 		}
-		resolve(c.Models[name].Headers, unset("models."+name+".headers"))
-		resolve(c.Models[name].Query, unset("models."+name+".query"))
+		resolveEach("headers", m.Headers, at(path))
+		resolveEach("query", m.Query, at(path))
 	}
 	for _, name := range sorted(c.MCPServers) {
-		if !servers[name] {
-			continue
+		if s, path := c.MCPServers[name], "mcp_servers."+name; servers[name] {
+			resolveEach("env", s.Env, at(path))
+			resolveEach("headers", s.Headers, at(path))
 		}
-		resolve(c.MCPServers[name].Env, unset("mcp_servers."+name+".env"))
-		resolve(c.MCPServers[name].Headers, unset("mcp_servers."+name+".headers"))
 	}
 	if c.userOf(shellTool) != "" {
-		for i, name := range c.Tools.Shell.Env {
-			if _, ok := os.LookupEnv(name); !ok {
-				problems = append(problems, c.source.at(fmt.Sprintf("builtin.shell.env[%d]", i), "the environment variable %s is not set%s", name, inWorker))
-			}
-		}
+		c.Tools.Shell.resolveEnv(at("builtin.shell"))
 	}
 	for _, name := range sorted(c.Notify) {
 		h, path := c.Notify[name], "notify."+name
 		if _, err := h.ResolveURL(); err != nil {
-			problems = append(problems, c.source.at(path+".url", "%v", err))
+			at(path)("url", err.Error())
 		}
 		if _, err := h.Secret(); err != nil {
-			field := ".secret_env"
+			field := "secret_env"
 			if h.SecretFile != "" {
-				field = ".secret_file"
+				field = "secret_file"
 			}
-			problems = append(problems, c.source.at(path+field, "%v", err))
+			at(path)(field, err.Error())
 		}
-		resolve(h.Headers, unset(path+".headers"))
-		resolve(h.Env, unset(path+".env"))
+		resolveEach("headers", h.Headers, at(path))
+		resolveEach("env", h.Env, at(path))
 	}
 	if c.Callbacks != nil {
-		c.Callbacks.secrets(unset("callbacks"))
+		c.Callbacks.secrets(at("callbacks"))
 	}
 	return newError(problems)
 }

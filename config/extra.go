@@ -1,8 +1,9 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
+	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -42,88 +43,53 @@ var reservedBy = map[string]map[string]string{
 	},
 }
 
-// extra returns a function that reads the field `extra` of a model and stores it in `*into`. The field is a mapping. Its
-// entries are sent to the endpoint unchanged, as fields of each request.
-func (r *reader) extra(into *map[string]json.RawMessage) func(place) {
-	return func(p place) {
-		m := map[string]json.RawMessage{}
-		r.entries(p, func(key string, value place) {
-			if why, ok := reserved[key]; ok {
-				r.problemf(value.path, "cannot be set here: %s", why)
-				return
-			}
-			var b bytes.Buffer
-			if r.json(&b, value) {
-				m[key] = b.Bytes()
-			}
-		})
-		*into = m
-	}
+// extra reads the field `extra` of a model, a mapping. Its entries are sent to the endpoint unchanged, as fields of each request.
+func (r *reader) extra(p place) map[string]json.RawMessage {
+	m := map[string]json.RawMessage{}
+	r.entries(p, func(key string, value place) {
+		if why, ok := reserved[key]; ok {
+			r.problemf(value.path, "cannot be set here: %s", why)
+			return
+		}
+		m[key] = json.RawMessage(r.json(value))
+	})
+	return m
 }
 
-// json appends a value to `b` as JSON. If the value has a problem, json reports the problem and returns false. Numbers keep
-// the digits that they have in the file: 1.0 stays 1.0, and a number with twenty digits keeps all of them.
-func (r *reader) json(b *bytes.Buffer, p place) bool {
-	before := len(r.problems)
+// json returns a value as JSON, with the entries of mappings in the order of the file. Numbers keep the digits that they have in the file:
+// 1.0 stays 1.0, and a number with twenty digits keeps all of them. The result has no meaning if json reports a problem.
+func (r *reader) json(p place) string {
+	var parts []string
 	switch p.node.Kind {
 	case yaml.MappingNode:
-		separator := byte('{')
-		r.entries(p, func(key string, value place) {
-			b.WriteByte(separator)
-			separator = ','
-			b.Write(jsonString(key))
-			b.WriteByte(':')
-			r.json(b, value)
-		})
-		if separator == '{' {
-			b.WriteByte('{')
-		}
-		b.WriteByte('}')
+		r.entries(p, func(key string, value place) { parts = append(parts, jsonString(key)+":"+r.json(value)) })
+		return "{" + strings.Join(parts, ",") + "}"
 	case yaml.SequenceNode:
-		separator := byte('[')
-		r.list(p, func(item place) {
-			b.WriteByte(separator)
-			separator = ','
-			r.json(b, item)
-		})
-		if separator == '[' {
-			b.WriteByte('[')
-		}
-		b.WriteByte(']')
-	default:
-		r.jsonScalar(b, p)
+		r.list(p, func(item place) { parts = append(parts, r.json(item)) })
+		return "[" + strings.Join(parts, ",") + "]"
 	}
-	return len(r.problems) == before
-}
-
-func (r *reader) jsonScalar(b *bytes.Buffer, p place) {
 	switch p.node.ShortTag() {
 	case "!!null":
-		b.WriteString("null")
+		return "null"
 	case "!!bool":
 		var v bool
-		if p.node.Decode(&v) == nil && v {
-			b.WriteString("true")
-		} else {
-			b.WriteString("false")
-		}
+		return strconv.FormatBool(p.node.Decode(&v) == nil && v)
 	case "!!int", "!!float":
 		if !json.Valid([]byte(p.node.Value)) {
 			r.problemf(p.path, "%s is not a number in JSON; write it in plain decimal, or in quotes for a text", p.node.Value)
-			return
 		}
-		b.WriteString(p.node.Value)
+		return p.node.Value
 	case "!!str", "!!timestamp":
-		b.Write(jsonString(p.node.Value))
-	default:
-		r.problemf(p.path, "has the YAML tag %s, for which JSON has no value; write a text, a number, true, false, a list or a mapping", p.node.ShortTag())
+		return jsonString(p.node.Value)
 	}
+	r.problemf(p.path, "has the YAML tag %s, for which JSON has no value; write a text, a number, true, false, a list or a mapping", p.node.ShortTag())
+	return ""
 }
 
-func jsonString(s string) []byte {
-	var b bytes.Buffer
+func jsonString(s string) string {
+	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // keeps <, > and &
-	_ = enc.Encode(s)        // neither a string nor a bytes.Buffer causes an error
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	_ = enc.Encode(s)        // neither a string nor a Builder causes an error
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -52,13 +51,10 @@ func (h Hook) ResolveURL() (string, error) {
 	if h.URL == "" {
 		return "", nil
 	}
-	resolved := ""
 	var problem error
-	for _, value := range resolve(map[string]string{"url": h.URL}, func(_, text string) { problem = errors.New(text) }) {
-		resolved = value
-	}
-	if problem == nil && checkWebURL(resolved) != "" {
-		problem = errors.New(checkWebURL(resolved))
+	resolved := resolve(h.URL, func(text string) { problem = errors.New(text) })
+	if text := checkWebURL(resolved); problem == nil && text != "" {
+		problem = errors.New(text)
 	}
 	return resolved, problem
 }
@@ -94,6 +90,10 @@ func (h Hook) Secret() (string, error) {
 
 func (r *reader) hook(p place) Hook {
 	var h Hook
+	var occasions []string
+	for _, on := range agent.Occasions() {
+		occasions = append(occasions, string(on))
+	}
 	r.object(p, keys{
 		"url": func(p place) {
 			if h.URL = r.withReferences(p); !reference.MatchString(h.URL) && !r.hasProblem(p.path) {
@@ -102,25 +102,15 @@ func (r *reader) hook(p place) Hook {
 				}
 			}
 		},
-		"secret_env": r.matching(&h.SecretEnv, envName, hookEnvHelp),
-		"secret_file": func(p place) {
-			if r.text(&h.SecretFile)(p); h.SecretFile != "" {
-				h.SecretFile = beside(r.file, h.SecretFile)
-			}
-		},
-		"headers": r.references(&h.Headers, headerName, "is not the name of a header"),
-		"command": func(p place) {
-			r.list(p, func(item place) { h.Command = append(h.Command, r.verbatim(item)) })
-		},
-		"env": r.references(&h.Env, envName, "is not the name of an environment variable"),
+		"secret_env":  r.matching(&h.SecretEnv, envName, hookEnvHelp),
+		"secret_file": r.filePath(&h.SecretFile),
+		"headers":     r.references(&h.Headers, headerName, "is not the name of a header"),
+		"command":     r.texts(&h.Command, r.verbatim),
+		"env":         r.references(&h.Env, envName, "is not the name of an environment variable"),
 		"on": func(p place) {
-			r.list(p, func(item place) {
-				var on string
-				if r.text(&on)(item); !r.hasProblem(item.path) && !slices.Contains(agent.Occasions(), agent.Occasion(on)) {
-					r.problemf(item.path, "is %q; write waits, held or ended", on)
-				}
-				h.On = append(h.On, on)
-			})
+			r.texts(&h.On, func(into *string) func(place) {
+				return r.oneOf(into, "is %q; write waits, held or ended", occasions...)
+			})(p)
 			if len(h.On) == 0 && !r.hasProblem(p.path) {
 				r.problemf(p.path, "is empty; write waits, held or ended, or leave it out for all")
 			}
@@ -128,9 +118,7 @@ func (r *reader) hook(p place) Hook {
 		"timeout": r.duration(&h.Timeout),
 	})
 	if len(h.On) == 0 {
-		for _, on := range agent.Occasions() {
-			h.On = append(h.On, string(on))
-		}
+		h.On = occasions
 	}
 	return h
 }

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"os"
@@ -38,13 +38,9 @@ func Parse(name string, data []byte) (*Config, error) {
 	if err := newError(r.problems); err != nil {
 		return nil, err
 	}
-	cfg.Tools.Root = beside(name, cfg.Tools.Root)
+	cfg.Tools.Root = cmp.Or(cfg.Tools.Root, filepath.Dir(name))
 	if shell := cfg.Tools.Shell; shell != nil {
-		if shell.Folder == "" {
-			shell.Folder = cfg.Tools.Root
-		} else {
-			shell.Folder = beside(name, shell.Folder)
-		}
+		shell.Folder = cmp.Or(shell.Folder, cfg.Tools.Root)
 	}
 	cfg.source = r.source
 	return cfg, nil
@@ -67,26 +63,16 @@ func (r *reader) config(p place) *Config {
 		Notify:     map[string]Hook{},
 	}
 	r.object(p, keys{
-		"task_queue": r.text(&cfg.TaskQueue),
-		"models": func(p place) {
-			r.entries(p, func(name string, p place) { cfg.Models[name] = r.model(p) })
-		},
-		"mcp_servers": func(p place) {
-			r.entries(p, func(name string, p place) { cfg.MCPServers[name] = r.mcpServer(p) })
-		},
-		"agents": func(p place) {
-			r.entries(p, func(name string, p place) { cfg.Agents[name] = r.agent(p) })
-		},
-		"external": func(p place) {
-			r.entries(p, func(name string, p place) { cfg.External[name] = r.external(p) })
-		},
-		"notify": func(p place) {
-			r.entries(p, func(name string, p place) { cfg.Notify[name] = r.hook(p) })
-		},
-		"callbacks": func(p place) { cfg.Callbacks = r.callbacks(p) },
+		"task_queue":  r.text(&cfg.TaskQueue),
+		"models":      named(r, cfg.Models, r.model),
+		"mcp_servers": named(r, cfg.MCPServers, r.mcpServer),
+		"agents":      named(r, cfg.Agents, r.agent),
+		"external":    named(r, cfg.External, r.external),
+		"notify":      named(r, cfg.Notify, r.hook),
+		"callbacks":   func(p place) { cfg.Callbacks = r.callbacks(p) },
 		"builtin": func(p place) {
 			r.object(p, keys{
-				"files_root":         r.text(&cfg.Tools.Root),
+				"files_root":         r.filePath(&cfg.Tools.Root),
 				"http_allow_private": r.boolean(&cfg.Tools.HTTPAllowPrivate),
 				"shell":              func(p place) { cfg.Tools.Shell = r.shell(p) },
 			})
@@ -95,37 +81,35 @@ func (r *reader) config(p place) *Config {
 	return cfg
 }
 
+// named returns a function that reads a mapping of names to values of one kind, such as models.
+func named[T any](r *reader, into map[string]T, read func(place) T) func(place) {
+	return func(p place) { r.entries(p, func(name string, p place) { into[name] = read(p) }) }
+}
+
 func (r *reader) model(p place) Model {
 	m := Model{Provider: "openai", Timeout: DefaultModelTimeout}
 	r.object(p, keys{
-		"provider":    r.text(&m.Provider),
-		"model":       r.text(&m.Model),
-		"base_url":    r.webURL(&m.BaseURL),
-		"api_key_env": r.matching(&m.APIKeyEnv, envName, envNameHelp),
-		"api_key_file": func(p place) {
-			if r.text(&m.APIKeyFile)(p); m.APIKeyFile != "" {
-				m.APIKeyFile = beside(r.file, m.APIKeyFile)
-			}
-		},
+		"provider": r.oneOf(&m.Provider,
+			"%q is not a known provider; write openai, which means any OpenAI-compatible endpoint, or anthropic", "openai", "anthropic"),
+		"model":        r.text(&m.Model),
+		"base_url":     r.checked(&m.BaseURL, checkWebURL),
+		"api_key_env":  r.matching(&m.APIKeyEnv, envName, envNameHelp),
+		"api_key_file": r.filePath(&m.APIKeyFile),
 		"timeout":      r.duration(&m.Timeout),
 		"idle_timeout": r.duration(&m.IdleTimeout),
-		"stream": func(p place) {
-			stream := true
-			r.boolean(&stream)(p)
-			m.NoStream = !stream
-		},
+		"stream":       r.negated(&m.NoStream),
 		"reasoning": func(p place) {
-			r.object(p, keys{"send": r.text(&m.Reasoning.Send), "field": r.text(&m.Reasoning.Field)})
+			r.object(p, keys{
+				"send":  r.oneOf(&m.Reasoning.Send, "is %q; write never, turn or always", "", "never", "turn", "always"),
+				"field": r.text(&m.Reasoning.Field),
+			})
 		},
-		"api":     r.text(&m.API),
-		"headers": r.references(&m.Headers, headerName, "is not the name of a header"),
-		"query":   r.references(&m.Query, queryName, "is not the name of a query parameter"),
-		"prompt_cache": func(p place) {
-			cached := true
-			r.boolean(&cached)(p)
-			m.NoPromptCache = !cached
-		},
-		"price": func(p place) { m.Price = r.price(p) },
+		"api": r.oneOf(&m.API, "%q is not an API of the provider openai; write chat, responses or auto",
+			"", "auto", "chat", "responses"),
+		"headers":      r.references(&m.Headers, headerName, "is not the name of a header"),
+		"query":        r.references(&m.Query, queryName, "is not the name of a query parameter"),
+		"prompt_cache": r.negated(&m.NoPromptCache),
+		"price":        func(p place) { m.Price = r.price(p) },
 		"rate": func(p place) {
 			r.object(p, keys{
 				"requests_per_minute": r.integer(&m.RequestsPerMinute, 1, math.MaxInt32),
@@ -146,37 +130,33 @@ func (r *reader) model(p place) Model {
 			r.boolean(m.Params.ParallelToolCalls)(p)
 		},
 		"tool_choice": r.text(&m.Params.ToolChoice),
-		"extra":       r.extra(&m.Params.Extra),
+		"extra":       func(p place) { m.Params.Extra = r.extra(p) },
 	})
 	// The default endpoint is the provider's, which needs a key. Another endpoint gets a key only if the file names one.
-	if m.BaseURL == "" && m.Provider == "anthropic" {
-		if m.BaseURL = DefaultAnthropicURL; m.APIKeyEnv == "" && m.APIKeyFile == "" {
-			m.APIKeyEnv = AnthropicKeyEnv
-		}
-	}
 	if m.BaseURL == "" {
-		fromEnv := r.defaultBaseURL(&m, p)
-		// The endpoint in OPENAI_BASE_URL may need no key.
-		wantsKey := !fromEnv || os.Getenv(DefaultAPIKeyEnv) != ""
-		if m.APIKeyEnv == "" && m.APIKeyFile == "" && wantsKey {
-			m.APIKeyEnv = DefaultAPIKeyEnv
+		var keyEnv string
+		if m.BaseURL, keyEnv = r.defaultEndpoint(m.Provider, p); m.APIKeyEnv == "" && m.APIKeyFile == "" {
+			m.APIKeyEnv = keyEnv
 		}
 	}
 	return m
 }
 
-func (r *reader) defaultBaseURL(m *Model, p place) (fromEnv bool) {
-	m.BaseURL = DefaultBaseURL
+func (r *reader) defaultEndpoint(provider string, p place) (baseURL, keyEnv string) {
+	if provider == "anthropic" {
+		return DefaultAnthropicURL, AnthropicKeyEnv
+	}
 	base := os.Getenv(BaseURLEnv)
 	if base == "" {
-		return false
+		return DefaultBaseURL, DefaultAPIKeyEnv
 	}
 	if problem := checkWebURL(base); problem != "" {
 		r.problemf(p.path, "has no base_url, and the environment variable %s, which is used instead, %s", BaseURLEnv, problem)
-		return false
 	}
-	m.BaseURL = base
-	return true
+	if os.Getenv(DefaultAPIKeyEnv) == "" { // the endpoint in OPENAI_BASE_URL may need no key
+		return base, ""
+	}
+	return base, DefaultAPIKeyEnv
 }
 
 // If the file has no price for cached input, cached input costs as much as other input.
@@ -205,11 +185,9 @@ func (r *reader) costLimit(p place, into *agent.Money) {
 func (r *reader) mcpServer(p place) MCPServer {
 	s := MCPServer{Timeout: DefaultMCPTimeout}
 	r.object(p, keys{
-		"command": func(p place) {
-			r.list(p, func(item place) { s.Command = append(s.Command, r.verbatim(item)) })
-		},
+		"command":  r.texts(&s.Command, r.verbatim),
 		"env":      r.references(&s.Env, envName, "is not the name of an environment variable"),
-		"url":      r.webURL(&s.URL),
+		"url":      r.checked(&s.URL, checkWebURL),
 		"headers":  r.references(&s.Headers, headerName, "is not the name of a header"),
 		"prefix":   r.matching(&s.Prefix, toolName, toolNameHelp),
 		"rename":   r.renames(&s.Rename),
@@ -240,12 +218,12 @@ func (r *reader) agent(p place) Agent {
 	r.object(p, keys{
 		"description":      r.text(&a.Description),
 		"model":            r.text(&a.Model),
-		"fallback":         r.texts(&a.Fallback),
+		"fallback":         r.texts(&a.Fallback, r.text),
 		"output_schema":    r.schema(&a.OutputSchema),
 		"instructions":     r.text(&a.Instructions),
-		"tools":            r.texts(&a.Tools),
-		"agents":           r.texts(&a.Agents),
-		"background":       r.texts(&a.Background),
+		"tools":            r.texts(&a.Tools, r.text),
+		"agents":           r.texts(&a.Agents, r.text),
+		"background":       r.texts(&a.Background, r.text),
 		"keep_agents":      r.boolean(&a.KeepAgents),
 		"priority":         r.integer(&a.Priority, 1, 5),
 		"approval":         func(p place) { a.Approval = r.approval(p) },
@@ -282,31 +260,24 @@ func (r *reader) external(p place) External {
 func (r *reader) shell(p place) *Shell {
 	s := &Shell{Timeout: DefaultShellTimeout}
 	r.object(p, keys{
-		"folder":  r.text(&s.Folder),
+		"folder":  r.filePath(&s.Folder),
 		"timeout": r.duration(&s.Timeout),
-		"env": func(p place) {
-			r.list(p, func(item place) {
-				var name string
-				r.matching(&name, envName, "must be the name of an environment variable of the worker, such as GOPATH, and never its value")(item)
-				s.Env = append(s.Env, name)
-			})
-		},
+		"env": r.texts(&s.Env, func(into *string) func(place) {
+			return r.matching(into, envName, "must be the name of an environment variable of the worker, such as GOPATH, and never its value")
+		}),
 	})
 	return s
 }
 
 func (r *reader) schema(to *json.RawMessage) func(place) {
 	return func(p place) {
-		var b bytes.Buffer
 		if p.node.Kind != yaml.MappingNode {
 			r.problemf(p.path, "must be a JSON schema: a mapping, not %s", kindOf(p.node))
-		} else if r.json(&b, p) {
-			*to = b.Bytes()
+			return
 		}
+		*to = json.RawMessage(r.json(p))
 	}
 }
-
-var approvalRules = []string{"never", "always", "destructive"}
 
 // approval reads the field `approval` of an agent. It returns nil if the mapping has no entries. Unlike in other fields, null is
 // a problem: without a rule, calls would run without approval.
@@ -317,7 +288,7 @@ func (r *reader) approval(p place) map[string]string {
 	rules := map[string]string{}
 	r.entries(p, func(key string, value place) {
 		rules[key] = value.node.Value
-		if value.node.Kind != yaml.ScalarNode || !slices.Contains(approvalRules, value.node.Value) {
+		if value.node.Kind != yaml.ScalarNode || !slices.Contains([]string{"never", "always", "destructive"}, value.node.Value) {
 			r.problemf(value.path, "is %s; write never, always or destructive", quoted(value))
 		}
 	})

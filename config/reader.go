@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -128,21 +129,24 @@ func (r *reader) text(into *string) func(place) {
 	}
 }
 
-// verbatim returns a text, number or boolean exactly as it is written in the file. It is for values of environment variables
-// and for arguments of commands. There, 8080 and "8080" mean the same.
-func (r *reader) verbatim(p place) string {
-	if p.node.Kind != yaml.ScalarNode || p.node.ShortTag() == "!!null" {
-		r.problemf(p.path, "must be a text, not %s", kindOf(p.node))
-		return ""
+// verbatim returns a function that stores a text, number or boolean exactly as it is written in the file. It is for values of environment
+// variables and for arguments of commands. There, 8080 and "8080" mean the same.
+func (r *reader) verbatim(into *string) func(place) {
+	return func(p place) {
+		if p.node.Kind != yaml.ScalarNode || p.node.ShortTag() == "!!null" {
+			r.problemf(p.path, "must be a text, not %s", kindOf(p.node))
+			return
+		}
+		*into = p.node.Value
 	}
-	return p.node.Value
 }
 
-func (r *reader) texts(into *[]string) func(place) {
+// texts returns a function that reads a list. The function `read` returns a function for one element, as [reader.text] does.
+func (r *reader) texts(into *[]string, read func(into *string) func(place)) func(place) {
 	return func(p place) {
 		r.list(p, func(item place) {
 			var s string
-			r.text(&s)(item)
+			read(&s)(item)
 			*into = append(*into, s)
 		})
 	}
@@ -153,6 +157,15 @@ func (r *reader) boolean(into *bool) func(place) {
 		if p.node.ShortTag() != "!!bool" || p.node.Decode(into) != nil {
 			r.problemf(p.path, "must be true or false, not %s", quoted(p))
 		}
+	}
+}
+
+// negated is for a field that is true by default, and whose Go field says the opposite.
+func (r *reader) negated(into *bool) func(place) {
+	return func(p place) {
+		on := true
+		r.boolean(&on)(p)
+		*into = !on
 	}
 }
 
@@ -244,17 +257,16 @@ func (r *reader) duration(into *time.Duration) func(place) {
 	}
 }
 
-// webURL returns a function that reads an http or https URL and stores it in `*into`. A user name or a password in the URL is
-// an error, because logs that show the URL would show them.
-func (r *reader) webURL(into *string) func(place) {
+// checked returns a function that reads a text and stores it in `*into`. The function `check` returns what is wrong with the text; "" if
+// it is valid.
+func (r *reader) checked(into *string, check func(text string) (problem string)) func(place) {
 	return func(p place) {
 		var s string
 		before := len(r.problems)
-		r.text(&s)(p)
-		if len(r.problems) > before {
+		if r.text(&s)(p); len(r.problems) > before {
 			return
 		}
-		if problem := checkWebURL(s); problem != "" {
+		if problem := check(s); problem != "" {
 			r.problemf(p.path, "%s", problem)
 			return
 		}
@@ -262,7 +274,8 @@ func (r *reader) webURL(into *string) func(place) {
 	}
 }
 
-// checkWebURL returns what is wrong with the URL of an endpoint; "" if the URL is valid.
+// checkWebURL returns what is wrong with the URL of an endpoint; "" if the URL is valid. A user name or a password in the URL is a problem,
+// because logs that show the URL would show them.
 func checkWebURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
@@ -277,16 +290,29 @@ func checkWebURL(s string) string {
 // matching returns a function that reads a text and stores it in `*into`. The text must match `pattern`. If it does not
 // match, the error text is `message`. The error text never quotes the text in the file, which may be a secret.
 func (r *reader) matching(into *string, pattern *regexp.Regexp, message string) func(place) {
+	return r.checked(into, func(s string) string {
+		if pattern.MatchString(s) {
+			return ""
+		}
+		return message
+	})
+}
+
+// oneOf is like matching, for a text that must be one of the given values. `format` is the error text, with %q for the text in the file.
+func (r *reader) oneOf(into *string, format string, values ...string) func(place) {
+	return r.checked(into, func(s string) string {
+		if slices.Contains(values, s) {
+			return ""
+		}
+		return fmt.Sprintf(format, s)
+	})
+}
+
+// filePath returns a function that reads the path of a file or folder. A relative path is relative to the folder of the configuration file.
+func (r *reader) filePath(into *string) func(place) {
 	return func(p place) {
-		var s string
-		before := len(r.problems)
-		r.text(&s)(p)
-		switch {
-		case len(r.problems) > before:
-		case !pattern.MatchString(s):
-			r.problemf(p.path, "%s", message)
-		default:
-			*into = s
+		if r.text(into)(p); *into != "" {
+			*into = beside(r.file, *into)
 		}
 	}
 }

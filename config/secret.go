@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -23,36 +24,35 @@ import (
 //   - from the worker's environment: the keys for Temporal and its codec server
 func (c *Config) Secrets() []string {
 	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
-	add := func(value string) {
-		secrets = append(append(secrets, value), strings.Fields(value)...) // the KEY of "Bearer KEY" may appear alone
+	add := func(values ...string) {
+		for _, value := range values {
+			secrets = append(append(secrets, value), strings.Fields(value)...) // the KEY of "Bearer KEY" may appear alone
+		}
+	}
+	ignore := func(string, string) {}
+	addEach := func(values map[string]string) {
+		for _, value := range resolveEach("", values, ignore) {
+			add(value)
+		}
 	}
 	add(os.Getenv("TEMPORAL_CODEC_AUTH"))
-	ignore := func(string, string) {}
 	for _, m := range c.Models {
 		if key, err := m.APIKey(); err == nil {
 			add(key)
 		}
-		for _, values := range []map[string]string{resolve(m.Headers, ignore), resolve(m.Query, ignore)} {
-			for name, value := range values {
-				if !redact.IsSetting(name) {
-					add(value)
-				}
-			}
+		for _, values := range []map[string]string{maps.Clone(m.Headers), maps.Clone(m.Query)} {
+			maps.DeleteFunc(values, func(name, _ string) bool { return redact.IsSetting(name) })
+			addEach(values)
 		}
 	}
 	for _, s := range c.MCPServers {
 		if u, err := url.Parse(s.URL); err == nil {
 			for _, values := range u.Query() {
-				for _, value := range values {
-					add(value)
-				}
+				add(values...)
 			}
 		}
-		for _, values := range []map[string]string{resolve(s.Env, ignore), resolve(s.Headers, ignore)} {
-			for _, value := range values {
-				add(value)
-			}
-		}
+		addEach(s.Env)
+		addEach(s.Headers)
 	}
 	if c.Tools.Shell != nil {
 		for _, name := range c.Tools.Shell.Env {
@@ -66,16 +66,11 @@ func (c *Config) Secrets() []string {
 		if address, err := h.ResolveURL(); err == nil {
 			secrets = append(secrets, redact.URLParts(address)...)
 		}
-		for _, values := range []map[string]string{resolve(h.Headers, ignore), resolve(h.Env, ignore)} {
-			for _, value := range values {
-				add(value)
-			}
-		}
+		addEach(h.Headers)
+		addEach(h.Env)
 	}
 	if c.Callbacks != nil {
-		for _, secret := range c.Callbacks.secrets(ignore) {
-			add(secret)
-		}
+		add(c.Callbacks.secrets(ignore)...)
 	}
 	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }
@@ -87,18 +82,9 @@ func (c *Config) Secrets() []string {
 //   - the configuration file of Temporal's clients and the private key of the TLS client
 func (c *Config) SecretFiles() []string {
 	var files []string
-	for _, name := range sorted(c.Models) {
-		m := c.Models[name]
-		files = append(append(append(files, m.APIKeyFile), filesIn(m.Headers)...), filesIn(m.Query)...)
+	for _, f := range c.secretFiles() {
+		files = append(files, f.path)
 	}
-	for _, name := range sorted(c.MCPServers) {
-		s := c.MCPServers[name]
-		files = append(append(files, filesIn(s.Env)...), filesIn(s.Headers)...)
-	}
-	for _, name := range sorted(c.Notify) {
-		files = append(files, c.Notify[name].files()...)
-	}
-	files = append(files, c.Callbacks.files()...)
 	temporal := os.Getenv("TEMPORAL_CONFIG_FILE")
 	if dir, err := os.UserConfigDir(); err == nil {
 		temporal = cmp.Or(temporal, filepath.Join(dir, "temporalio", "temporal.toml"))
@@ -107,22 +93,43 @@ func (c *Config) SecretFiles() []string {
 	return slices.DeleteFunc(files, func(s string) bool { return s == "" })
 }
 
-func (h Hook) files() []string {
-	files := append(filesIn(h.Env), filesIn(h.Headers)...)
-	files = append(files, filesIn(map[string]string{"url": h.URL})...)
-	if h.SecretFile != "" {
-		files = append(files, h.SecretFile)
-	}
-	return files
-}
+// secretFile is a file that may contain a secret, and the path of the value in the configuration that names the file.
+type secretFile struct{ field, path string }
 
-func filesIn(values map[string]string) []string {
-	var files []string
-	for _, name := range sorted(values) {
-		for _, ref := range reference.FindAllString(values[name], -1) {
-			if path, ok := fileOf(ref); ok && !strings.HasPrefix(ref, "$$") {
-				files = append(files, path)
+func (c *Config) secretFiles() []secretFile {
+	var files []secretFile
+	add := func(field, path string) {
+		if path != "" {
+			files = append(files, secretFile{field, path})
+		}
+	}
+	addReferences := func(field string, mappings ...map[string]string) {
+		for _, values := range mappings {
+			for _, name := range sorted(values) {
+				for _, ref := range reference.FindAllString(values[name], -1) {
+					if path, ok := fileOf(ref); ok && !strings.HasPrefix(ref, "$$") {
+						add(field, path)
+					}
+				}
 			}
+		}
+	}
+	for _, name := range sorted(c.Models) {
+		m, field := c.Models[name], "models."+name
+		add(field+".api_key_file", m.APIKeyFile)
+		addReferences(field, m.Headers, m.Query)
+	}
+	for _, name := range sorted(c.MCPServers) {
+		addReferences("mcp_servers."+name, c.MCPServers[name].Env, c.MCPServers[name].Headers)
+	}
+	for _, name := range sorted(c.Notify) {
+		h, field := c.Notify[name], "notify."+name
+		addReferences(field, h.Env, h.Headers, map[string]string{"url": h.URL})
+		add(field, h.SecretFile)
+	}
+	if c.Callbacks != nil {
+		for _, ref := range c.Callbacks.references() {
+			addReferences("callbacks", map[string]string{"": ref})
 		}
 	}
 	return files
@@ -167,59 +174,33 @@ func (c *Config) CheckFiles() error {
 		areas = append(areas, area{"shell.folder", c.Tools.Shell.Folder, "the commands of agent " + agent})
 	}
 	var problems []Problem
-	check := func(path, file string) {
+	for _, file := range c.secretFiles() {
 		for _, a := range areas {
-			switch inside, err := below(a.folder, file); {
+			switch inside, err := below(a.folder, file.path); {
 			case errors.Is(err, fs.ErrNotExist): // CheckEnvironment reports a missing file that an agent needs
 			case err != nil:
-				problems = append(problems, c.source.at(path, "%v", err))
+				problems = append(problems, c.source.at(file.field, "%v", err))
 			case inside:
-				problems = append(problems, c.source.at(path,
+				problems = append(problems, c.source.at(file.field,
 					"%s is below builtin.%s (%s), where %s can read it; move it out, or set %s to another folder",
-					file, a.field, a.folder, a.reader, a.field))
+					file.path, a.field, a.folder, a.reader, a.field))
 			}
 		}
-	}
-	for _, name := range sorted(c.Models) {
-		m, path := c.Models[name], "models."+name
-		if m.APIKeyFile != "" {
-			check(path+".api_key_file", m.APIKeyFile)
-		}
-		for _, file := range append(filesIn(m.Headers), filesIn(m.Query)...) {
-			check(path, file)
-		}
-	}
-	for _, name := range sorted(c.MCPServers) {
-		for _, file := range append(filesIn(c.MCPServers[name].Env), filesIn(c.MCPServers[name].Headers)...) {
-			check("mcp_servers."+name, file)
-		}
-	}
-	for _, name := range sorted(c.Notify) {
-		for _, file := range c.Notify[name].files() {
-			check("notify."+name, file)
-		}
-	}
-	for _, file := range c.Callbacks.files() {
-		check("callbacks", file)
 	}
 	return newError(problems)
 }
 
 // below follows the symbolic links of both paths. It returns an error if one of the paths does not exist.
 func below(folder, file string) (bool, error) {
-	root, err := filepath.EvalSymlinks(folder)
-	if err != nil {
-		return false, err
-	}
-	place, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return false, err
-	}
-	for _, path := range []*string{&root, &place} {
-		if *path, err = filepath.Abs(*path); err != nil {
+	for _, path := range []*string{&folder, &file} {
+		followed, err := filepath.EvalSymlinks(*path)
+		if err != nil {
+			return false, err
+		}
+		if *path, err = filepath.Abs(followed); err != nil {
 			return false, fmt.Errorf("find the absolute path of a folder or file of the configuration: %w", err)
 		}
 	}
-	relative, err := filepath.Rel(root, place)
+	relative, err := filepath.Rel(folder, file)
 	return err == nil && filepath.IsLocal(relative), nil
 }
