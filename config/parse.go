@@ -32,7 +32,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	if p != nil {
 		return nil, newError([]Problem{*p})
 	}
-	r := newReader(name, top.Line)
+	r := &reader{source: source{file: name, lines: map[string]int{"": top.Line}}, failed: map[string]bool{}}
 	cfg := r.config(place{node: top})
 	r.check(cfg)
 	if err := newError(r.problems); err != nil {

@@ -37,10 +37,6 @@ type reader struct {
 	failed   map[string]bool // paths of the values with a problem
 }
 
-func newReader(file string, line int) *reader {
-	return &reader{source: source{file: file, lines: map[string]int{"": line}}, failed: map[string]bool{}}
-}
-
 func (r *reader) problemf(path, format string, args ...any) { r.add(r.at(path, format, args...)) }
 
 func (r *reader) add(p Problem) {
