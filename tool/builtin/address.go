@@ -3,6 +3,7 @@ package builtin
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -49,13 +50,5 @@ func refusePrivate(network, address string, _ syscall.RawConn) error {
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	// IsGlobalUnicast is false for loopback, link-local, multicast and unspecified addresses.
-	if !a.IsGlobalUnicast() || a.IsPrivate() {
-		return false
-	}
-	for _, p := range closed {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(closed, func(p netip.Prefix) bool { return p.Contains(a) })
 }

@@ -8,6 +8,7 @@
 package builtin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -54,15 +55,9 @@ type Options struct {
 // `list_files`, `read_file`, `search_files`, `write_file` and `edit_file`. If [Options.Shell] is set, Tools also returns `shell`.
 // Tools returns an error if Options.Root is set but is not an existing folder, or if [Shell.Folder] is not an existing folder.
 func Tools(o Options) ([]tool.Tool, error) {
-	if o.MaxFileBytes <= 0 {
-		o.MaxFileBytes = 4 << 20
-	}
-	if o.HTTPTimeout <= 0 {
-		o.HTTPTimeout = 30 * time.Second
-	}
-	if o.MaxHTTPBytes <= 0 {
-		o.MaxHTTPBytes = 1 << 20
-	}
+	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), 4<<20)
+	o.HTTPTimeout = cmp.Or(max(o.HTTPTimeout, 0), 30*time.Second)
+	o.MaxHTTPBytes = cmp.Or(max(o.MaxHTTPBytes, 0), 1<<20)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -77,11 +72,11 @@ func Tools(o Options) ([]tool.Tool, error) {
 	if o.Root == "" {
 		return tools, nil
 	}
-	path, err := existingFolder(o.Root)
-	if err != nil {
+	var err error
+	if o.Root, err = existingFolder(o.Root); err != nil {
 		return nil, fmt.Errorf("the root folder of the file tools cannot be used: %w; name an existing folder", err)
 	}
-	r := root{path: path, secret: o.Secret, protected: o.Protected, maxFileBytes: o.MaxFileBytes, writing: &sync.Mutex{}}
+	r := root{o, &sync.Mutex{}}
 	return append(tools, r.listFiles(), r.readFile(), r.searchFiles(), r.writeFile(), r.editFile()), nil
 }
 

@@ -93,7 +93,11 @@ func evaluate(node ast.Node) (number, error) {
 		if err != nil {
 			return number{}, err
 		}
-		return operate(node.Operator, x, y)
+		operate, ok := operators[node.Operator]
+		if !ok {
+			return number{}, fmt.Errorf("the operator %q is not arithmetic", node.Operator)
+		}
+		return operate(x, y)
 	case *ast.BuiltinNode: // a function that expr has, too: abs, round, max, …
 		return apply(node.Name, node.Arguments)
 	case *ast.CallNode:
@@ -104,22 +108,14 @@ func evaluate(node ast.Node) (number, error) {
 	return number{}, fmt.Errorf("only numbers, + - * / %% ^, parentheses and functions are allowed")
 }
 
-func operate(operator string, x, y number) (number, error) {
-	switch operator {
-	case "+":
-		return x.add(y)
-	case "-":
-		return x.add(y.negate())
-	case "*":
-		return x.multiply(y)
-	case "/":
-		return x.divide(y)
-	case "%":
-		return x.remainder(y)
-	case "^", "**":
-		return x.power(y)
-	}
-	return number{}, fmt.Errorf("the operator %q is not arithmetic", operator)
+var operators = map[string]func(x, y number) (number, error){
+	"+":  number.add,
+	"-":  func(x, y number) (number, error) { return x.add(y.negate()) },
+	"*":  number.multiply,
+	"/":  number.divide,
+	"%":  number.remainder,
+	"^":  number.power,
+	"**": number.power,
 }
 
 func apply(name string, arguments []ast.Node) (number, error) {

@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,9 +24,9 @@ type editFileIn struct {
 // the second run would insert the rest of `new` again. If it is not, the second run would fail with "does not occur", although the
 // first has changed the file. If the outcome of a call is unknown, the model can read the file.
 func (r root) editFile() tool.Tool {
-	return askFirst(tool.MustFunc("edit_file",
+	return asking{tool.MustFunc("edit_file",
 		"Changes a text file: replaces a text that occurs exactly once. Nothing is changed if the text is missing or occurs more than once.",
-		tool.AtMostOnce, r.edit))
+		tool.AtMostOnce, r.edit)}
 }
 
 func (r root) edit(ctx context.Context, in editFileIn) (string, error) {
@@ -37,11 +36,7 @@ func (r root) edit(ctx context.Context, in editFileIn) (string, error) {
 	case in.New:
 		return "", errors.New("old and new are equal: there is nothing to change")
 	}
-	name, err := r.relative(in.Path)
-	if err != nil {
-		return "", err
-	}
-	dir, err := r.open()
+	dir, name, err := r.open(in.Path)
 	if err != nil {
 		return "", err
 	}
@@ -109,19 +104,16 @@ func onlyPlace(name, text, old string) (int, error) {
 	case len(places) == 0:
 		return 0, fmt.Errorf("old does not occur in %s: read the file, and copy the text exactly, with its white space", name)
 	}
-	var b bytes.Buffer
-	for i, at := range places[:min(len(places), maxPlaces)] {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, line(text, at))
+	var lines []string
+	for _, at := range places[:min(len(places), maxPlaces)] {
+		lines = append(lines, fmt.Sprint(line(text, at)))
 	}
-	times := fmt.Sprintf("%d times", len(places))
+	times, more := fmt.Sprintf("%d times", len(places)), ""
 	if len(places) > maxPlaces {
-		times = fmt.Sprintf("more than %d times", maxPlaces)
-		b.WriteString(" and further on")
+		times, more = fmt.Sprintf("more than %d times", maxPlaces), " and further on"
 	}
-	return 0, fmt.Errorf("old occurs %s in %s, on lines %s: add lines around it, so that it occurs only once", times, name, b.String())
+	return 0, fmt.Errorf("old occurs %s in %s, on lines %s%s: add lines around it, so that it occurs only once",
+		times, name, strings.Join(lines, ", "), more)
 }
 
 func line(text string, offset int) int { return 1 + strings.Count(text[:offset], "\n") }

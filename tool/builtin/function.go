@@ -18,7 +18,7 @@ const many = maxExpression
 
 var functions = map[string]function{
 	"abs": {1, 1, func(v []number) (number, error) {
-		if v[0].compare(number{rat: new(big.Rat)}) < 0 {
+		if v[0].sign() < 0 {
 			return v[0].negate(), nil
 		}
 		return v[0], nil

@@ -24,7 +24,7 @@ type httpGetIn struct {
 }
 
 func httpGet(o Options) tool.Tool {
-	g := getter{client: newHTTPClient(o), timeout: o.HTTPTimeout, maxBytes: o.MaxHTTPBytes}
+	g := getter{o, newHTTPClient(o)}
 	return tool.MustFunc("http_get", "Reads a text resource of the web: a page, an API, a file. HTML is given as it is.",
 		tool.ReadOnly, g.get)
 }
@@ -63,9 +63,9 @@ func checkURL(u *url.URL) error {
 }
 
 type getter struct {
-	client   *http.Client
-	timeout  time.Duration
-	maxBytes int64
+	Options
+
+	client *http.Client
 }
 
 // If the status is 400 or more, the result is an error result.
@@ -77,7 +77,7 @@ func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 	if err := checkURL(u); err != nil {
 		return tool.Result{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, g.timeout)
+	limited, cancel := context.WithTimeout(ctx, g.HTTPTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(limited, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -93,14 +93,14 @@ func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 		return tool.Result{}, g.describe(ctx, u, err)
 	}
 	defer resp.Body.Close()
-	// One byte more than maxBytes shows whether the body is longer than maxBytes.
-	body, err := io.ReadAll(io.LimitReader(resp.Body, g.maxBytes+1))
+	// One byte more than MaxHTTPBytes shows whether the body is longer.
+	body, err := io.ReadAll(io.LimitReader(resp.Body, g.MaxHTTPBytes+1))
 	if err != nil {
 		return tool.Result{}, g.describe(ctx, u, err)
 	}
-	more := int64(len(body)) > g.maxBytes
+	more := int64(len(body)) > g.MaxHTTPBytes
 	if more {
-		body = body[:g.maxBytes]
+		body = body[:g.MaxHTTPBytes]
 	}
 	text := fmt.Sprintf("HTTP %s\n\n", resp.Status) + render(resp.Header.Get("Content-Type"), body, more)
 	return tool.Result{Content: text, IsError: resp.StatusCode >= 400}, nil
@@ -113,7 +113,7 @@ func (g getter) describe(ctx context.Context, u *url.URL, err error) error {
 		return err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s did not answer within %v", u.Host, g.timeout)
+		return fmt.Errorf("%s did not answer within %v", u.Host, g.HTTPTimeout)
 	}
 	if urlErr, ok := errors.AsType[*url.Error](err); ok {
 		err = urlErr.Err

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -30,15 +31,11 @@ func (r root) listFiles() tool.Tool {
 }
 
 func (r root) list(ctx context.Context, in listFilesIn) (string, error) {
-	dir, err := r.open()
+	dir, start, err := r.open(in.Path)
 	if err != nil {
 		return "", err
 	}
 	defer dir.Close()
-	start, err := r.relative(in.Path)
-	if err != nil {
-		return "", err
-	}
 	pattern := glob(in.Glob)
 	limit := within(in.Limit, defaultEntries, maxEntries)
 	if err := pattern.valid(); err != nil {
@@ -125,8 +122,5 @@ func walk(ctx context.Context, fsys fs.FS, start string, visit func(name string,
 
 // `n` is what the model asks for; 0 or less means that it asks for nothing.
 func within(n, fallback, maximum int) int {
-	if n <= 0 {
-		return fallback
-	}
-	return min(n, maximum)
+	return min(cmp.Or(max(n, 0), fallback), maximum)
 }

@@ -54,12 +54,7 @@ func (n number) float64() float64 {
 	return n.float
 }
 
-func (n number) zero() bool {
-	if n.rat != nil {
-		return n.rat.Sign() == 0
-	}
-	return n.float == 0
-}
+func (n number) sign() int { return n.compare(number{rat: new(big.Rat)}) }
 
 func (n number) compare(m number) int {
 	if n.rat != nil && m.rat != nil {
@@ -75,48 +70,46 @@ func (n number) negate() number {
 	return number{float: -n.float}
 }
 
-func (n number) add(m number) (number, error) {
+// combine applies an operation to two numbers: `exactly` if both are exact, and `nearly` if not.
+func (n number) combine(m number, exactly func(to, x, y *big.Rat) *big.Rat, nearly func(x, y float64) float64) (number, error) {
 	if n.rat != nil && m.rat != nil {
-		return exact(new(big.Rat).Add(n.rat, m.rat))
+		return exact(exactly(new(big.Rat), n.rat, m.rat))
 	}
-	return approximate(n.float64() + m.float64())
+	return approximate(nearly(n.float64(), m.float64()))
+}
+
+func (n number) add(m number) (number, error) {
+	return n.combine(m, (*big.Rat).Add, func(x, y float64) float64 { return x + y })
 }
 
 func (n number) multiply(m number) (number, error) {
-	if n.rat != nil && m.rat != nil {
-		return exact(new(big.Rat).Mul(n.rat, m.rat))
-	}
-	return approximate(n.float64() * m.float64())
+	return n.combine(m, (*big.Rat).Mul, func(x, y float64) float64 { return x * y })
 }
 
 func (n number) divide(m number) (number, error) {
-	if m.zero() {
+	if m.sign() == 0 {
 		return number{}, errDivisionByZero
 	}
-	if n.rat != nil && m.rat != nil {
-		return exact(new(big.Rat).Quo(n.rat, m.rat))
-	}
-	return approximate(n.float64() / m.float64())
+	return n.combine(m, (*big.Rat).Quo, func(x, y float64) float64 { return x / y })
 }
 
 // The remainder has the sign of `n`, as with Go's operator %.
 func (n number) remainder(m number) (number, error) {
-	if m.zero() {
+	if m.sign() == 0 {
 		return number{}, errDivisionByZero
 	}
-	if n.rat == nil || m.rat == nil {
-		return approximate(math.Mod(n.float64(), m.float64()))
-	}
-	q := new(big.Rat).Quo(n.rat, m.rat)
-	whole := new(big.Int).Quo(q.Num(), q.Denom())
-	return exact(q.Sub(n.rat, q.Mul(m.rat, new(big.Rat).SetInt(whole))))
+	return n.combine(m, func(q, x, y *big.Rat) *big.Rat {
+		q.Quo(x, y)
+		whole := new(big.Int).Quo(q.Num(), q.Denom())
+		return q.Sub(x, q.Mul(y, new(big.Rat).SetInt(whole)))
+	}, math.Mod)
 }
 
 // power returns `n` to the power of `m`. The result is exact if `n` is exact, `m` is a whole number, and the bits of `n` times the absolute
 // value of `m` are at most [maxBits]. In all other cases the result is approximate. A negative power of 0 is an error, and so is a result
 // that is not real or too large for a float64.
 func (n number) power(m number) (number, error) {
-	if n.zero() && m.compare(number{rat: new(big.Rat)}) < 0 {
+	if n.sign() == 0 && m.sign() < 0 {
 		return number{}, errDivisionByZero
 	}
 	if n.rat != nil && m.rat != nil && m.rat.IsInt() && m.rat.Num().IsInt64() {

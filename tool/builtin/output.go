@@ -17,10 +17,15 @@ type output struct {
 	head []byte // at most maxOutputEnd bytes
 	tail []byte // the bytes after head, without those that were left out
 	left int64  // the number of bytes between head and tail that were left out
+	// show gets everything that is written, as it comes; nil if nobody watches the call. See [tool.Info.Progress].
+	show func(text string)
 }
 
 // Write implements [io.Writer]. It never returns an error.
 func (o *output) Write(p []byte) (int, error) {
+	if o.show != nil {
+		o.show(string(p))
+	}
 	n := len(p)
 	room := min(maxOutputEnd-len(o.head), len(p))
 	o.head = append(o.head, p[:room]...)

@@ -34,15 +34,11 @@ func (r root) readFile() tool.Tool {
 }
 
 func (r root) read(ctx context.Context, in readFileIn) (string, error) {
-	dir, err := r.open()
+	dir, name, err := r.open(in.Path)
 	if err != nil {
 		return "", err
 	}
 	defer dir.Close()
-	name, err := r.relative(in.Path)
-	if err != nil {
-		return "", err
-	}
 	f, info, err := r.openFile(dir, name, os.O_RDONLY)
 	if err != nil {
 		return "", err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,19 +19,21 @@ import (
 // after the folder was replaced. The tools open all files through [os.Root], which does not follow a link or ".." out of the
 // folder.
 type root struct {
-	path         string
-	secret       []string // Options.Secret
-	protected    []string // Options.Protected
-	maxFileBytes int64
-	writing      *sync.Mutex // held while a file is read and replaced
+	Options
+
+	writing *sync.Mutex // held while a file is read and replaced
 }
 
-func (r root) open() (*os.Root, error) {
-	dir, err := os.OpenRoot(r.path)
-	if err != nil {
-		return nil, errors.New("the folder of the file tools cannot be opened")
+// open opens the root folder, which the caller must close. It also returns the path of `name`, a path from a model, within this folder:
+// see [root.relative].
+func (r root) open(name string) (dir *os.Root, inside string, err error) {
+	if inside, err = r.relative(name); err != nil {
+		return nil, "", err
 	}
-	return dir, nil
+	if dir, err = os.OpenRoot(r.Root); err != nil {
+		return nil, "", errors.New("the folder of the file tools cannot be opened")
+	}
+	return dir, inside, nil
 }
 
 // relative converts a path from a model into a path relative to the root folder. For "" and "/", relative returns ".", which means
@@ -47,9 +50,9 @@ func (r root) relative(name string) (string, error) {
 	case cleaned == "/":
 		return ".", nil
 	}
-	folders := []string{r.path}
+	folders := []string{r.Root}
 	// A command shows the path without links. The links are read at each call, because the folder may be replaced.
-	if resolved, err := filepath.EvalSymlinks(r.path); err == nil {
+	if resolved, err := filepath.EvalSymlinks(r.Root); err == nil {
 		folders = append(folders, resolved)
 	}
 	for _, folder := range folders {
@@ -78,7 +81,7 @@ func (r root) openFile(dir *os.Root, name string, access int) (*os.File, fs.File
 		err = fmt.Errorf("%s is a folder", name)
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("%s is not a regular file", name)
-	case isFile(r.secret, info) || ofKernel(f):
+	case isFile(r.Secret, info) || ofKernel(f):
 		err = fmt.Errorf("%s may not be read or changed: it can hold a secret of the worker", name)
 	default:
 		return f, info, nil
@@ -90,12 +93,10 @@ func (r root) openFile(dir *os.Root, name string, access int) (*os.File, fs.File
 // isFile compares the files and not their names, so it recognises a file that was opened through a link.
 func isFile(paths []string, info fs.FileInfo) bool {
 	// The paths are looked up at each call, because a secret may be replaced by a new file.
-	for _, path := range paths {
-		if listed, err := os.Stat(path); err == nil && os.SameFile(listed, info) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(paths, func(path string) bool {
+		listed, err := os.Stat(path)
+		return err == nil && os.SameFile(listed, info)
+	})
 }
 
 // The error names the file by `name`, its path within the root folder: the model must not see where the root folder is on this

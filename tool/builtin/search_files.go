@@ -51,15 +51,11 @@ func (r root) search(ctx context.Context, in searchFilesIn) (string, error) {
 	if err := only.valid(); err != nil {
 		return "", err
 	}
-	dir, err := r.open()
+	dir, start, err := r.open(in.Path)
 	if err != nil {
 		return "", err
 	}
 	defer dir.Close()
-	start, err := r.relative(in.Path)
-	if err != nil {
-		return "", err
-	}
 	info, err := dir.Stat(start)
 	if err != nil {
 		return "", readableError(start, err)
@@ -131,7 +127,7 @@ func (s *search) file(ctx context.Context, name string) error {
 		return nil
 	}
 	defer f.Close()
-	if info.Size() > s.root.maxFileBytes {
+	if info.Size() > s.root.MaxFileBytes {
 		s.skipped++
 		return nil
 	}
@@ -140,7 +136,7 @@ func (s *search) file(ctx context.Context, name string) error {
 		return nil
 	}
 	// A file may grow while it is read.
-	data, err := io.ReadAll(io.LimitReader(f, s.root.maxFileBytes))
+	data, err := io.ReadAll(io.LimitReader(f, s.root.MaxFileBytes))
 	if err != nil {
 		s.skipped++
 		return nil
@@ -164,7 +160,7 @@ func (s *search) file(ctx context.Context, name string) error {
 			return fs.SkipAll
 		}
 		s.matches++
-		fmt.Fprintf(&s.found, "%s:%d: %s\n", name, n, strings.ToValidUTF8(clip.Text(line, maxMatchLine), "\uFFFD"))
+		fmt.Fprintf(&s.found, "%s:%d: %s\n", name, n, clip.UTF8(line, maxMatchLine))
 	}
 	return nil
 }

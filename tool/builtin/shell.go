@@ -65,7 +65,7 @@ func newShell(o Shell) (tool.Tool, error) {
 	description := fmt.Sprintf("Runs a command with /bin/sh and returns its output (stdout and stderr) and its exit code. "+
 		"Each call starts a new shell in the same folder, without input. Processes in the background are ended with the command. "+
 		"A command may take %v at most.", s.timeout)
-	return askFirst(tool.MustFunc("shell", description, tool.AtMostOnce, s.run)), nil
+	return asking{tool.MustFunc("shell", description, tool.AtMostOnce, s.run)}, nil
 }
 
 // From the worker's environment, only these few variables are passed on, because the others may be secret.
@@ -106,11 +106,11 @@ func (s shell) run(ctx context.Context, in shellIn) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("the command was not started: %w", err)
 	}
-	var text output
+	text := output{show: tool.InfoFrom(ctx).Progress}
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		_, _ = io.Copy(watched(ctx, &text), out) // the error is that of out.Close
+		_, _ = io.Copy(&text, out) // the error is that of out.Close
 	}()
 
 	limit := s.limit(in.Timeout)
@@ -132,23 +132,6 @@ func (s shell) run(ctx context.Context, in shellIn) (tool.Result, error) {
 	default:
 		return tool.Result{}, fmt.Errorf("%w: a process of the command is still there after SIGKILL", tool.ErrOutcomeUnknown)
 	}
-}
-
-// watched returns a writer that passes output on to `out`. If people watch the call with the context `ctx`, the writer also shows them
-// the output: see [tool.Info.Progress].
-func watched(ctx context.Context, out io.Writer) io.Writer {
-	if show := tool.InfoFrom(ctx).Progress; show != nil {
-		return io.MultiWriter(out, preview(show))
-	}
-	return out
-}
-
-type preview func(text string)
-
-// Write passes the output on as it comes. It never fails.
-func (p preview) Write(piece []byte) (int, error) {
-	p(string(piece))
-	return len(piece), nil
 }
 
 // `seconds` is what the model asks for; 0 or less means that it asks for nothing.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/reagent-dev/reagent/tool"
@@ -23,19 +24,19 @@ type target struct {
 	info fs.FileInfo // as it was when the file was opened
 }
 
-func askFirst(t tool.Tool) tool.Tool {
-	spec := t.Spec()
+// asking is a tool whose calls need an approval: see [tool.Spec.NeedsApproval].
+type asking struct{ tool.Tool }
+
+// Spec implements [tool.Tool].
+func (a asking) Spec() tool.Spec {
+	spec := a.Tool.Spec()
 	spec.NeedsApproval = true
-	asks, err := tool.New(spec, t.Call)
-	if err != nil { // impossible, because t has the same name, schema and effect
-		panic(err)
-	}
-	return asks
+	return spec
 }
 
 func (r root) checkSize(name string, size int) error {
-	if int64(size) > r.maxFileBytes {
-		return fmt.Errorf("%s would have %d bytes; the limit is %d", name, size, r.maxFileBytes)
+	if int64(size) > r.MaxFileBytes {
+		return fmt.Errorf("%s would have %d bytes; the limit is %d", name, size, r.MaxFileBytes)
 	}
 	return nil
 }
@@ -53,7 +54,7 @@ func (r root) openTarget(dir *os.Root, name string) (*target, error) {
 	if err != nil {
 		return nil, readableError(path.Dir(name), err)
 	}
-	refused := append(append([]string(nil), r.secret...), r.protected...)
+	refused := slices.Concat(r.Secret, r.Protected)
 	if isPathOf(refused, folder, path.Base(name)) {
 		return nil, errProtected(name)
 	}
@@ -90,18 +91,16 @@ func errProtected(name string) error {
 // isPathOf reports whether one of the given paths is that of the file `base` in the given folder. The file need not exist. Upper
 // and lower case count as equal, because they are equal in some file systems.
 func isPathOf(paths []string, folder fs.FileInfo, base string) bool {
-	for _, p := range paths {
-		if info, err := os.Stat(filepath.Dir(p)); err == nil && os.SameFile(info, folder) && strings.EqualFold(filepath.Base(p), base) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(paths, func(p string) bool {
+		info, err := os.Stat(filepath.Dir(p))
+		return err == nil && os.SameFile(info, folder) && strings.EqualFold(filepath.Base(p), base)
+	})
 }
 
 func (r root) readAll(t *target) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(t, r.maxFileBytes+1))
-	if err == nil && int64(len(data)) > r.maxFileBytes {
-		err = fmt.Errorf("the file has %d bytes; the limit is %d", t.info.Size(), r.maxFileBytes)
+	data, err := io.ReadAll(io.LimitReader(t, r.MaxFileBytes+1))
+	if err == nil && int64(len(data)) > r.MaxFileBytes {
+		err = fmt.Errorf("the file has %d bytes; the limit is %d", t.info.Size(), r.MaxFileBytes)
 	}
 	return string(data), err
 }

@@ -27,8 +27,8 @@ func TestFileThatAnotherProgramHasChangedIsNotReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "f")
-			r := root{path: filepath.Dir(path), maxFileBytes: 100, writing: &sync.Mutex{}}
-			dir, err := r.open()
+			r := root{Options{Root: filepath.Dir(path), MaxFileBytes: 100}, &sync.Mutex{}}
+			dir, _, err := r.open("")
 			require.NoError(t, err)
 			defer dir.Close()
 			var old *target
@@ -42,7 +42,7 @@ func TestFileThatAnotherProgramHasChangedIsNotReplaced(t *testing.T) {
 			require.ErrorContains(t, r.replace(t.Context(), dir, "f", old, "mine"), "f was not changed, because another program has changed it")
 			got, _ := os.ReadFile(path)
 			require.Equal(t, c.want, string(got))
-			entries, err := os.ReadDir(r.path)
+			entries, err := os.ReadDir(r.Root)
 			require.NoError(t, err)
 			require.LessOrEqual(t, len(entries), 1, "the temporary file is removed")
 		})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/reagent-dev/reagent/tool"
@@ -19,24 +20,20 @@ type writeFileIn struct {
 // The effect is [tool.Idempotent]: after one run and after several runs, the file has the same content. If somebody else changes the file
 // between two runs of the same call, the second run replaces this change.
 func (r root) writeFile() tool.Tool {
-	return askFirst(tool.MustFunc("write_file",
+	return asking{tool.MustFunc("write_file",
 		"Writes a text file: creates it, with its folders, or replaces its whole content. To change a part of a file, use edit_file.",
-		tool.Idempotent, r.write))
+		tool.Idempotent, r.write)}
 }
 
 func (r root) write(ctx context.Context, in writeFileIn) (string, error) {
-	name, err := r.relative(in.Path)
-	if err != nil {
-		return "", err
-	}
-	if err := r.checkSize(name, len(in.Content)); err != nil {
-		return "", err
-	}
-	dir, err := r.open()
+	dir, name, err := r.open(in.Path)
 	if err != nil {
 		return "", err
 	}
 	defer dir.Close()
+	if err := r.checkSize(name, len(in.Content)); err != nil {
+		return "", err
+	}
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -67,11 +64,8 @@ func (r root) write(ctx context.Context, in writeFileIn) (string, error) {
 }
 
 func amount(text string) string {
-	lines := strings.Count(text, "\n")
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		lines++
-	}
-	return fmt.Sprintf("%d bytes in %s", len(text), count(lines, "line"))
+	lines := slices.Collect(strings.Lines(text))
+	return fmt.Sprintf("%d bytes in %s", len(text), count(len(lines), "line"))
 }
 
 func count(n int, noun string) string {
