@@ -8,8 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/reagent-dev/reagent/internal/clip"
@@ -37,8 +37,8 @@ func (t *remote) LocalName() string { return t.name }
 // If a person's answer to the tool's question does not fit, Call does not call the server. The result then has the question again.
 func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
 	s, limited := t.source, ctx
-	responses, again := t.responses(ctx)
-	if again != nil {
+	params := sdk.CallToolParams{Name: t.name, Arguments: args}
+	if again := addAnswer(ctx, &params); again != nil {
 		return tool.Result{Question: again}, nil
 	}
 	if s.server.Timeout > 0 {
@@ -51,7 +51,7 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 		if err != nil {
 			return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, limited, err))
 		}
-		d, err := sess.call(limited, t.name, args, responses)
+		d, err := sess.call(limited, params)
 		switch d.fate() {
 		case answered:
 			return s.result(t.name, d), nil
@@ -70,28 +70,20 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 	}
 }
 
-// responses returns the answer of a person to the last question of the tool, as the server wants it. It returns nil if there is no answer,
-// or if another version of this package asked the question. If the answer does not fit, responses returns the question to ask again.
-func (t *remote) responses(ctx context.Context) (r *responses, again *tool.Question) {
+// addAnswer adds the answer of a person to the last question of the tool, as the server wants it. It adds nothing if there is no answer, or
+// if another version of this package asked the question. If the answer does not fit, addAnswer returns the question to ask again.
+func addAnswer(ctx context.Context, params *sdk.CallToolParams) (again *tool.Question) {
 	answer := tool.InfoFrom(ctx).Answer
-	if answer == nil {
-		return nil, nil
-	}
 	var a asked
-	if err := json.Unmarshal([]byte(answer.State), &a); err != nil { // the state of another version of this package
-		return nil, nil
+	if answer == nil || json.Unmarshal([]byte(answer.State), &a) != nil { // the state may be that of another version of this package
+		return nil
 	}
 	response, problem := a.response(*answer)
 	if problem != "" {
-		return nil, a.question(problem)
+		return a.question(problem)
 	}
-	return &responses{sdk.InputResponseMap{a.ID: response}, a.RequestState}, nil
-}
-
-// responses is what a call sends to the server, besides the arguments, if a person has answered a question of the tool.
-type responses struct {
-	inputs sdk.InputResponseMap // the answer, under the server's name for the question
-	state  string               // the text that the server sent with the question
+	params.InputResponses, params.RequestState = sdk.InputResponseMap{a.ID: response}, a.RequestState
+	return nil
 }
 
 type fate int
@@ -121,22 +113,15 @@ func (d deliveryState) fate() fate {
 
 // Without the session, the server cannot have run the tool. A new session is necessary.
 func (d deliveryState) sessionGone() bool {
-	if !d.inSession {
-		return false
-	}
 	// The MCP specification requires the status 404. Servers that are based on the examples of the TypeScript SDK send 400 with
 	// the error code -32000.
-	return d.status == http.StatusNotFound ||
-		d.status == http.StatusBadRequest && d.failure != nil && d.failure.Code == -32000
+	return d.inSession && (d.status == http.StatusNotFound ||
+		d.status == http.StatusBadRequest && d.failure != nil && d.failure.Code == -32000)
 }
 
 // With these statuses, the server refused the request before the tool could run.
 func (d deliveryState) turnedAway() bool {
-	switch d.status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		return true
-	}
-	return false
+	return slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, d.status)
 }
 
 // `name` is the tool's name at the server; error texts contain this name.
@@ -148,16 +133,12 @@ func (s *Source) result(name string, d deliveryState) tool.Result {
 	case d.tooLarge:
 		res = tool.Result{Content: fmt.Sprintf("%s ran, but its answer is longer than %d bytes and was not read", name, maxMessage), IsError: true}
 	default:
-		res = tool.Result{Content: describeFailure(name, d.failure), IsError: true}
+		res = tool.Result{Content: fmt.Sprintf("%s failed: %s (code %d)", name, d.failure.Message, d.failure.Code), IsError: true}
 	}
 	if res.IsError { // the text may contain a token that the server did not accept
 		res.Content = s.censor.Text(res.Content)
 	}
 	return res
-}
-
-func describeFailure(name string, failure *jsonrpc.Error) string {
-	return fmt.Sprintf("%s failed: %s (code %d)", name, failure.Message, failure.Code)
 }
 
 // cause converts an error of the MCP SDK into an error without secrets. Except for the error of `ctx`, the new error does not wrap the old

@@ -42,11 +42,8 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	var pipes [3][2]*os.File // stdin, stdout, stderr; read end, write end
 	closeAll := func() {
 		for _, p := range pipes {
-			for _, f := range p {
-				if f != nil {
-					f.Close()
-				}
-			}
+			p[0].Close() // a nil file returns an error
+			p[1].Close()
 		}
 	}
 	for i := range pipes {

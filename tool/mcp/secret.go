@@ -33,12 +33,8 @@ func censor(s Server) *redact.Redactor {
 		}
 	}
 	if u, err := url.Parse(s.URL); err == nil {
-		if password, ok := u.User.Password(); ok {
-			hide(password)
-		}
-		if u.User != nil {
-			hide(u.User.Username())
-		}
+		password, _ := u.User.Password()
+		hide(u.User.Username(), password)
 		for _, values := range u.Query() {
 			hide(values...)
 		}

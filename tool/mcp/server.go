@@ -6,6 +6,7 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -63,8 +64,6 @@ type Server struct {
 	Logger *slog.Logger
 }
 
-const defaultConnectTimeout = 30 * time.Second
-
 // withDefaults returns a copy of the configuration in which unset fields have their default values. It returns an error if the
 // configuration is not valid.
 func (s Server) withDefaults() (Server, error) {
@@ -94,13 +93,8 @@ func (s Server) withDefaults() (Server, error) {
 			return fail("the header " + name + " is not allowed, because net/http may send a request with it twice; remove it (the key of a call is sent in _meta)")
 		}
 	}
-	if s.ConnectTimeout <= 0 {
-		s.ConnectTimeout = defaultConnectTimeout
-	}
-	if s.Logger == nil {
-		s.Logger = slog.Default()
-	}
-	s.Logger = s.Logger.With("mcp_server", s.Name)
+	s.ConnectTimeout = cmp.Or(max(s.ConnectTimeout, 0), 30*time.Second)
+	s.Logger = cmp.Or(s.Logger, slog.Default()).With("mcp_server", s.Name)
 	return s, nil
 }
 

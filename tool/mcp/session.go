@@ -62,24 +62,15 @@ func openSession(ctx context.Context, s Server, log func(line string)) (*session
 		},
 	})
 	client.AddSendingMiddleware(withoutCapabilities)
-	var (
-		rec   *recorder
-		stdio *stdioTransport
-		base  *http.Transport
-	)
+	stdio := &stdioTransport{server: s, log: log}
+	rec := &recorder{inner: stdio}
 	if s.URL != "" {
 		transport, rt := newHTTPTransport(s)
-		rec, base = &recorder{inner: transport, negotiated: rt.negotiated}, rt.base
-	} else {
-		stdio = &stdioTransport{server: s, log: log}
-		rec = &recorder{inner: stdio}
+		rec, sess.base = &recorder{inner: transport, negotiated: rt.negotiated}, rt.base
 	}
 	cs, err := client.Connect(ctx, rec, &sdk.ClientSessionOptions{ProtocolVersion: s.Protocol})
-	sess.client, sess.conn, sess.base = cs, rec.conn, base
+	sess.client, sess.conn, sess.process = cs, rec.conn, stdio.process
 	sess.ended, sess.end = context.WithCancel(context.Background())
-	if stdio != nil {
-		sess.process = stdio.process
-	}
 	if err != nil {
 		sess.close()
 		return nil, err
@@ -147,13 +138,8 @@ func (s *session) follow(ctx context.Context, request func(context.Context) erro
 	return d.state(), err
 }
 
-// `responses` has the answer of a person; nil if there is none. The returned state contains the response, or shows whether the call was
-// sent. The error is that of the SDK.
-func (s *session) call(ctx context.Context, name string, args json.RawMessage, responses *responses) (deliveryState, error) {
-	params := &sdk.CallToolParams{Name: name, Arguments: args}
-	if responses != nil {
-		params.InputResponses, params.RequestState = responses.inputs, responses.state
-	}
+// The returned state contains the response, or shows whether the call was sent. The error is that of the SDK.
+func (s *session) call(ctx context.Context, params sdk.CallToolParams) (deliveryState, error) {
 	if info := tool.InfoFrom(ctx); info.Key != "" {
 		params.Meta = sdk.Meta{metaKey: info.Key, metaCallID: info.CallID}
 	}
@@ -164,7 +150,7 @@ func (s *session) call(ctx context.Context, name string, args json.RawMessage, r
 		params.SetProgressToken(token) // without a token, the server sends no progress
 	}
 	return s.follow(ctx, func(ctx context.Context) error {
-		_, err := s.client.CallTool(ctx, params)
+		_, err := s.client.CallTool(ctx, &params)
 		return err
 	})
 }
