@@ -10,9 +10,7 @@ import (
 	"time"
 )
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-func validName(name string) bool { return namePattern.MatchString(name) }
+var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`).MatchString
 
 var otherCharacter = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
@@ -78,9 +76,8 @@ func (e *UnknownToolError) Error() string {
 	if e.Nearest != "" {
 		fmt.Fprintf(&b, ": did you mean %q?", e.Nearest)
 	}
-	known := e.Known
 	const shown = 40
-	more := ""
+	known, more := e.Known, ""
 	if len(known) > shown {
 		known, more = known[:shown], fmt.Sprintf(" and %d more", len(e.Known)-shown)
 	}

@@ -84,23 +84,33 @@ type outcome struct {
 // parseObject decodes the arguments of a call for the validator. If they are not a JSON object, `problem` completes the sentence
 // "arguments of <tool> …"; it is "" if they are.
 func parseObject(args string) (object map[string]any, problem string) {
-	dec := json.NewDecoder(strings.NewReader(args))
+	v, err := decode(args)
+	object, ok := v.(map[string]any)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, "are not valid JSON: they end too early"
+	case err != nil:
+		return nil, "are not valid JSON: " + err.Error()
+	case !ok:
+		return nil, "must be a JSON object"
+	}
+	return object, ""
+}
+
+var errMore = errors.New("text follows the JSON value")
+
+// decode decodes one JSON value for the validator. If there is more than one, the error is [errMore].
+func decode(text string) (any, error) {
+	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, "are not valid JSON: they end too early"
-		}
-		return nil, "are not valid JSON: " + err.Error()
+		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, "are not valid JSON: text follows the JSON value"
+		return nil, errMore
 	}
-	m, ok := v.(map[string]any)
-	if !ok {
-		return nil, "must be a JSON object"
-	}
-	return plainNumbers(m).(map[string]any), ""
+	return plainNumbers(v), nil
 }
 
 // plainNumbers replaces each [json.Number] in `v` by an int64 or a float64, because the validator would treat a json.Number as a

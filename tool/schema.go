@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"sync"
@@ -65,20 +64,17 @@ var schemas = struct {
 // Some schemas match every JSON value: the empty schema, a schema that the validator does not support, and a schema that
 // [CheckSchema] refuses.
 func Violation(schema json.RawMessage, text string) string {
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
+	v, err := decode(text)
+	switch {
+	case errors.Is(err, errMore):
+		return err.Error()
+	case err != nil:
 		return "it is not valid JSON: " + err.Error()
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return "text follows the JSON value"
-	}
-	return violation(schema, plainNumbers(v))
+	return violation(schema, v)
 }
 
-// violation is like [Violation], but takes a decoded JSON value. [plainNumbers] must already have replaced the numbers in the
-// value.
+// violation is like [Violation], but takes a value that [decode] has returned.
 func violation(schema json.RawMessage, value any) (problem string) {
 	if len(schema) == 0 {
 		return ""
@@ -190,11 +186,7 @@ var step = regexp.MustCompile(`^validating ([^:\s]*): `)
 // and a description of the problem. The description is cut to 1000 bytes, because an error may quote long values.
 func readable(err error) string {
 	text, where := err.Error(), ""
-	for {
-		m := step.FindStringSubmatch(text)
-		if m == nil {
-			break
-		}
+	for m := step.FindStringSubmatch(text); m != nil; m = step.FindStringSubmatch(text) {
 		text = text[len(m[0]):]
 		if f := field(m[1]); f != "" {
 			where = f
@@ -219,7 +211,7 @@ func field(pointer string) string {
 				if path.Len() > 0 {
 					path.WriteByte('.')
 				}
-				path.WriteString(strings.NewReplacer("~1", "/", "~0", "~").Replace(segments[i]))
+				path.WriteString(unescapePointer.Replace(segments[i]))
 			}
 		case "items", "prefixItems":
 			path.WriteString("[]")

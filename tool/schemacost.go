@@ -90,9 +90,6 @@ func (w *walk) visit(s *jsonschema.Schema, n *node, depth int) (text int) {
 	}
 	joined := 0 // the error of an anyOf quotes the errors of all its branches
 	for _, next := range s.AnyOf {
-		if w.steps > maxSteps {
-			break
-		}
 		joined += w.visit(next, n, depth+1)
 	}
 	text = max(text, joined)

@@ -22,8 +22,6 @@ type graph struct {
 	pointers map[string]*jsonschema.Schema
 	// anchors maps the name of an `$anchor` or a `$dynamicAnchor` to the subschema that has the anchor.
 	anchors map[string]*jsonschema.Schema
-	// refs maps each subschema that has a `$ref` to the target of the reference.
-	refs map[*jsonschema.Schema]*jsonschema.Schema
 	// inPlace maps each subschema to further subschemas that the validator checks against the same value. Examples are the
 	// subschemas of `allOf` and the target of `$ref`. The subschemas of `anyOf` are not in inPlace.
 	inPlace map[*jsonschema.Schema][]*jsonschema.Schema
@@ -40,8 +38,7 @@ type graph struct {
 func newGraph(root *jsonschema.Schema) (*graph, error) {
 	g := &graph{
 		root: root, pointers: map[string]*jsonschema.Schema{}, anchors: map[string]*jsonschema.Schema{},
-		refs: map[*jsonschema.Schema]*jsonschema.Schema{}, inPlace: map[*jsonschema.Schema][]*jsonschema.Schema{},
-		literal: map[*jsonschema.Schema]int{}, patterns: map[string]int{},
+		inPlace: map[*jsonschema.Schema][]*jsonschema.Schema{}, literal: map[*jsonschema.Schema]int{}, patterns: map[string]int{},
 	}
 	if err := g.add("", root); err != nil {
 		return nil, err
@@ -54,7 +51,6 @@ func newGraph(root *jsonschema.Schema) (*graph, error) {
 		if err != nil {
 			return nil, err
 		}
-		g.refs[s] = to
 		g.inPlace[s] = append(g.inPlace[s], to)
 	}
 	return g, nil
