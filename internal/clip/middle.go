@@ -51,7 +51,6 @@ const maxNote = 128
 //
 // If a result is shortened again with the same `limit`, it does not change.
 func MiddleNoting(text string, limit int, note func(from, bytes int) string) string {
-	limit = max(limit, 0)
 	return middle(text, limit, defaultEncoded(limit)-2, note)
 }
 
@@ -80,21 +79,18 @@ func middle(text string, limit, encodedLimit int, note func(from, bytes int) str
 // prefixLen returns the length in bytes of the longest prefix that meets three conditions. The prefix ends after a whole rune.
 // It has at most `limit` bytes. Its JSON form, without the quotes, has at most `encodedLimit` bytes.
 func prefixLen(text string, limit, encodedLimit int) int {
-	n := 0
-	for n < len(text) {
-		r, size := utf8.DecodeRuneInString(text[n:])
-		if encodedLimit -= encodedSize(r, size); n+size > limit || encodedLimit < 0 {
-			break
-		}
-		n += size
-	}
-	return n
+	return fitting(text, limit, encodedLimit, func(n int) (rune, int) { return utf8.DecodeRuneInString(text[n:]) })
 }
 
 func suffixLen(text string, limit, encodedLimit int) int {
+	return fitting(text, limit, encodedLimit, func(n int) (rune, int) { return utf8.DecodeLastRuneInString(text[:len(text)-n]) })
+}
+
+// fitting adds up runes as long as they fit into both limits. The function `next` returns the rune that follows n bytes, and its size.
+func fitting(text string, limit, encodedLimit int, next func(n int) (rune, int)) int {
 	n := 0
 	for n < len(text) {
-		r, size := utf8.DecodeLastRuneInString(text[:len(text)-n])
+		r, size := next(n)
 		if encodedLimit -= encodedSize(r, size); n+size > limit || encodedLimit < 0 {
 			break
 		}

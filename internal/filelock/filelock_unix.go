@@ -12,8 +12,6 @@ import (
 	"time"
 )
 
-const every = 100 * time.Millisecond
-
 // Lock acquires the lock on the file at a path. It creates the file if necessary. If another process holds the lock, Lock calls `onWait`
 // once, and then waits until the lock is free. It returns an error if the context ends first, or if the file cannot be opened or locked.
 // The caller releases the lock with the function `unlock`. The kernel also releases the lock when this process ends.
@@ -39,7 +37,7 @@ func Lock(ctx context.Context, path string, onWait func()) (unlock func(), err e
 		case <-ctx.Done():
 			f.Close()
 			return nil, fmt.Errorf("wait for the lock file %s: %w", path, ctx.Err())
-		case <-time.After(every):
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

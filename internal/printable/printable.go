@@ -60,12 +60,7 @@ func Text(text string) string {
 // safe reports whether a text has only printable ASCII characters, new lines and tabs. [Text] and [JSON] do not change such a
 // text.
 func safe(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; (c < ' ' || c >= 0x7f) && c != '\n' && c != '\t' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(r rune) bool { return (r < ' ' || r >= 0x7f) && r != '\n' && r != '\t' })
 }
 
 // joins reports whether [Text] may keep a zero-width joiner or non-joiner next to the rune r. It may do so if r is safe, not

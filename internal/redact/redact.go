@@ -83,10 +83,6 @@ func New(secrets ...string) *Redactor {
 
 // small changes only ASCII letters, so that each byte keeps its offset.
 func small(text string) string {
-	capital := func(r rune) bool { return 'A' <= r && r <= 'Z' }
-	if !strings.ContainsFunc(text, capital) {
-		return text
-	}
 	lower := []byte(text)
 	for i, c := range lower {
 		if 'A' <= c && c <= 'Z' {
