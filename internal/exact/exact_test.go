@@ -96,12 +96,11 @@ var decodes = map[string]string{
 	"attempt.kept.get":          "the store of this project",
 	"agent.Start.UnmarshalJSON": "a history",
 	"callback.decode":           "a text and a boolean, of members with exact names",
-	"mcp.remote.responses":      "the state that this package wrote into a question",
+	"mcp.addAnswer":             "the state that this package wrote into a question",
 	"mcp.listed.spec":           "a map",
 	"mcp.asked.response":        "a map",
 	"tool.Spec.validate":        "a map",
-	"tool.parseObject":          "a value of the type any, for the validator",
-	"tool.Violation":            "a value of the type any, for the validator",
+	"tool.decode":               "a value of the type any, for the validator",
 	"tool.compile":              "a schema, whose type decodes itself",
 }
 
