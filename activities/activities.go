@@ -61,8 +61,17 @@ func New(o Options) (*Activities, error) {
 	a := &Activities{
 		temporal: o.Temporal, agents: map[string]Agent{}, hooks: map[string]hook{}, models: o.Models, tools: o.Tools.Clone(), toolTimeout: o.ToolTimeout,
 		commands: o.Commands, rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
+		// These and the kept results of the attempts have at most CacheBytes together.
+		cache: newCache(o.CacheBytes / 2), runs: runs.NewReader(o.Temporal, o.Converter, o.CacheBytes*3/8, o.Log),
 	}
-	if err := a.remember(o); err != nil {
+	attempts := attempt.Options{
+		Temporal: o.Temporal, Redact: o.Redact, ResultsBytes: o.CacheBytes / 8, ResultsDir: o.ResultsDir, Log: o.Log,
+	}
+	if o.Lease != nil {
+		attempts.TaskQueue, attempts.LeaseTimeout = o.Lease.TaskQueue, o.Lease.HeartbeatTimeout
+	}
+	var err error
+	if a.attempts, err = attempt.NewWorker(attempts); err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
 	for _, own := range []func() (tool.Tool, error){a.resultReader, questions} {
@@ -75,32 +84,14 @@ func New(o Options) (*Activities, error) {
 		}
 	}
 	a.pace(o.Models)
-	problems := slices.Concat(a.addCallbacks(o.Callbacks), a.addAgents(o.Agents), a.addHooks(o.Notify), a.checkModels())
+	a.callbacks, err = newCallbacks(o.Callbacks)
+	problems := slices.Concat([]error{err}, a.addAgents(o.Agents), a.addHooks(o.Notify), a.checkModels())
 	for _, def := range o.Agents {
 		for _, problem := range a.problemsOf(def) {
 			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, problem))
 		}
 	}
 	return a, errors.Join(problems...)
-}
-
-// remember makes the parts that keep something in memory. All of them together have at most [Options.CacheBytes].
-func (a *Activities) remember(o Options) (err error) {
-	if a.cache, err = newCache(o.CacheBytes / 2); err != nil {
-		return err
-	}
-	a.runs, err = runs.NewReader(runs.Options{Temporal: o.Temporal, Converter: o.Converter, CacheBytes: o.CacheBytes * 3 / 8, Log: o.Log})
-	if err != nil {
-		return err
-	}
-	attempts := attempt.Options{
-		Temporal: o.Temporal, Redact: o.Redact, ResultsBytes: o.CacheBytes / 8, ResultsDir: o.ResultsDir, Log: o.Log,
-	}
-	if o.Lease != nil {
-		attempts.TaskQueue, attempts.LeaseTimeout = o.Lease.TaskQueue, o.Lease.HeartbeatTimeout
-	}
-	a.attempts, err = attempt.NewWorker(attempts)
-	return err
 }
 
 // names returns the ID of the agent to which an activity belongs, and the activity's own ID, which is an [agent.Key]. ctx must

@@ -3,6 +3,7 @@ package activities
 import (
 	"github.com/maypok86/otter/v2"
 
+	"github.com/reagent-dev/reagent/activities/internal/bounded"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/payload"
 	"github.com/reagent-dev/reagent/llm"
@@ -19,8 +20,6 @@ type transcript struct {
 	// bytes is the approximate size of the messages in memory.
 	bytes int
 }
-
-func (t transcript) count() int { return len(t.messages) }
 
 // extended returns the transcript with the given messages appended. It may write into the array behind the field `messages`.
 func (t transcript) extended(more []llm.Message) transcript {
@@ -44,28 +43,12 @@ type cache struct {
 // the same ID for another call.
 type call struct{ agentID, id string }
 
-func newCache(bytes int) (*cache, error) {
-	transcripts, err := otter.New(&otter.Options[string, transcript]{
-		MaximumWeight: uint64(bytes) / 2,
-		Weigher:       func(_ string, t transcript) uint32 { return uint32(entryBytes + originBytes + t.bytes) },
-	})
-	if err != nil {
-		return nil, err
+func newCache(bytes int) *cache {
+	return &cache{
+		transcripts: bounded.Cache(bytes/2, func(_ string, t transcript) int { return entryBytes + originBytes + t.bytes }),
+		heads:       bounded.Cache(bytes/4, func(_ string, head llm.Request) int { return payload.Size(head) }),
+		answers:     bounded.Cache(bytes/4, func(_ call, m llm.Message) int { return entryBytes + weight([]llm.Message{m}) }),
 	}
-	heads, err := otter.New(&otter.Options[string, llm.Request]{
-		MaximumWeight: uint64(bytes) / 4,
-		Weigher: func(_ string, head llm.Request) uint32 {
-			return uint32(payload.Size(head))
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	answers, err := otter.New(&otter.Options[call, llm.Message]{
-		MaximumWeight: uint64(bytes) / 4,
-		Weigher:       func(_ call, m llm.Message) uint32 { return uint32(entryBytes + weight([]llm.Message{m})) },
-	})
-	return &cache{transcripts, heads, answers}, err
 }
 
 // take removes the transcript of an agent from the cache and returns it, so that no other activity can use it at the same
@@ -75,19 +58,13 @@ func (c *cache) take(agentID string) transcript {
 	return t
 }
 
-func (c *cache) put(agentID string, t transcript) { c.transcripts.Set(agentID, t) }
-
 // extend appends a model's reply to the cached transcript of an agent, for the agent's next request. `t` is the transcript
 // that was sent to the model. If the cached transcript is a different one, extend removes it instead.
 func (c *cache) extend(agentID string, t transcript, reply llm.Message) {
 	if now := c.take(agentID); now.chain == t.chain {
-		c.put(agentID, now.extended([]llm.Message{reply}))
+		c.transcripts.Set(agentID, now.extended([]llm.Message{reply}))
 	}
 }
-
-func (c *cache) head(hash string) (llm.Request, bool) { return c.heads.GetIfPresent(hash) }
-
-func (c *cache) putHead(hash string, head llm.Request) { c.heads.Set(hash, head) }
 
 func (c *cache) putResult(agentID string, result llm.Message) {
 	c.answers.Set(call{agentID, result.ToolCallID}, result)

@@ -12,14 +12,6 @@ import (
 
 // The methods in this file take over the configuration of a worker. They return everything that is wrong with it.
 
-func (a *Activities) addCallbacks(o *Callbacks) []error {
-	var err error
-	if a.callbacks, err = newCallbacks(o); err != nil {
-		return []error{err}
-	}
-	return nil
-}
-
 func (a *Activities) addAgents(agents []Agent) (problems []error) {
 	for _, def := range agents {
 		if _, twice := a.agents[def.Name]; twice {
@@ -47,8 +39,8 @@ func (a *Activities) addHooks(hooks []Hook) (problems []error) {
 
 func (a *Activities) checkModels() (problems []error) {
 	for _, name := range slices.Sorted(maps.Keys(a.models)) {
-		if err := a.models[name].checkPrice(); err != nil {
-			problems = append(problems, fmt.Errorf("model %s: %w", name, err))
+		if p := a.models[name].Price; min(p.Input, p.Cached, p.CacheWrite, p.Output) < 0 {
+			problems = append(problems, fmt.Errorf("model %s: the field Price has a price below zero: %+v; set 0 if the tokens cost nothing", name, p))
 		}
 	}
 	return problems

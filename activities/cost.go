@@ -2,17 +2,9 @@ package activities
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/reagent-dev/reagent/agent"
 )
-
-func (m Model) checkPrice() error {
-	if p := m.Price; min(p.Input, p.Cached, p.CacheWrite, p.Output) < 0 {
-		return fmt.Errorf("the field Price has a price below zero: %+v; set 0 if the tokens cost nothing", p)
-	}
-	return nil
-}
 
 // checkCost returns an error if the agent has a cost limit that would stop nothing, because no model of the agent or of an agent below
 // it has a price.

@@ -15,7 +15,6 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/reagent-dev/reagent/activities/internal/attempt"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
@@ -27,19 +26,10 @@ import (
 // If this worker does not serve the agent, the error has the type [protocol.UnknownAgent]. If the definition cannot be made,
 // the error has the type [protocol.BadAgent].
 func (a *Activities) LoadAgent(ctx context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
-	beat := a.attempts.Start(ctx, false, nil)
-	defer beat.Stop()
-	d, err := a.loadAgent(ctx, beat, in)
-	if err != nil {
-		beat.Report(err)
-	}
-	return d, err
+	return reading(ctx, a, "read the definition of agent "+in.Agent, in, a.loadAgent)
 }
 
-func (a *Activities) loadAgent(ctx context.Context, beat *attempt.Attempt, in protocol.LoadAgentInput) (agent.Definition, error) {
-	if err := beat.CheckLost("read the definition of agent " + in.Agent); err != nil {
-		return agent.Definition{}, err
-	}
+func (a *Activities) loadAgent(ctx context.Context, in protocol.LoadAgentInput) (agent.Definition, error) {
 	m, err := a.runs.Recall(ctx, in.Recall)
 	if err != nil {
 		return agent.Definition{}, err
@@ -60,12 +50,9 @@ func (a *Activities) loadAgent(ctx context.Context, beat *attempt.Attempt, in pr
 	}
 	// The first model call needs the prefix, and Temporal Cloud would bill a query for it.
 	head := d.RequestPrefix()
-	a.cache.putHead(agent.HashPrefix(head), head)
+	a.cache.heads.Set(agent.HashPrefix(head), head)
 	return d, nil
 }
-
-// unknownDelay is the retry delay of [Activities.LoadAgent] for an agent that this worker does not serve.
-const unknownDelay = time.Second
 
 // unknownAgent returns the error of [Activities.LoadAgent] for an agent that this worker does not serve. While a new
 // configuration is rolled out worker by worker, another worker may serve the agent. Therefore the error is retryable until
@@ -75,7 +62,7 @@ func (a *Activities) unknownAgent(ctx context.Context, name string) error {
 		fmt.Sprintf("there is no agent %q on this worker, which serves %s; correct the name, or add the agent to the configuration of the workers", name, strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")),
 		protocol.UnknownAgent, temporal.ApplicationErrorOptions{
 			NonRetryable:   time.Since(activity.GetInfo(ctx).ScheduledTime) >= a.rolloutTimeout,
-			NextRetryDelay: unknownDelay,
+			NextRetryDelay: time.Second,
 		})
 }
 

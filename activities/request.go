@@ -34,7 +34,7 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 	if !in.Compact && !in.Aside {
 		known = a.cache.take(id)
 	}
-	if known.count() > in.Count {
+	if len(known.messages) > in.Count {
 		known = transcript{}
 	}
 	if in.Origin != nil {
@@ -70,7 +70,7 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 			return req, t, err
 		}
 		if !in.Compact && !in.Aside {
-			a.cache.put(id, t)
+			a.cache.transcripts.Set(id, t)
 		}
 		req.Messages = append(slices.Clip(req.Messages), t.messages...)
 		return req, t, nil
@@ -83,8 +83,7 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 // appends `results`, the cached results of tool calls. Then it appends messages that it gets by queries of the workflow. At
 // the end it appends `delta`, the messages from the activity's input.
 func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
-	messages := t.messages
-	messages = append(messages, results[:min(len(results), in.Count-t.count())]...)
+	messages := append(t.messages, results[:min(len(results), in.Count-len(t.messages))]...)
 	for upTo := in.Count - len(delta); len(messages) < upTo; {
 		page, err := a.read(ctx, protocol.RequestInput{From: len(messages), Count: upTo, Compact: in.Compact})
 		if err != nil {
@@ -97,14 +96,14 @@ func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t
 		t.origin, messages = page.Origin, append(messages, page.Messages...)
 	}
 	messages = append(messages, delta[len(delta)-(in.Count-len(messages)):]...)
-	return t.extended(messages[t.count():]), nil
+	return t.extended(messages[len(t.messages):]), nil
 }
 
 // head returns the request prefix with the given hash: the models that can answer, the model settings, the tools and the
 // system message. It takes the prefix from the cache, or queries the workflow for it. `compact` selects the prefix for
 // summaries and asides. If the workflow has another prefix, the error has the type [protocol.Mismatch].
 func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.Request, error) {
-	if head, ok := a.cache.head(hash); ok {
+	if head, ok := a.cache.heads.GetIfPresent(hash); ok {
 		return head, nil
 	}
 	page, err := a.read(ctx, protocol.RequestInput{Head: true, Compact: compact})
@@ -115,7 +114,7 @@ func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.R
 		return llm.Request{}, temporal.NewNonRetryableApplicationError(
 			"the request prefix of the workflow does not have the prefix hash of the request", protocol.Mismatch, nil)
 	}
-	a.cache.putHead(hash, *page.Head)
+	a.cache.heads.Set(hash, *page.Head)
 	return *page.Head, nil
 }
 

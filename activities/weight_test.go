@@ -18,12 +18,11 @@ func TestCachesOfIdleChatsStayWithinTheirBound(t *testing.T) {
 	const bound, chats = 8 << 20, 100_000
 	hash := strings.Repeat("0", 64)
 	before := heap.Bytes()
-	c, err := newCache(bound)
-	require.NoError(t, err)
+	c := newCache(bound)
 	for i := range chats {
 		id := fmt.Sprint("chat-", i)
 		start := transcript{origin: agent.ModelIdentity{Identity: agent.Identity{AgentID: strings.Clone(id), Incarnation: strings.Clone(hash)[:36]}, PrefixHash: strings.Clone(hash)}}
-		c.put(id, start.extended([]llm.Message{{Role: llm.User, Content: "hello"}, {Role: llm.Assistant, Content: "done"}}))
+		c.transcripts.Set(id, start.extended([]llm.Message{{Role: llm.User, Content: "hello"}, {Role: llm.Assistant, Content: "done"}}))
 		c.putResult(id, llm.Message{Role: llm.Tool, Content: "done", ToolCallID: "c"})
 	}
 	c.transcripts.CleanUp()

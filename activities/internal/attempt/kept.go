@@ -6,6 +6,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"github.com/reagent-dev/reagent/activities/internal/bounded"
 	"github.com/reagent-dev/reagent/agent"
 )
 
@@ -26,14 +27,9 @@ const entryBytes = 150
 // newKept returns a store that uses at most `bytes` bytes of memory, and files in the directory `dir`. If dir is empty, the
 // store uses no files.
 func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
-	memory, err := otter.New(&otter.Options[agent.Key, []byte]{
-		MaximumWeight: uint64(bytes),
-		Weigher:       func(key agent.Key, data []byte) uint32 { return uint32(entryBytes + len(key) + len(data)) },
-	})
-	if err != nil {
-		return nil, err
-	}
+	memory := bounded.Cache(bytes, func(key agent.Key, data []byte) int { return entryBytes + len(key) + len(data) })
 	k := &kept{memory: memory, log: log}
+	var err error
 	if dir != "" {
 		k.folder, err = openFolder(dir)
 	}
@@ -66,18 +62,15 @@ func (k *kept) has(key agent.Key) bool {
 // result. If the stored result cannot be read or decoded, get logs the error and returns false.
 func (k *kept) get(key agent.Key, out any) bool {
 	data, ok := k.memory.GetIfPresent(key)
+	var err error
 	if !ok && k.folder != nil {
-		var err error
-		if data, err = k.folder.read(string(key)); err != nil {
-			k.log.Error("a kept result cannot be read", "key", key, "error", err)
-		}
+		data, err = k.folder.read(string(key))
 	}
-	if len(data) == 0 {
-		return false
+	if err == nil && data != nil {
+		err = json.Unmarshal(data, out)
 	}
-	if err := json.Unmarshal(data, out); err != nil {
+	if err != nil {
 		k.log.Error("a kept result cannot be read", "key", key, "error", err)
-		return false
 	}
-	return true
+	return err == nil && data != nil
 }

@@ -12,11 +12,13 @@ import (
 	"go.temporal.io/sdk/converter"
 	"golang.org/x/sync/singleflight"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/reagent-dev/reagent/activities/internal/bounded"
 )
 
 // Reader reads other runs, and caches what it has read. It is safe for concurrent use. Create it with [NewReader].
 type Reader struct {
-	// temporal is [Options].Temporal with a limit for list requests.
+	// temporal limits list requests.
 	temporal  client.Client
 	lister    *lister
 	converter converter.DataConverter
@@ -33,48 +35,15 @@ type Reader struct {
 	states   *otter.Cache[string, packedState]
 }
 
-// Options are the options of [NewReader]. All fields are required.
-type Options struct {
-	Temporal client.Client
-	// Converter decodes memos and histories.
-	Converter converter.DataConverter
-	// CacheBytes limits the memory for what was read, in bytes.
-	CacheBytes int
-	Log        *slog.Logger
-}
-
-// NewReader returns a Reader with empty caches. The error is that of a cache that cannot be made.
-func NewReader(o Options) (r *Reader, err error) {
-	limited := newLimitedLists(o.Temporal)
-	r = &Reader{temporal: limited, lister: newLister(limited), converter: o.Converter, log: o.Log}
-	r.indexes, err = otter.New(&otter.Options[string, *index]{
-		MaximumWeight: uint64(o.CacheBytes / 6),
-		Weigher:       func(_ string, x *index) uint32 { return uint32(x.size) },
-	})
-	if err != nil {
-		return nil, err
+// NewReader returns a Reader with empty caches, which use at most `cacheBytes` bytes. The converter decodes memos and histories.
+func NewReader(temporal client.Client, dc converter.DataConverter, cacheBytes int, log *slog.Logger) *Reader {
+	limited := newLimitedLists(temporal)
+	return &Reader{
+		temporal: limited, lister: newLister(limited), converter: dc, log: log,
+		indexes:  bounded.Cache(cacheBytes/6, func(_ string, x *index) int { return x.size }),
+		results:  bounded.Cache(cacheBytes/2, func(_ location, p *commonpb.Payloads) int { return 200 + proto.Size(p) }),
+		states:   bounded.Cache(cacheBytes/3, func(_ string, p packedState) int { return len(p.data) }),
+		lists:    bounded.Cache(maxListed, func(_ string, runs []string) int { return 1 + len(runs) }),
+		lineages: otter.Must(&otter.Options[string, []string]{MaximumSize: maxLineages}),
 	}
-	r.results, err = otter.New(&otter.Options[location, *commonpb.Payloads]{
-		MaximumWeight: uint64(o.CacheBytes / 2),
-		Weigher:       func(_ location, p *commonpb.Payloads) uint32 { return uint32(200 + proto.Size(p)) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	r.states, err = otter.New(&otter.Options[string, packedState]{
-		MaximumWeight: uint64(o.CacheBytes / 3),
-		Weigher:       func(_ string, p packedState) uint32 { return uint32(len(p.data)) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	r.lists, err = otter.New(&otter.Options[string, []string]{
-		MaximumWeight: maxListed,
-		Weigher:       func(_ string, runs []string) uint32 { return uint32(1 + len(runs)) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	r.lineages, err = otter.New(&otter.Options[string, []string]{MaximumSize: maxLineages})
-	return r, err
 }
