@@ -57,14 +57,8 @@ func (p ApprovalPolicy) check() error {
 // whether a call may be destructive. The parameter `askFirst` is the result if no key of the policy matches.
 func (p ApprovalPolicy) needs(destructive, askFirst bool, keys ...string) bool {
 	for _, key := range append(slices.Clip(keys), defaultKey) {
-		switch rule, ok := p[key]; {
-		case !ok:
-		case rule == ApprovalNever:
-			return false
-		case rule == ApprovalDestructive:
-			return destructive
-		default:
-			return true
+		if rule, ok := p[key]; ok {
+			return rule != ApprovalNever && (rule != ApprovalDestructive || destructive)
 		}
 	}
 	return askFirst

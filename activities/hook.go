@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
-
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/processgroup"
 	"github.com/reagent-dev/reagent/internal/protocol"
@@ -174,12 +172,4 @@ type head struct {
 func (w *head) Write(b []byte) (int, error) {
 	w.Buffer.Write(b[:min(len(b), w.limit-w.Len())])
 	return len(b), nil
-}
-
-func (a *Activities) notDelivered(h hook, m hookMessage, err error) error {
-	options := temporal.ApplicationErrorOptions{}
-	if refused, ok := errors.AsType[*webhook.Error](err); ok {
-		options.NonRetryable, options.NextRetryDelay = !refused.Retry, refused.After
-	}
-	return temporal.NewApplicationErrorWithOptions(hideCallbacks(m, a.redact(fmt.Sprintf("hook %s: %v", h.Name, err))), protocol.NotDelivered, options)
 }

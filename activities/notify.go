@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/webhook"
 )
 
 // Notify makes one attempt to deliver a notification to a hook. The error has the type [protocol.NotDelivered], or [protocol.Missing] if
@@ -30,7 +32,12 @@ func (a *Activities) Notify(ctx context.Context, in protocol.NotifyInput) error 
 		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.NotDelivered, nil)
 	}
 	if err := h.deliver(ctx, key, body); err != nil {
-		return a.notDelivered(h, message, err)
+		var options temporal.ApplicationErrorOptions
+		if refused, ok := errors.AsType[*webhook.Error](err); ok {
+			options.NonRetryable, options.NextRetryDelay = !refused.Retry, refused.After
+		}
+		text := hideCallbacks(message, a.redact(fmt.Sprintf("hook %s: %v", h.Name, err)))
+		return temporal.NewApplicationErrorWithOptions(text, protocol.NotDelivered, options)
 	}
 	return nil
 }
@@ -71,7 +78,7 @@ type hookCall struct {
 	Arguments string         `json:"arguments"`
 	Question  string         `json:"question,omitempty"`
 	WaitsFor  agent.WaitsFor `json:"waits_for"`
-	Until     *time.Time     `json:"until,omitempty"`
+	Until     time.Time      `json:"until,omitzero"`
 	// Callback is the URL to which the result of an external call can be sent: see [Callbacks]. It is a secret.
 	Callback string   `json:"callback,omitempty"`
 	Commands []string `json:"commands,omitempty"`
@@ -97,8 +104,7 @@ func (a *Activities) newHookMessage(id string, in protocol.NotifyInput) hookMess
 			call.Callback = a.callbacks.url(id, c.Key)
 		}
 		if c.Until != 0 {
-			until := time.UnixMilli(c.Until).UTC()
-			call.Until = &until
+			call.Until = time.UnixMilli(c.Until).UTC()
 		}
 		data.Calls = append(data.Calls, call)
 	}
