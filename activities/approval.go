@@ -78,9 +78,8 @@ func (p ApprovalPolicy) checkKeys(known []string) error {
 // toolKeys returns the keys of an [ApprovalPolicy] that match the tool with the given reference, except for "default". The
 // most specific key is the first: "files.read" and then "files.*".
 func toolKeys(ref string) []string {
-	server, _, ok := strings.Cut(ref, ".")
-	if !ok {
-		return []string{ref}
+	if server, _, ok := strings.Cut(ref, "."); ok {
+		return []string{ref, server + ".*"}
 	}
-	return []string{ref, server + ".*"}
+	return []string{ref}
 }

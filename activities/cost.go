@@ -2,6 +2,7 @@ package activities
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/reagent-dev/reagent/agent"
 )
@@ -19,15 +20,6 @@ func (a *Activities) checkCost(def Agent) error {
 // because two agents may be sub-agents of each other.
 func (a *Activities) priced(def Agent, seen map[string]bool) bool {
 	seen[def.Name] = true
-	for _, name := range def.models() {
-		if a.models[name].Price != (agent.Price{}) {
-			return true
-		}
-	}
-	for _, sub := range def.Agents {
-		if !seen[sub] && a.priced(a.agents[sub], seen) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(def.models(), func(name string) bool { return a.models[name].Price != agent.Price{} }) ||
+		slices.ContainsFunc(def.Agents, func(sub string) bool { return !seen[sub] && a.priced(a.agents[sub], seen) })
 }

@@ -16,10 +16,6 @@ type messenger struct {
 	to     string // the agent ID of the sub-agent
 }
 
-func (a *Activities) messenger(to string) messenger {
-	return messenger{client.New(a.temporal, "").WithConverter(a.converter), to}
-}
-
 // Spec says that the tool is idempotent: the ID of the message is the key of the call, so the sub-agent takes the message only once.
 func (m messenger) Spec() tool.Spec {
 	return tool.Spec{Name: agent.Agents, Schema: []byte(agent.AgentsSchema), Effect: tool.Idempotent, NotDestructive: true}

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,28 +29,18 @@ const (
 // CallModel makes a model call and returns the reply. It does not call the model if an earlier run has recorded the reply, or if
 // this worker has stored it for an earlier attempt, or is still making the call for one: then it returns that reply. If the model call
 // fails, the type of the error is an [llm.Class]. Most other errors have a type that the package `protocol` defines.
-func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (protocol.ModelResult, error) {
+func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (result protocol.ModelResult, err error) {
 	beat := a.attempts.Start(ctx, in.PartialText, &in.Recall)
-	defer beat.Stop()
-	if err := beat.TooLate(); err != nil {
-		return protocol.ModelResult{}, err
+	defer func() { beat.Stop(err) }()
+	if err = beat.TooLate(); err == nil && !a.attempts.RunsHere(beat.Key()) {
+		err = beat.CheckLost("made this model call")
 	}
-	result, err := a.callModel(ctx, beat, in)
 	if err != nil {
-		beat.Report(err)
-	}
-	return result, err
-}
-
-func (a *Activities) callModel(ctx context.Context, beat *attempt.Attempt, in protocol.CallModelInput) (protocol.ModelResult, error) {
-	if !a.attempts.RunsHere(beat.Key()) {
-		if err := beat.CheckLost("made this model call"); err != nil {
-			return protocol.ModelResult{}, err
-		}
+		return result, err
 	}
 	m, err := a.runs.Recall(ctx, in.Recall)
 	if err != nil {
-		return protocol.ModelResult{}, err
+		return result, err
 	}
 	var earlier protocol.ModelResult
 	if ok, err := a.runs.Decode(m, &earlier); ok || err != nil {
@@ -57,7 +48,7 @@ func (a *Activities) callModel(ctx context.Context, beat *attempt.Attempt, in pr
 		return earlier, err
 	}
 	keep := func(protocol.ModelResult) bool { return true }
-	result, err := attempt.Once(a.attempts, beat, keep, func(e *attempt.Operation) (protocol.ModelResult, error) { return a.reply(e, in) })
+	result, err = attempt.Once(a.attempts, beat, keep, func(e *attempt.Operation) (protocol.ModelResult, error) { return a.reply(e, in) })
 	result.NewIn = "" // a stored result may come from another run
 	if m.Searched {
 		result.NewIn = protocol.RunSuffix(beat.Info().WorkflowExecution.RunID)
@@ -75,7 +66,11 @@ func (a *Activities) reply(e *attempt.Operation, in protocol.CallModelInput) (pr
 		return protocol.ModelResult{}, err
 	}
 	req.Key = string(key)
-	if err := checkRequest(req); err != nil {
+	// The answer is later checked against the output schema.
+	if err = tool.CheckSchema(req.Params.OutputSchema); err != nil {
+		err = fmt.Errorf("the request was not sent: output_schema: %w", err)
+	}
+	if err = cmp.Or(err, req.Check()); err != nil {
 		a.log.ErrorContext(ctx, "a request was not sent", "agent", id, "key", key, "error", a.redact(err.Error()))
 		return protocol.ModelResult{}, temporal.NewNonRetryableApplicationError(err.Error(), string(llm.InvalidRequest), nil)
 	}
@@ -95,15 +90,6 @@ func (a *Activities) reply(e *attempt.Operation, in protocol.CallModelInput) (pr
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
 	return protocol.ModelResult{Reply: protocol.OmitDefaults(reply, req.Candidates[0]), Empty: beat.Progress().Empty, Repeats: beat.Repeats(), Invalid: invalid}, nil
-}
-
-// checkRequest returns an error if the request must not be sent: see [llm.Request.Check]. It also checks the output schema,
-// because the answer is later checked against this schema.
-func checkRequest(req llm.Request) error {
-	if err := tool.CheckSchema(req.Params.OutputSchema); err != nil {
-		return fmt.Errorf("the request was not sent: output_schema: %w", err)
-	}
-	return req.Check()
 }
 
 // ask sends the request to one of its candidates, which are the models that can answer the request. If the model fails and

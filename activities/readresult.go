@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -40,14 +40,8 @@ func (a *Activities) resultReader() (tool.Tool, error) {
 			if limit := tool.InfoFrom(ctx).ResultBytes; limit > 0 {
 				in.Length = min(in.Length, max(limit-headBytes, 1))
 			}
-			from := min(max(in.Offset, 0), len(whole))
-			for from > 0 && from < len(whole) && !utf8.RuneStart(whole[from]) {
-				from--
-			}
-			to := min(from+in.Length, len(whole))
-			for to > from && to < len(whole) && !utf8.RuneStart(whole[to]) {
-				to--
-			}
-			return fmt.Sprintf("bytes %d to %d of %d:\n%s", from, to, len(whole), whole[from:to]), nil
+			from := len(clip.Prefix(whole, in.Offset))
+			part := clip.Prefix(whole[from:], in.Length)
+			return fmt.Sprintf("bytes %d to %d of %d:\n%s", from, from+len(part), len(whole), part), nil
 		})
 }

@@ -29,7 +29,8 @@ func (a *Activities) FindCall(ctx context.Context, in protocol.FindCallInput) (p
 // runs of the agent received them. Each message and each revoked permission occurs once. Of several decisions of one kind on a call,
 // only the first occurs.
 func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesInput) (protocol.FoundMessages, error) {
-	defer a.attempts.Start(ctx, false, nil).Stop()
+	beat := a.attempts.Start(ctx, false, nil)
+	defer beat.Stop(nil)
 	return a.runs.Messages(ctx, in)
 }
 
@@ -37,14 +38,11 @@ func (a *Activities) FindMessages(ctx context.Context, in protocol.FindMessagesI
 // after lost attempts: see [attempt.Attempt.CheckLost].
 func reading[In, Out any](ctx context.Context, a *Activities, what string, in In, read func(context.Context, In) (Out, error)) (out Out, err error) {
 	beat := a.attempts.Start(ctx, false, nil)
-	defer beat.Stop()
-	if err = beat.CheckLost(what); err == nil {
-		out, err = read(ctx, in)
+	defer func() { beat.Stop(err) }()
+	if err = beat.CheckLost(what); err != nil {
+		return out, err
 	}
-	if err != nil {
-		beat.Report(err)
-	}
-	return out, err
+	return read(ctx, in)
 }
 
 // ReadProgress returns how long a sub-agent has been idle. The parent uses this time to decide whether it stops waiting for the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reagent-dev/reagent/activities/internal/attempt"
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/tool"
@@ -25,22 +26,18 @@ var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond,
 // CallTool runs a tool and returns its result. A failure of the tool is a result, too. CallTool returns an error in three cases: a later
 // attempt may run the tool or get its result, the call was cancelled, or the time limit of the turn was over before the call began. The
 // result is also cached on this worker, because the agent's next model call needs it. A question to a person is not cached.
-func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
+func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (result protocol.ToolResult, err error) {
 	beat := a.attempts.Start(ctx, in.PartialText, &in.Recall)
-	defer beat.Stop()
+	defer func() { beat.Stop(err) }()
 	beat.Describe(in.Ref + " " + in.Arguments)
-	if err := beat.TooLate(); err != nil {
-		return protocol.ToolResult{}, err
+	if err = beat.TooLate(); err != nil {
+		return result, err
 	}
-	result, err := a.callTool(ctx, beat, in)
-	if err != nil {
-		beat.Report(err)
+	result, err = a.callTool(ctx, beat, in)
+	if err != nil || result.Elicitation != nil {
 		return result, err
 	}
 	id, key := names(ctx)
-	if result.Elicitation != nil {
-		return result, nil
-	}
 	if e, ok := protocol.ToolEvent(key, in.Ref, result, nil, cmp.Or(in.ShownBytes, in.ResultBytes), 0).(agent.ToolFinished); ok {
 		a.cache.putResult(id, agent.SentResult(in.CallID, e.Result.Content))
 	}
@@ -89,9 +86,8 @@ func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, do
 		return returnAttempt(beat)
 	}
 	t, err := a.lookup(ctx, in)
-	var unknown *tool.UnknownToolError
 	switch {
-	case errors.As(err, &unknown):
+	case errors.As(err, new(*tool.UnknownToolError)):
 		return a.noTool(beat, in.Ref, doubt)
 	case err != nil:
 		beat.Try()
@@ -122,21 +118,16 @@ func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, do
 	}
 	ended := runCtx.Err() != nil
 	switch {
-	case !ended && !errors.Is(err, tool.ErrOutcomeUnknown):
-		return notRun(ctx, beat, a.redact(err.Error()))
-	case !repeatable:
+	case !repeatable && (ended || errors.Is(err, tool.ErrOutcomeUnknown)):
 		a.log.WarnContext(ctx, "the outcome of a tool call is unknown", "agent", id, "key", key, "tool", in.Ref, "error", a.redact(err.Error()))
 		if ctx.Err() != nil {
 			return protocol.LostTool(), nil // the worker stops
 		}
 		return protocol.ToolResult{Content: agent.TextOutcomeUnknown(a.lostWhy(err, ended)), Kind: agent.OutcomeUnknown}, nil
-	case ctx.Err() != nil:
-		return protocol.ToolResult{}, attemptEnded(ctx, a.redact(err.Error()))
-	case ended:
+	case ended && ctx.Err() == nil:
 		return protocol.ToolResult{Content: "error: the tool took longer than " + a.toolTimeout.String(), Kind: agent.Errored}, nil
-	default:
-		return notRun(ctx, beat, a.redact(err.Error()))
 	}
+	return notRun(ctx, beat, a.redact(err.Error()))
 }
 
 // lostWhy tells the model why the outcome of a call is unknown. `err` is the error of the tool. `late` says that the tool took longer
@@ -164,7 +155,7 @@ func (a *Activities) noTool(beat *attempt.Attempt, ref string, doubt bool) (prot
 // lookup returns the tool of a call. A call with the field `To` sends a message, and its tool is not in the registry.
 func (a *Activities) lookup(ctx context.Context, in protocol.CallToolInput) (tool.Tool, error) {
 	if in.To != "" {
-		return a.messenger(in.To), nil
+		return messenger{client.New(a.temporal, "").WithConverter(a.converter), in.To}, nil
 	}
 	return a.tools.Lookup(ctx, in.Ref)
 }

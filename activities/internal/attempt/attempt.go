@@ -266,22 +266,16 @@ func (a *Attempt) TookWorkersDown(ctx context.Context) (bool, error) {
 		last.GetApplicationFailureInfo().GetType() == protocol.LeaseLost, nil
 }
 
-// workerLost returns the error of an activity that is given up because it crashes its workers. `what` says what the activity
-// did, in the past tense, such as "made this model call". It becomes part of the error text.
-func (a *Attempt) workerLost(what string) error {
-	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
-		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume the agent", a.Lost(), what), protocol.WorkerLost, nil)
-}
-
 // CheckLost returns an error if the activity has to be given up because it crashes its workers, or if Temporal does not answer:
-// see [Attempt.TookWorkersDown]. `what` says what the activity did: see [Attempt.workerLost]. An activity calls CheckLost before
-// its own work, because any part of this work may crash the process.
+// see [Attempt.TookWorkersDown]. `what` says what the activity did, in the past tense, such as "made this model call". It becomes part of
+// the error text. An activity calls CheckLost before its own work, because any part of this work may crash the process.
 func (a *Attempt) CheckLost(what string) error {
 	down, err := a.TookWorkersDown(a.ctx)
-	if err == nil && down {
-		err = a.workerLost(what)
+	if err != nil || !down {
+		return err
 	}
-	return err
+	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(
+		"the worker was lost %d times while it %s: look at the workers' logs and memory, then resume the agent", a.Lost(), what), protocol.WorkerLost, nil)
 }
 
 // Describe sets the text that says what the activity does. The heartbeats contain the beginning of this text, on one line, and
@@ -389,11 +383,11 @@ func (a *Attempt) Progress() protocol.Progress {
 	return p
 }
 
-// Report tells Temporal, by a heartbeat, that the attempt is about to fail with the given error, so that the next attempt does
-// not count this attempt as lost. It sends nothing if no attempt follows, because the error is not retryable, or if Temporal
-// has already ended the attempt.
-func (a *Attempt) Report(err error) {
-	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok && app.NonRetryable() {
+// report tells Temporal, by a heartbeat, that the attempt is about to fail with the given error, so that the next attempt does
+// not count this attempt as lost. It sends nothing if no attempt follows, because there is no error or the error is not retryable, or if
+// Temporal has already ended the attempt.
+func (a *Attempt) report(err error) {
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); err == nil || ok && app.NonRetryable() {
 		return
 	}
 	if a.ended() == lost || a.ended() == cancelled {
@@ -405,8 +399,9 @@ func (a *Attempt) Report(err error) {
 	_ = a.record(context.WithoutCancel(a.ctx)) // if this heartbeat fails, the attempt counts as lost
 }
 
-// Stop ends the heartbeats. It returns when no heartbeat is being sent any more.
-func (a *Attempt) Stop() {
+// Stop reports the error of the attempt, if there is one, and ends the heartbeats. It returns when no heartbeat is being sent any more.
+func (a *Attempt) Stop(err error) {
+	a.report(err)
 	a.lease.remove(a)
 	a.calls.Add(-1)
 	a.stopped()

@@ -68,11 +68,7 @@ func (a *Attempt) FallBack(turn, n int, failed error) error {
 		if next/n > turn/n {
 			pause = max(pause, app.NextRetryDelay())
 		}
-		options := temporal.ApplicationErrorOptions{NextRetryDelay: pause}
-		if app.HasDetails() {
-			options.Details = []any{a.tried.Empty}
-		}
-		return temporal.NewApplicationErrorWithOptions(app.Message(), app.Type(), options)
+		return a.again(app, app.Message(), temporal.ApplicationErrorOptions{NextRetryDelay: pause})
 	}
 	return a.withFirstError(turn%n, app)
 }
@@ -86,9 +82,14 @@ func (a *Attempt) withFirstError(candidate int, app *temporal.ApplicationError) 
 	if candidate == 0 || a.tried.FirstError == "" {
 		return app
 	}
-	options := temporal.ApplicationErrorOptions{NonRetryable: app.NonRetryable(), NextRetryDelay: app.NextRetryDelay()}
+	return a.again(app, fmt.Sprintf("%s; before that, the first model failed: %s", app.Message(), a.tried.FirstError),
+		temporal.ApplicationErrorOptions{NonRetryable: app.NonRetryable(), NextRetryDelay: app.NextRetryDelay()})
+}
+
+// again returns the error of a model call with another text and other options. Its details stay. The caller must hold the lock.
+func (a *Attempt) again(app *temporal.ApplicationError, text string, options temporal.ApplicationErrorOptions) error {
 	if app.HasDetails() {
 		options.Details = []any{a.tried.Empty}
 	}
-	return temporal.NewApplicationErrorWithOptions(fmt.Sprintf("%s; before that, the first model failed: %s", app.Message(), a.tried.FirstError), app.Type(), options)
+	return temporal.NewApplicationErrorWithOptions(text, app.Type(), options)
 }

@@ -51,10 +51,10 @@ func openFolder(dir string) (*folder, error) {
 		return nil, fmt.Errorf("cannot create the folder for results (ResultsDir): %w; create it yourself, or set another one", err)
 	}
 	probe, err := os.CreateTemp(dir, temporaryPrefix)
-	if err != nil {
-		return nil, fmt.Errorf("cannot write to the folder for results (ResultsDir): %w; make the folder writable, or set another one", err)
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
-	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("cannot write to the folder for results (ResultsDir): %w; make the folder writable, or set another one", err)
 	}
 	return f, f.prune()

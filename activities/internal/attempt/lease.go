@@ -106,7 +106,10 @@ func (w *Worker) RunLease(ctx context.Context) {
 		for ctx.Err() == nil && !l.idle() {
 			if err := l.take(ctx); err != nil {
 				l.log.WarnContext(ctx, "the worker has no lease, so another worker takes over its calls later if this worker is lost", "error", err)
-				pause(ctx, time.Second)
+				select {
+				case <-time.After(time.Second):
+				case <-ctx.Done():
+				}
 			}
 		}
 	}
@@ -151,13 +154,6 @@ func (l *lease) held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.token != nil
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }
 
 // hold makes a lease the lease of this worker. `info` describes the attempt at [Worker.HoldLease] that holds it. hold returns

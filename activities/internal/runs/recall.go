@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	commonpb "go.temporal.io/api/common/v1"
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/flight"
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
@@ -185,9 +185,7 @@ func (r *Reader) bases(ctx context.Context, workflowID, runID string) ([]string,
 
 func (r *Reader) readBases(ctx context.Context, workflowID, runID string) ([]string, error) {
 	var bases []string
-	events := r.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for events.HasNext() {
-		event, err := events.Next()
+	for event, err := range history.Events(ctx, r.temporal, agent.RunRef{ID: workflowID, RunID: runID}) {
 		if err != nil {
 			return nil, err
 		}

@@ -47,21 +47,18 @@ func (r *Reader) FindCall(ctx context.Context, in protocol.FindCallInput) (proto
 // something else would do again what followed.
 func (r *Reader) Told(ctx context.Context, e protocol.Recall) (*agent.Result, error) {
 	info := activity.GetInfo(ctx)
-	id, key := info.WorkflowExecution.ID, agent.Key(info.ActivityID)
 	runs, err := r.earlierRuns(ctx, e)
 	if err != nil {
 		return nil, err
 	}
+	call := agent.Call{Key: agent.Key(info.ActivityID)}
 	for _, run := range runs {
-		s, err := r.stateWith(ctx, agent.RunRef{ID: id, RunID: run}, agent.Call{Key: key})
+		s, err := r.stateWith(ctx, agent.RunRef{ID: info.WorkflowExecution.ID, RunID: run}, call)
 		if err != nil {
 			return nil, fmt.Errorf("read what run %s told the model about a call: %w", run, err)
 		}
-		if s == nil {
-			continue
-		}
-		if r := s.CallRecord(agent.Call{Key: key}); r.Result != nil {
-			return r.Result, nil
+		if s != nil && s.CallRecord(call).Result != nil {
+			return s.CallRecord(call).Result, nil
 		}
 	}
 	return nil, nil
@@ -124,11 +121,10 @@ func (r *Reader) lastState(ctx context.Context, from agent.RunRef) (*agent.State
 // packLast returns an error. From attempt number [recallAttempts] of the activity on, it returns no data instead.
 func (r *Reader) packLast(ctx context.Context, from agent.RunRef) (packedState, error) {
 	run, err := history.Read(ctx, r.temporal, from, r.converter)
-	var unreadable *history.UnreadableError
 	switch {
 	case errors.As(err, new(*serviceerror.NotFound)):
 		return packedState{}, nil
-	case errors.As(err, &unreadable) && activity.GetInfo(ctx).Attempt >= recallAttempts:
+	case errors.As(err, new(*history.UnreadableError)) && activity.GetInfo(ctx).Attempt >= recallAttempts:
 		r.log.WarnContext(ctx, "an earlier run cannot be read; its results are not recalled", "agent", from.ID, "run", from.RunID, "error", err)
 		return packedState{}, nil
 	case err != nil || run.State == nil:

@@ -28,8 +28,11 @@ func (r *Reader) Result(ctx context.Context, handle string) (string, error) {
 	}
 	here := activity.GetInfo(ctx).WorkflowExecution
 	shown, err := r.resultIn(ctx, here.ID, here.RunID, handle)
-	if err != nil || shown != nil && !shown.Recalled {
-		return content(shown), err
+	if err != nil {
+		return "", err
+	}
+	if shown != nil && !shown.Recalled {
+		return shown.Content, nil
 	}
 	earlier, err := r.earlier(ctx)
 	if err != nil {
@@ -37,8 +40,11 @@ func (r *Reader) Result(ctx context.Context, handle string) (string, error) {
 	}
 	for _, run := range earlier {
 		found, err := r.resultIn(ctx, here.ID, run, handle)
-		if err != nil || found != nil && !found.Recalled {
-			return content(found), err
+		if err != nil {
+			return "", err
+		}
+		if found != nil && !found.Recalled {
+			return found.Content, nil
 		}
 		if shown == nil {
 			shown = found
@@ -48,13 +54,6 @@ func (r *Reader) Result(ctx context.Context, handle string) (string, error) {
 		return "", errors.New("there is no such result in the history of this agent")
 	}
 	return shown.Content, nil // the history with the whole result is deleted
-}
-
-func content(r *protocol.ToolResult) string {
-	if r == nil {
-		return ""
-	}
-	return r.Content
 }
 
 // resultIn returns the result of the tool call with the given handle from the history of one run: see

@@ -32,13 +32,11 @@ func (r *Reader) Page(ctx context.Context, in protocol.ReadAgentInput) (protocol
 	packed, ok := r.states.GetIfPresent(key)
 	if !ok {
 		run, err := history.Read(ctx, r.temporal, in.From, r.converter)
-		var gone *serviceerror.NotFound
-		var unreadable *history.UnreadableError
 		switch {
-		case errors.As(err, &gone):
+		case errors.As(err, new(*serviceerror.NotFound)):
 			return protocol.Page{}, temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 				"the history of agent %s is deleted: Temporal keeps closed workflows only for the namespace's retention period; start a new agent", in.From.ID), protocol.Gone, nil)
-		case errors.As(err, &unreadable):
+		case errors.As(err, new(*history.UnreadableError)):
 			return protocol.Page{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Mismatch, nil)
 		case err != nil:
 			return protocol.Page{}, err
