@@ -93,7 +93,7 @@ func (a *Agent) look(ctx context.Context) ([]agent.Child, Snapshot, error) {
 
 // Await is [Client.Await].
 func (a *Agent) Await(ctx context.Context, see func(Progress)) (Snapshot, error) {
-	for {
+	for ; ; sleep(ctx, awaitPause) {
 		snap, err := a.Describe(ctx)
 		switch {
 		case err == nil:
@@ -107,9 +107,6 @@ func (a *Agent) Await(ctx context.Context, see func(Progress)) (Snapshot, error)
 		if see != nil {
 			down := a.client.temporalIsDown(ctx)
 			see(Progress{NoServer: down, NoWorker: !down})
-		}
-		if !sleep(ctx, awaitPause) {
-			return Snapshot{}, a.client.wrapUnanswered(ctx, "ask", a.id, context.Cause(ctx))
 		}
 	}
 }

@@ -329,21 +329,14 @@ func person() string {
 
 // machine returns "" if the system does not tell the name of this machine.
 func machine() string {
-	host, err := os.Hostname()
-	if err != nil {
-		return ""
-	}
+	host, _ := os.Hostname() // empty after an error
 	return host
 }
 
 // Permissions returns the permissions of an agent: see [agent.Permission]. It returns none if the agent has not begun to work. It reads the
 // history, so it needs no worker.
 func (c *Client) Permissions(ctx context.Context, id string) ([]agent.Permission, error) {
-	found, err := c.describe(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
+	_, run, err := c.newest(ctx, id)
 	if err != nil || run.State == nil {
 		return nil, err
 	}

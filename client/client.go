@@ -87,9 +87,7 @@ type Client struct {
 // resumes or forks run on the given task queue. An empty name means [DefaultTaskQueue]. All other methods work on the agents
 // of every task queue. The caller closes the Temporal client.
 func New(temporal client.Client, taskQueue string) *Client {
-	if taskQueue == "" {
-		taskQueue = DefaultTaskQueue
-	}
+	taskQueue = cmp.Or(taskQueue, DefaultTaskQueue)
 	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter(), new(atomic.Bool), make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
@@ -362,23 +360,22 @@ const runEnded = "AcceptedUpdateCompletedWorkflow"
 // wrap converts an error of the Temporal client into an error of this package, such as [ErrNotFound] or [ErrNoWorker]. If no
 // error of this package fits, the result wraps err and names the operation and the agent. If err is nil, wrap returns nil.
 func wrap(operation, id string, err error) error {
-	var (
-		notFound *serviceerror.NotFound
-		deadline *serviceerror.DeadlineExceeded
-		noPoller *serviceerror.FailedPrecondition
-		refused  *temporal.ApplicationError
-	)
+	refused, _ := errors.AsType[*temporal.ApplicationError](err)
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &notFound):
+	case errors.As(err, new(*serviceerror.NotFound)):
 		return notFoundError(id, "")
-	case errors.As(err, &refused) && refused.Type() == protocol.Refused:
+	case refused != nil && refused.Type() == protocol.Refused:
 		return &agentError{fmt.Sprintf("agent %q refused: %s", id, refused.Message()), []error{ErrRefused}}
-	case errors.As(err, &deadline), errors.As(err, &noPoller), errors.Is(err, context.DeadlineExceeded):
+	case outOfTime(err), errors.As(err, new(*serviceerror.FailedPrecondition)): // no worker asks for tasks
 		return &agentError{fmt.Sprintf("no worker answers for agent %q", id), []error{ErrNoWorker, err}}
 	}
 	return served(fmt.Sprintf("%s agent %q", operation, id), err)
+}
+
+func outOfTime(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, new(*serviceerror.DeadlineExceeded))
 }
 
 // wrapUnanswered is [wrap] for operations that need a worker. If wrap returns [ErrNoWorker], wrapUnanswered sends a health check,

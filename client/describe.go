@@ -83,18 +83,13 @@ func (c *Client) ask(ctx context.Context, id string, out any, name string, args 
 	if err == nil {
 		return false, value.Get(out)
 	}
-	var (
-		full     *serviceerror.ResourceExhausted
-		deadline *serviceerror.DeadlineExceeded // the SDK returns it at once if its next retry would come after the deadline
-	)
-	early := errors.As(err, &deadline) || errors.Is(err, context.DeadlineExceeded)
 	switch {
 	case asked.Err() != nil:
 		return false, err
-	case early: // each try of the SDK failed: Temporal refused the query, or does not answer
+	case outOfTime(err): // the SDK's next retry would come after the deadline: Temporal has refused each try, or does not answer
 		return !c.temporalIsDown(ctx), err
 	}
-	return errors.As(err, &full), err
+	return errors.As(err, new(*serviceerror.ResourceExhausted)), err
 }
 
 // Describe returns a snapshot of an agent. It needs fewer requests than [Client.Show], but the snapshot has no messages, calls,
@@ -138,11 +133,7 @@ func (c *Client) Show(ctx context.Context, id string) (Snapshot, error) {
 // ShowRecorded returns a full snapshot of an agent from the Temporal history of its newest run. It needs no worker, even if the agent
 // is running.
 func (c *Client) ShowRecorded(ctx context.Context, id string) (Snapshot, error) {
-	found, err := c.describe(ctx, id)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
+	found, run, err := c.newest(ctx, id)
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -161,6 +152,16 @@ func (c *Client) ShowRecorded(ctx context.Context, id string) (Snapshot, error) 
 func (c *Client) read(ctx context.Context, ref agent.RunRef) (*history.Run, error) {
 	run, err := history.Read(ctx, c.temporal, ref, c.converter)
 	return run, wrap("read", ref.ID, err)
+}
+
+// newest describes an agent and reads its newest run: see [Client.describe] and [Client.read].
+func (c *Client) newest(ctx context.Context, id string) (description, *history.Run, error) {
+	found, err := c.describe(ctx, id)
+	if err != nil {
+		return found, nil, err
+	}
+	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
+	return found, run, err
 }
 
 // children returns the sub-agents of an agent for the field `Children` of a [Snapshot]. `subAgents` comes from the state of the
@@ -239,22 +240,16 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	}, nil
 }
 
-func closeStatus(s enumspb.WorkflowExecutionStatus) Status {
-	switch s {
-	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-		return Completed
-	case enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
-		return Failed
-	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
-		return Cancelled
-	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
-		return Terminated
-	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
-		return TimedOut
-	default: // running, or continued as new
-		return Running
-	}
+var closeStatuses = map[enumspb.WorkflowExecutionStatus]Status{
+	enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:  Completed,
+	enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:     Failed,
+	enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:   Cancelled,
+	enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED: Terminated,
+	enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:  TimedOut,
 }
+
+// closeStatus returns [Running] for a workflow that is running, is paused, or was continued as new.
+func closeStatus(s enumspb.WorkflowExecutionStatus) Status { return cmp.Or(closeStatuses[s], Running) }
 
 // memo returns "" if the memo does not have the field, or if the field cannot be decoded.
 func (c *Client) memo(m *commonpb.Memo, field string) string {

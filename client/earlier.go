@@ -14,11 +14,7 @@ import (
 // Earlier reads the histories of the agent's earlier runs, which Temporal keeps for the retention period of the namespace. If a
 // history is deleted, the error wraps [ErrNotFound].
 func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Message, error) {
-	found, err := c.describe(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
+	_, run, err := c.newest(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -26,19 +22,18 @@ func (c *Client) Earlier(ctx context.Context, id string, before int) ([]agent.Me
 		before = min(before, run.State.Count())
 	}
 	all := make([]agent.Message, max(before, 0))
-	for before > 0 {
+	for {
 		if run.State != nil && run.State.Dropped < before {
 			copy(all[run.State.Dropped:before], run.State.Messages)
 			before = run.State.Dropped
 		}
-		if before == 0 {
-			break
+		if before <= 0 {
+			return all, nil
 		}
 		if run, err = c.previous(ctx, id, run); err != nil {
 			return nil, err
 		}
 	}
-	return all, nil
 }
 
 // previous reads the run that the given run continues, resumes or forks. If there is no such run, the error wraps [ErrNotFound].

@@ -57,11 +57,7 @@ func (c *Client) GiveResult(ctx context.Context, id string, call agent.Key, resu
 // given returns what [Client.GiveResult] returns for a result that the agent has refused. It reads the history of the newest run. `again`
 // tells the caller to send the result again, because the call waits for its result by now, or the newest run has no state yet.
 func (c *Client) given(ctx context.Context, id string, d agent.Decision) (again bool, err error) {
-	found, err := c.describe(ctx, id)
-	if err != nil {
-		return false, err
-	}
-	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
+	found, run, err := c.newest(ctx, id)
 	if err != nil {
 		return false, err
 	}

@@ -69,8 +69,7 @@ type ListOptions struct {
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query()}
-		parents := parents{client: c, ended: map[string]bool{}}
-		seen := map[string]bool{}
+		seen, parents := map[string]bool{}, map[string]bool{}
 		for {
 			page, err := c.temporal.ListWorkflow(ctx, request)
 			if err != nil {
@@ -89,24 +88,15 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 				}
 				seen[e.ID] = true // Temporal lists the newest run of an ID first
 				old, err := c.superseded(ctx, o, info)
+				selected := !old
+				if err == nil && selected && o.Orphans {
+					selected, err = c.parentEnded(ctx, parents, e.Parent)
+				}
 				if err != nil {
 					yield(Entry{}, err)
 					return
 				}
-				if old {
-					continue
-				}
-				if o.Orphans {
-					ended, err := parents.haveEnded(ctx, e.Parent)
-					if err != nil {
-						yield(Entry{}, err)
-						return
-					}
-					if !ended {
-						continue
-					}
-				}
-				if !yield(e, nil) {
+				if selected && !yield(e, nil) {
 					return
 				}
 			}

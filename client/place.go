@@ -40,17 +40,11 @@ func (a *Agent) deliver(ctx context.Context, out *protocol.Accepted, in agent.Qu
 func (a *Agent) place(ctx context.Context, steer bool) (run string, after int) {
 	ended := a.found != nil && a.found.status.Ended() // no worker may answer for it
 	if a.view == nil && (!steer || ended) {
-		found, err := a.describe(ctx)
-		if err != nil {
-			return "", 0
-		}
+		found, _ := a.describe(ctx) // zero after an error
 		return protocol.RunSuffix(found.runID), 0
 	}
-	view, err := a.state(ctx)
-	switch {
-	case err != nil:
-		return "", 0
-	case !steer:
+	view, _ := a.state(ctx) // zero after an error
+	if !steer {
 		return view.Run, 0
 	}
 	return view.Run, view.Entry
@@ -59,13 +53,9 @@ func (a *Agent) place(ctx context.Context, steer bool) (run string, after int) {
 // asks returns the key of the call that waits for a person's answer, if this is why the agent has refused a message: see
 // [protocol.AwaitsAnswer]. In all other cases it returns "".
 func asks(err error) agent.Key {
-	refused, ok := errors.AsType[*temporal.ApplicationError](err)
-	if !ok || refused.Type() != protocol.AwaitsAnswer {
-		return ""
-	}
 	var key agent.Key
-	if refused.Details(&key) != nil {
-		return ""
+	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok && refused.Type() == protocol.AwaitsAnswer && refused.Details(&key) == nil {
+		return key
 	}
-	return key
+	return ""
 }

@@ -103,15 +103,11 @@ type ForkOptions struct {
 //
 // The error wraps [ErrNotFound] if there is no such agent, or if Temporal has deleted the history with messages that the fork needs.
 func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, error) {
-	found, err := c.describe(ctx, id)
+	found, run, err := c.newest(ctx, id)
 	if err != nil {
 		return Started{}, err
 	}
 	from := agent.RunRef{ID: id, RunID: found.runID}
-	run, err := c.read(ctx, from)
-	if err != nil {
-		return Started{}, err
-	}
 	if run.State == nil {
 		return Started{}, fmt.Errorf("fork agent %q: the agent has not begun to work, so there are no messages to fork; fork it later, or start a new agent", id)
 	}

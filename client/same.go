@@ -15,11 +15,7 @@ import (
 // schema. Call Same if [Client.Start] has found an agent with this ID. Same reads the agent's history and needs no worker. It
 // returns false for a fork, and if Temporal has deleted the history with the first message.
 func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
-	found, err := c.describe(ctx, o.ID)
-	if err != nil {
-		return false, err
-	}
-	run, err := c.read(ctx, agent.RunRef{ID: o.ID, RunID: found.runID})
+	_, run, err := c.newest(ctx, o.ID)
 	if err != nil {
 		return false, err
 	}

@@ -78,25 +78,18 @@ func (c *Client) Cancel(ctx context.Context, id string) ([]string, error) {
 	return asked, nil
 }
 
-// parents finds out whether the parents of agents have ended. It remembers the results, and asks Temporal only once about
-// each parent.
-type parents struct {
-	client *Client
-	// ended maps the ID of a parent to whether the parent has ended.
-	ended map[string]bool
-}
-
-// haveEnded reports whether the parent with the given ID has ended. It also returns true if Temporal has deleted the parent.
-// The parent may be a workflow of any type, because any workflow can run an agent as its child.
-func (p parents) haveEnded(ctx context.Context, id string) (bool, error) {
-	if ended, known := p.ended[id]; known {
+// parentEnded reports whether the parent with the given ID has ended. It also returns true if Temporal has deleted the parent.
+// The parent may be a workflow of any type, because any workflow can run an agent as its child. `known` remembers the results, so that
+// Temporal is asked only once about each parent.
+func (c *Client) parentEnded(ctx context.Context, known map[string]bool, id string) (bool, error) {
+	if ended, ok := known[id]; ok {
 		return ended, nil
 	}
-	found, err := p.client.temporal.DescribeWorkflowExecution(ctx, id, "")
+	found, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
 	deleted := errors.As(err, new(*serviceerror.NotFound))
 	if err != nil && !deleted {
 		return false, served(fmt.Sprintf("describe agent %q", id), err)
 	}
-	p.ended[id] = deleted || closeStatus(found.GetWorkflowExecutionInfo().GetStatus()).Ended() // a paused workflow has not ended
-	return p.ended[id], nil
+	known[id] = deleted || closeStatus(found.GetWorkflowExecutionInfo().GetStatus()).Ended() // a paused workflow has not ended
+	return known[id], nil
 }

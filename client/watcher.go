@@ -87,11 +87,7 @@ type watcher struct {
 
 // watch follows the agent until it has ended, the caller stops the iteration, or an error occurs.
 func (w *watcher) watch(ctx context.Context) {
-	for first := true; ; first = false {
-		if !first && !sleep(ctx, minPause) {
-			w.yield(Progress{}, context.Cause(ctx))
-			return
-		}
+	for ; ; sleep(ctx, minPause) {
 		found, err := w.describe(ctx)
 		switch {
 		case ctx.Err() != nil:
