@@ -154,14 +154,13 @@ func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event 
 // The event contains at most `limit` bytes of the result; 0 means [DefaultResultBytes]. The current time is `now`, in Unix
 // milliseconds. If the activity was cancelled, ToolEvent returns nil. The call then has another result already.
 func ToolEvent(key agent.Key, name string, r ToolResult, err error, limit int, now int64) agent.Event {
-	var timeout *temporal.TimeoutError
-	var app *temporal.ApplicationError
+	app, _ := errors.AsType[*temporal.ApplicationError](err)
 	switch {
 	case temporal.IsCanceledError(err):
 		return nil
-	case errors.As(err, &app) && app.Type() == OutOfTime: // an earlier attempt may have run the tool
+	case app != nil && app.Type() == OutOfTime: // an earlier attempt may have run the tool
 		return agent.ToolFinished{Key: key, Result: agent.ToolLost(now)}
-	case errors.As(err, &timeout), err == nil && r.Lost():
+	case errors.As(err, new(*temporal.TimeoutError)), err == nil && r.Lost():
 		return agent.ToolFinished{Key: key, Result: agent.ToolLost(now)}
 	case err == nil && r.Told != nil:
 		told := *r.Told
@@ -196,9 +195,7 @@ func ChildEvent(child agent.Child, end AgentEnd, err error, reattached bool, lim
 // EndedFromOutside reports whether a sub-agent was terminated, was cancelled or timed out. `err` is the error with which it ended.
 // The parent waits for a moment before it accepts such an end, because a person or a program may resume the sub-agent.
 func EndedFromOutside(err error) bool {
-	var timeout *temporal.TimeoutError
-	var terminated *temporal.TerminatedError
-	return errors.As(err, &timeout) || errors.As(err, &terminated) || temporal.IsCanceledError(err)
+	return errors.As(err, new(*temporal.TimeoutError)) || errors.As(err, new(*temporal.TerminatedError)) || temporal.IsCanceledError(err)
 }
 
 // Spent returns the tokens and the cost of an agent that ended with the error `err`. They are in the details of the error. If
@@ -229,24 +226,18 @@ func shown(key agent.Key, content string, limit int) string {
 // EndText says in a few words how an agent ended without an answer, such as "it was terminated". `err` is the error with
 // which the agent ended. The transcript of the agent's parent contains the text.
 func EndText(err error) string {
-	var (
-		failed     *temporal.ApplicationError
-		timeout    *temporal.TimeoutError
-		terminated *temporal.TerminatedError
-		cancelled  *temporal.CanceledError
-	)
+	failed, _ := errors.AsType[*temporal.ApplicationError](err)
 	switch {
-	case errors.As(err, &terminated):
+	case errors.As(err, new(*temporal.TerminatedError)):
 		return "it was terminated"
-	case errors.As(err, &timeout):
+	case errors.As(err, new(*temporal.TimeoutError)):
 		return "it ran out of time"
-	case errors.As(err, &cancelled):
+	case errors.As(err, new(*temporal.CanceledError)):
 		return "it was cancelled"
-	case errors.As(err, &failed):
+	case failed != nil:
 		return failed.Message()
-	default:
-		return "it failed"
 	}
+	return "it failed"
 }
 
 // IdleEvent returns the event that ends the wait for an idle sub-agent. A sub-agent is idle if nothing has happened in it, or in an agent

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -60,10 +61,8 @@ func PackSmall(s *agent.State, most int) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // the level is valid
-	if _, err := z.Write(append(data, '\n')); err != nil {
-		return nil, fmt.Errorf("pack state: %w", err)
-	}
-	if err := z.Close(); err != nil {
+	_, err = z.Write(append(data, '\n'))
+	if err = errors.Join(err, z.Close()); err != nil {
 		return nil, fmt.Errorf("pack state: %w", err)
 	}
 	return out.Bytes(), nil
@@ -147,12 +146,8 @@ func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent
 	case from == nil || !from.Fork && !from.Resume:
 		// The same agent, in its next run.
 	case from.Fork:
-		mode := in.Mode
-		if mode == "" {
-			mode = agent.Task
-		}
 		var err error
-		if s, err = s.Fork(in.Identity(agentID), mode, from.At, now); err != nil {
+		if s, err = s.Fork(in.Identity(agentID), cmp.Or(in.Mode, agent.Task), from.At, now); err != nil {
 			return nil, err
 		}
 	default:
