@@ -4,15 +4,18 @@ import (
 	"context"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 )
 
-// newActivityWorker returns an activity worker of the plugin: see [Plugin]. The options `o` already have what the client's plugins set.
+// newActivityWorker returns an activity worker of the plugin (see [Plugin]) for one activity. The options `o` already have what the client's plugins set.
 // The SDK applies these plugins to each new worker. Without [inherited], an interceptor that such a plugin adds would be called twice.
-func newActivityWorker(c client.Client, queue string, o worker.Options) worker.Worker {
+func newActivityWorker(c client.Client, queue string, o worker.Options, name string, run any) worker.Worker {
 	o.Plugins = []worker.Plugin{inherited{options: o}}
-	return worker.New(c, queue, o)
+	w := worker.New(c, queue, o)
+	w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
+	return w
 }
 
 // activityWorkerOptions returns the options of an activity worker, made from those of the plugin's worker. The comment of [Plugin] lists

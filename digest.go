@@ -1,6 +1,7 @@
 package reagent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -25,11 +26,8 @@ const (
 // identity returns the identity of this worker: the process ID, the host name, and the digest of its agent definitions. Temporal's
 // Web UI shows the identity, and other workers compare the digest with their own: see [compareDefinitions].
 func identity(digest string) string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), host, digestMark, digest)
+	host, _ := os.Hostname() // empty after an error
+	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), cmp.Or(host, "unknown"), digestMark, digest)
 }
 
 // compareDefinitions warns if other workers of the task queue define their agents differently. It logs one warning for each

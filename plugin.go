@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
@@ -191,7 +190,11 @@ func (p *Plugin) StartWorker(
 		return err
 	}
 	if _, serves := o.WorkerRegistry.(worker.Worker); !serves {
-		return p.startInTest(ctx, o, next)
+		if _, ok := p.temporal.(interface{ TestEnvironment() }); !ok {
+			return errors.New("reagent: the agents would wait for ever in Temporal's test environment, because the client is for a server: call New with the client of reagenttest.Client")
+		}
+		p.register(o)
+		return next(ctx, o) // the test environment runs the activities of all task queues
 	}
 	if !p.versioned { // workers of two versions differ on purpose
 		compareDefinitions(ctx, p.temporal, p.options.TaskQueue, p.digest, p.options.Logger)
@@ -211,17 +214,6 @@ func (p *Plugin) StartWorker(
 	return err
 }
 
-// startInTest is [Plugin.StartWorker] in Temporal's test environment, which runs the activities of all task queues.
-func (p *Plugin) startInTest(
-	ctx context.Context, o worker.PluginStartWorkerOptions, next func(context.Context, worker.PluginStartWorkerOptions) error,
-) error {
-	if _, ok := p.temporal.(interface{ TestEnvironment() }); !ok {
-		return errors.New("reagent: the agents would wait for ever in Temporal's test environment, because the client is for a server: call New with the client of reagenttest.Client")
-	}
-	p.register(o)
-	return next(ctx, o)
-}
-
 // register registers the workflows and the activities of agents. With a lease, the heartbeat timeout of a single call is long: see
 // [workflows.LeaseBackstop].
 func (p *Plugin) register(o worker.PluginStartWorkerOptions) {
@@ -238,8 +230,7 @@ func (p *Plugin) startLease() error {
 	if !p.options.Lease {
 		return nil
 	}
-	w := newActivityWorker(p.temporal, p.activities.LeaseQueue(), leaseWorkerOptions(p.others))
-	w.RegisterActivityWithOptions(p.activities.HoldLease, activity.RegisterOptions{Name: protocol.HoldLease})
+	w := newActivityWorker(p.temporal, p.activities.LeaseQueue(), leaseWorkerOptions(p.others), protocol.HoldLease, p.activities.HoldLease)
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("reagent: start the activity worker of the lease: %w", err)
 	}
@@ -281,9 +272,7 @@ func (p *Plugin) startOthers() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, queue := range p.tools.queues {
-		w := newActivityWorker(p.temporal, queue, p.others)
-		w.RegisterActivityWithOptions(p.activities.CallTool, activity.RegisterOptions{Name: protocol.CallTool})
-		p.running = append(p.running, w)
+		p.running = append(p.running, newActivityWorker(p.temporal, queue, p.others, protocol.CallTool, p.activities.CallTool))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.models)) {
 		options := p.others
@@ -291,8 +280,7 @@ func (p *Plugin) startOthers() error {
 		if p.models[name].TaskQueue == "" {
 			options.ActivityTaskPollerBehavior, options.MaxConcurrentActivityTaskPollers = nil, 1 // few agents have this queue, or none
 		}
-		w := newActivityWorker(p.temporal, p.options.modelQueue(name), options)
-		w.RegisterActivityWithOptions(p.activities.CallModel, activity.RegisterOptions{Name: protocol.CallModel})
+		w := newActivityWorker(p.temporal, p.options.modelQueue(name), options, protocol.CallModel, p.activities.CallModel)
 		p.running = append(p.running, w)
 	}
 	for _, w := range p.running {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -90,7 +89,9 @@ func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) e
 		t.servers = append(t.servers, connected)
 	} else {
 		source = listed(tools)
-		closeServer(ctx, connected, server.Name, o.Logger)
+		if err := connected.Close(); err != nil {
+			o.Logger.WarnContext(ctx, "the MCP server could not be closed", "server", server.Name, "error", err)
+		}
 	}
 	if here && server.Stateful {
 		t.queues = append(t.queues, server.TaskQueue)
@@ -106,12 +107,6 @@ func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) e
 func (t *toolbox) close() {
 	for _, server := range t.servers {
 		_ = server.Close() // the worker ends, so an error has no consequence
-	}
-}
-
-func closeServer(ctx context.Context, server *mcp.Source, name string, log *slog.Logger) {
-	if err := server.Close(); err != nil {
-		log.WarnContext(ctx, "the MCP server could not be closed", "server", name, "error", err)
 	}
 }
 
