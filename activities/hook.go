@@ -2,6 +2,7 @@ package activities
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,9 +59,7 @@ type hook struct {
 
 func newHook(h Hook) (hook, error) {
 	made := hook{Hook: h}
-	if made.Timeout == 0 {
-		made.Timeout = DefaultHookTimeout
-	}
+	made.Timeout = cmp.Or(h.Timeout, DefaultHookTimeout)
 	if made.On = slices.Clone(h.On); len(made.On) == 0 {
 		made.On = agent.Occasions()
 	}

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -40,14 +38,9 @@ const (
 // The SDK's own heartbeats ([activity.RecordHeartbeat]) are not used for this, for two reasons. They cancel the activity's
 // context when the network fails for a second. They do not report whether Temporal has accepted the heartbeat.
 type Attempt struct {
+	worker *Worker
 	ctx    context.Context
-	client client.Client
-	redact func(string) string
 	info   activity.Info
-	// lease is nil if the worker has none.
-	lease *lease
-	// calls is [Worker].calls.
-	calls *atomic.Int64
 	// tells says that the heartbeats report the partial text of a model call, or the output of a running tool.
 	tells bool
 	// copied says that a reset copied the activity from another run.
@@ -90,7 +83,7 @@ const maxProgressBytes = 2000
 func (w *Worker) Start(ctx context.Context, tells bool, operation *protocol.Recall) *Attempt {
 	info := activity.GetInfo(ctx)
 	copied := operation != nil && operation.Run != "" && operation.Run != protocol.RunSuffix(info.WorkflowExecution.RunID)
-	a := &Attempt{copied: copied, ctx: ctx, client: w.temporal, redact: w.redact, lease: w.lease, calls: &w.calls, tells: tells, info: info, over: make(chan struct{}), contact: time.Now()}
+	a := &Attempt{worker: w, ctx: ctx, info: info, tells: tells, copied: copied, over: make(chan struct{}), contact: time.Now()}
 	if activity.HasHeartbeatDetails(ctx) {
 		// Details that cannot be decoded come from another version of the worker. The counts then start from zero.
 		_ = activity.GetHeartbeatDetails(ctx, &a.tried)
@@ -102,9 +95,9 @@ func (w *Worker) Start(ctx context.Context, tells bool, operation *protocol.Reca
 		a.contact = a.contact.Add(-a.contact.Sub(started))
 	}
 	a.beating, a.stopped = context.WithCancel(ctx)
-	a.calls.Add(1)
+	w.calls.Add(1)
 	a.wait.Go(a.beat)
-	a.lease.add(a)
+	w.lease.add(a)
 	return a
 }
 
@@ -194,7 +187,7 @@ func (a *Attempt) record(ctx context.Context) error {
 	defer cancel()
 	sent := time.Now()
 	progress := a.Progress()
-	err := a.client.RecordActivityHeartbeat(ctx, a.info.TaskToken, progress)
+	err := a.worker.temporal.RecordActivityHeartbeat(ctx, a.info.TaskToken, progress)
 	switch {
 	case err == nil:
 		a.mu.Lock()
@@ -229,7 +222,7 @@ func (a *Attempt) own(ctx context.Context) error {
 			return err
 		}
 	}
-	return a.lease.confirm(ctx, a)
+	return a.worker.lease.confirm(ctx, a)
 }
 
 // age returns how long ago the given time was. It measures with the monotonic clock and with the wall clock, and returns the
@@ -256,7 +249,7 @@ func (a *Attempt) TookWorkersDown(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	run := a.info.WorkflowExecution
-	found, err := a.client.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
+	found, err := a.worker.temporal.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
 	if err != nil {
 		return false, temporal.NewApplicationErrorWithOptions("describe the workflow: "+err.Error(), protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
@@ -375,7 +368,7 @@ func (a *Attempt) Progress() protocol.Progress {
 	own, follows := a.tried, a.follows
 	a.mu.Unlock()
 	if follows == nil {
-		own.Text = textEnd(a.redact(own.Text))
+		own.Text = textEnd(a.worker.redact(own.Text))
 		return own
 	}
 	p := follows.Progress()
@@ -402,8 +395,8 @@ func (a *Attempt) report(err error) {
 // Stop reports the error of the attempt, if there is one, and ends the heartbeats. It returns when no heartbeat is being sent any more.
 func (a *Attempt) Stop(err error) {
 	a.report(err)
-	a.lease.remove(a)
-	a.calls.Add(-1)
+	a.worker.lease.remove(a)
+	a.worker.calls.Add(-1)
 	a.stopped()
 	a.wait.Wait()
 }

@@ -34,6 +34,6 @@ func (a *Attempt) TooLate() error {
 		time.Now().UTC().Format(time.RFC3339), a.info.Deadline.UTC().Format(time.RFC3339)), protocol.OutOfTime, nil)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), minHeartbeatWait)
 	defer cancel()
-	_ = a.client.CompleteActivity(ctx, a.info.TaskToken, nil, err) // if it fails, Temporal notices the missing heartbeats
+	_ = a.worker.temporal.CompleteActivity(ctx, a.info.TaskToken, nil, err) // if it fails, Temporal notices the missing heartbeats
 	return err
 }

@@ -52,14 +52,14 @@ func (a *Attempt) ended() ending {
 // lookInterval returns the time between two calls of [Attempt.look]. It grows with the number of attempts on the worker: see
 // [looksPerSecond].
 func (a *Attempt) lookInterval() time.Duration {
-	return max(minLookInterval, time.Duration(a.calls.Load())*time.Second/looksPerSecond)
+	return max(minLookInterval, time.Duration(a.worker.calls.Load())*time.Second/looksPerSecond)
 }
 
 // look asks Temporal whether the attempt was cancelled or lost. It describes the workflow and sends no heartbeat, because Temporal
 // Cloud bills heartbeats but not descriptions. If Temporal does not answer, look does nothing.
 func (a *Attempt) look(ctx context.Context) {
 	run := a.info.WorkflowExecution
-	found, err := a.client.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
+	found, err := a.worker.temporal.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
 	if err != nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (a *Attempt) whyGone() ending {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), minHeartbeatWait)
 	defer cancel()
 	run := a.info.WorkflowExecution
-	found, err := a.client.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
+	found, err := a.worker.temporal.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
 	if err != nil {
 		return lost
 	}

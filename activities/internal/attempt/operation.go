@@ -13,13 +13,6 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// running holds the model calls and tool calls that this worker is making now, by key. They are called operations. The zero
-// value is ready for use. A running is safe for concurrent use.
-type running struct {
-	mu         sync.Mutex
-	operations map[agent.Key]*Operation
-}
-
 // Operation is a model call or a tool call that this worker is making now. An operation may outlive the attempt that started it. If
 // Temporal ends this attempt, the operation continues, and a later attempt waits for the result.
 type Operation struct {
@@ -52,7 +45,7 @@ type Operation struct {
 func Once[T any](w *Worker, beat *Attempt, keep func(T) bool, run func(*Operation) (T, error)) (T, error) {
 	key := beat.Key()
 	for {
-		e, began := w.running.join(key, beat)
+		e, began := w.join(key, beat)
 		if began {
 			return begin(w, key, e, keep, run)
 		}
@@ -92,7 +85,7 @@ func begin[T any](w *Worker, key agent.Key, e *Operation, keep func(T) bool, run
 	err = errors.New("the operation panicked; the failure of the attempt that ran the operation has the stack trace") // replaced when run returns
 	defer func() {
 		e.result, e.err = result, err
-		w.running.end(key, e)
+		w.end(key, e)
 		e.cancel(nil)
 		watch.Wait()
 	}()
@@ -107,10 +100,10 @@ func begin[T any](w *Worker, key agent.Key, e *Operation, keep func(T) bool, run
 
 // join makes the attempt `beat` wait for the running operation with the given key. If no such operation is running, join adds a
 // new one, and `began` is true. The caller must then run the operation.
-func (r *running) join(key agent.Key, beat *Attempt) (e *Operation, began bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e := r.operations[key]; e != nil {
+func (w *Worker) join(key agent.Key, beat *Attempt) (e *Operation, began bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e := w.operations[key]; e != nil {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.waiting = append(e.waiting, beat)
@@ -120,26 +113,23 @@ func (r *running) join(key agent.Key, beat *Attempt) (e *Operation, began bool) 
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(beat.ctx))
 	e = &Operation{ctx: ctx, cancel: cancel, first: beat, done: make(chan struct{}), waiting: []*Attempt{beat}}
 	beat.follow(nil)
-	if r.operations == nil {
-		r.operations = map[agent.Key]*Operation{}
-	}
-	r.operations[key] = e
+	w.operations[key] = e
 	return e, true
 }
 
 // RunsHere reports whether this worker is already making the model call or tool call with the given key, or has stored its
 // result. In both cases [Once] does not start the call again.
 func (w *Worker) RunsHere(key agent.Key) bool {
-	w.running.mu.Lock()
-	defer w.running.mu.Unlock()
-	return w.running.operations[key] != nil || w.kept.has(key)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.operations[key] != nil || w.kept.has(key)
 }
 
 // end removes an operation whose result is set, and wakes the attempts that wait for it.
-func (r *running) end(key agent.Key, e *Operation) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.operations, key)
+func (w *Worker) end(key agent.Key, e *Operation) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.operations, key)
 	close(e.done)
 }
 

@@ -18,7 +18,7 @@ func TestHeartbeatHasTheEndOfTheText(t *testing.T) {
 	letters := []string{"a", "é", "日", "👩", "\n"}
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		a := &Attempt{tells: true, redact: redact.New(secret).Text}
+		a := &Attempt{tells: true, worker: &Worker{redact: redact.New(secret).Text}}
 		var whole strings.Builder
 		for whole.Len() < 20+int(seed)*50 {
 			switch random.IntN(50) {
@@ -46,13 +46,13 @@ func TestHeartbeatHasTheEndOfTheText(t *testing.T) {
 		require.True(t, strings.HasSuffix(clean, p.Text), "seed %d", seed)
 		require.Greater(t, len(p.Text), min(len(clean), maxProgressBytes)-utf8.UTFMax, "seed %d", seed)
 	}
-	a := &Attempt{tells: true, redact: func(s string) string { return s }}
+	a := &Attempt{tells: true, worker: &Worker{redact: func(s string) string { return s }}}
 	a.AddText("日本"[:4])
 	require.Equal(t, "日", a.Progress().Text)
 	a.AddText("日本"[4:])
 	require.Equal(t, "日本", a.Progress().Text)
 
-	unwatched := &Attempt{redact: a.redact}
+	unwatched := &Attempt{worker: a.worker}
 	unwatched.AddText("text")
 	require.Zero(t, unwatched.Progress().Said)
 }

@@ -5,22 +5,28 @@ package attempt
 
 import (
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/agent"
 )
 
 // Worker holds what all attempts on a worker share. It is safe for concurrent use. Create it with [NewWorker].
 type Worker struct {
 	temporal client.Client
 	redact   func(string) string
-	running  running
 	kept     *kept
 	// lease is nil if the worker has none.
 	lease *lease
 	// calls counts the attempts under way on this worker. The more there are, the less often each asks Temporal: see [Attempt.lookInterval].
 	calls atomic.Int64
+
+	mu sync.Mutex
+	// operations holds the model calls and tool calls that this worker is making now.
+	operations map[agent.Key]*Operation
 }
 
 // Options are the options of [NewWorker]. The zero Options are not valid, because some fields are required.
@@ -47,7 +53,7 @@ func NewWorker(o Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{temporal: o.Temporal, redact: o.Redact, kept: kept}
+	w := &Worker{temporal: o.Temporal, redact: o.Redact, kept: kept, operations: map[agent.Key]*Operation{}}
 	if o.LeaseTimeout != 0 {
 		w.lease = newLease(o.Temporal, o.TaskQueue, o.LeaseTimeout, o.Log)
 	}

@@ -17,15 +17,12 @@ import (
 // returns the current time if the agent is not running or does not exist.
 func (r *Reader) LastEvent(ctx context.Context, id string) (time.Time, error) {
 	found, err := r.temporal.DescribeWorkflowExecution(ctx, id, "")
-	if errors.As(err, new(*serviceerror.NotFound)) {
-		return time.Now(), nil
-	}
-	if err != nil {
-		return time.Time{}, err
-	}
 	info := found.GetWorkflowExecutionInfo()
-	if info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+	switch {
+	case errors.As(err, new(*serviceerror.NotFound)), err == nil && info.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		return time.Now(), nil
+	case err != nil:
+		return time.Time{}, err
 	}
 	newest, err := r.temporal.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx,
 		&workflowservice.GetWorkflowExecutionHistoryReverseRequest{
