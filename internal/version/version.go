@@ -2,6 +2,7 @@
 package version
 
 import (
+	"cmp"
 	"runtime/debug"
 	"strings"
 )
@@ -26,10 +27,7 @@ func String() string {
 }
 
 func text(info *debug.BuildInfo) string {
-	version, commit, changed := strings.Trim(info.Main.Version, "()"), "", ""
-	if version == "" {
-		version = "devel"
-	}
+	version, commit, changed := cmp.Or(strings.Trim(info.Main.Version, "()"), "devel"), "", ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":

@@ -55,11 +55,7 @@ func binary(ctx context.Context, a *archive, progress io.Writer) (string, error)
 	if err != nil {
 		return "", err
 	}
-	name := fmt.Sprintf("temporal-%s-%s-%s", CLIVersion, runtime.GOOS, runtime.GOARCH)
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	path = filepath.Join(dir, name)
+	path = filepath.Join(dir, executable(fmt.Sprintf("temporal-%s-%s-%s", CLIVersion, runtime.GOOS, runtime.GOARCH)))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("create the folder for the Temporal CLI: %w; set REAGENT_CACHE to another folder", err)
 	}
@@ -88,7 +84,11 @@ func binary(ctx context.Context, a *archive, progress io.Writer) (string, error)
 // provide fetches or builds the Temporal CLI and stores the program at the given path. Its messages for people quote `reason`, the
 // reason why it is needed; see [fromPath]. The caller must hold the lock of the file at the path; see [filelock.Lock].
 func provide(ctx context.Context, a *archive, path, reason string, progress io.Writer) error {
-	removeAbandoned(path)
+	// The temporary folders of processes that were killed are unused, because the caller holds the lock.
+	left, _ := filepath.Glob(path + ".new-*") // the pattern is well-formed
+	for _, dir := range left {
+		os.RemoveAll(dir)
+	}
 	// The program is made in a temporary folder next to path. The complete program is then renamed to path, so a process that is
 	// killed leaves no incomplete program there.
 	scratch, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".new-")
@@ -169,15 +169,6 @@ func CacheDir() (string, error) {
 		return "", fmt.Errorf("find a folder for the Temporal CLI: %w; set REAGENT_CACHE to a folder", err)
 	}
 	return filepath.Join(dir, "reagent"), nil
-}
-
-// removeAbandoned removes the temporary folders of processes that were killed; see [provide]. These folders are next to the file at
-// the given path. The caller must hold the lock of this file, so that no other process uses such a folder.
-func removeAbandoned(path string) {
-	left, _ := filepath.Glob(path + ".new-*") // the pattern is well-formed
-	for _, dir := range left {
-		os.RemoveAll(dir)
-	}
 }
 
 func executable(name string) string {

@@ -1,6 +1,7 @@
 package devserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -33,15 +34,13 @@ func build(ctx context.Context, scratch, reason string, progress io.Writer) erro
 	over := elapsed(progress, func() string { return "Building the Temporal CLI" }, nextTick)
 	out, err := cmd.CombinedOutput()
 	over()
-	if err != nil {
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		var t tail
-		t.add(out)
-		return fmt.Errorf("the Temporal CLI could not be built (%s); install it by hand instead (https://docs.temporal.io/cli#install): %w%s", strings.Join(cmd.Args, " "), err, t.report())
+	if err == nil {
+		return nil
 	}
-	return nil
+	var t tail
+	t.add(out)
+	return fmt.Errorf("the Temporal CLI could not be built (%s); install it by hand instead (https://docs.temporal.io/cli#install): %w%s",
+		strings.Join(cmd.Args, " "), cmp.Or(ctx.Err(), err), t.report())
 }
 
 // buildCommand returns the command that builds the CLI into the folder `scratch`. In a checkout of this module, the command

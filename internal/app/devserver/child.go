@@ -1,6 +1,7 @@
 package devserver
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -88,10 +89,7 @@ func (c *child) stop() {
 
 // exit must be called only after `c.done` is closed.
 func (c *child) exit() error {
-	if c.waitErr == nil {
-		return errors.New("exit status 0")
-	}
-	return c.waitErr
+	return cmp.Or(c.waitErr, errors.New("exit status 0"))
 }
 
 type writerFunc func([]byte) (int, error)

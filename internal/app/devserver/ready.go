@@ -116,11 +116,8 @@ var inherited = []string{
 
 // environment returns those of the given environment variables that the server inherits; see [inherited].
 func environment(env []string) []string {
-	kept := []string{} // not nil, because exec.Cmd passes the whole environment if Env is nil
-	for _, e := range env {
-		if name, _, _ := strings.Cut(e, "="); slices.Contains(inherited, name) {
-			kept = append(kept, e)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(env, func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return !slices.Contains(inherited, name)
+	})
 }

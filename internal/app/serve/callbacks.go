@@ -21,18 +21,8 @@ import (
 	"github.com/reagent-dev/reagent/config"
 )
 
-const (
-	// callbackStop limits how long a worker that stops waits for results that are still arriving.
-	callbackStop = 5 * time.Second
-	// callbackHeaders, callbackRead, callbackWrite and callbackIdle are the time limits of the parts of a request. An answer may
-	// take longer than its request, because the handler waits for a worker: see [callback.Options].
-	callbackHeaders = 5 * time.Second
-	callbackRead    = 30 * time.Second
-	callbackWrite   = callbackRead + 2*callback.DefaultWait
-	callbackIdle    = time.Minute
-	// callbackHeaderBytes limits the headers of a request. It is far below the 1 MB that net/http allows, because senders are unknown.
-	callbackHeaderBytes = 16 << 10
-)
+// callbackStop limits how long a worker that stops waits for results that are still arriving.
+const callbackStop = 5 * time.Second
 
 // `flag` is the value of the flag --listen. The result is "" if the worker accepts no results.
 func listenAddress(c *config.Callbacks, flag string) (string, error) {
@@ -76,8 +66,11 @@ func newCallbackServer(
 			address, err)
 	}
 	s.server = &http.Server{
-		Handler: mux, ReadHeaderTimeout: callbackHeaders, ReadTimeout: callbackRead, WriteTimeout: callbackWrite, IdleTimeout: callbackIdle,
-		MaxHeaderBytes: callbackHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Handler: mux, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+		// An answer may take longer than its request, because the handler waits for a worker: see [callback.Options].
+		WriteTimeout:   30*time.Second + 2*callback.DefaultWait,
+		MaxHeaderBytes: 16 << 10, // far below the 1 MB that net/http allows, because senders are unknown
 	}
 	return s, nil
 }

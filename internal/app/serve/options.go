@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -91,7 +92,7 @@ func modelOptions(cfg *config.Config) (map[string]reagent.Model, error) {
 		model, err := modelOf(cfg.Models[name])
 		if err == nil {
 			models[name] = model
-		} else if used(cfg, name) {
+		} else if anyAgent(cfg, func(a config.Agent) bool { return slices.Contains(a.Models(), name) }) {
 			return nil, fmt.Errorf("model %s: %w", name, err)
 		}
 	}
@@ -99,24 +100,15 @@ func modelOptions(cfg *config.Config) (map[string]reagent.Model, error) {
 }
 
 func modelOf(m config.Model) (reagent.Model, error) {
-	key, err := m.APIKey()
-	if err != nil {
-		return reagent.Model{}, err
-	}
-	headers, err := m.ResolveHeaders()
-	if err != nil {
-		return reagent.Model{}, err
-	}
-	query, err := m.ResolveQuery()
-	if err != nil {
-		return reagent.Model{}, err
-	}
+	key, keyErr := m.APIKey()
+	headers, headersErr := m.ResolveHeaders()
+	query, queryErr := m.ResolveQuery()
 	return reagent.Model{
 		Name: m.Model, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, APIKey: key, Headers: headers, Query: query,
 		Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache,
 		Reasoning: reagent.Reasoning(m.Reasoning), Params: m.Params, Price: m.Price,
 		RequestsPerMinute: m.RequestsPerMinute, TokensPerMinute: m.TokensPerMinute,
-	}, nil
+	}, cmp.Or(keyErr, headersErr, queryErr)
 }
 
 // If no agent has the tool `shell`, builtinOptions leaves it out: its environment variables need not be set.
@@ -125,7 +117,7 @@ func builtinOptions(cfg *config.Config) (builtin.Options, error) {
 		Root: cfg.Tools.Root, Secret: cfg.SecretFiles(), Protected: cfg.ProtectedFiles(), AllowPrivate: cfg.Tools.HTTPAllowPrivate,
 	}
 	shell := cfg.Tools.Shell
-	if shell == nil || !usesTool(cfg, "shell") {
+	if shell == nil || !anyAgent(cfg, func(a config.Agent) bool { return slices.Contains(a.Tools, "shell") }) {
 		return options, nil
 	}
 	env, err := shell.ResolveEnv()
@@ -136,9 +128,9 @@ func builtinOptions(cfg *config.Config) (builtin.Options, error) {
 	return options, nil
 }
 
-func usesTool(cfg *config.Config, tool string) bool {
+func anyAgent(cfg *config.Config, has func(config.Agent) bool) bool {
 	for _, a := range cfg.Agents {
-		if slices.Contains(a.Tools, tool) {
+		if has(a) {
 			return true
 		}
 	}
@@ -159,65 +151,43 @@ func approvalPolicy(rules map[string]string) reagent.ApprovalPolicy {
 func mcpServers(cfg *config.Config) ([]mcp.Server, error) {
 	var all []mcp.Server
 	for _, name := range slices.Sorted(maps.Keys(cfg.MCPServers)) {
-		if !needed(cfg, name) {
+		ofServer := func(entry string) bool {
+			server, _ := config.SplitTool(entry)
+			return server == name
+		}
+		if !anyAgent(cfg, func(a config.Agent) bool { return slices.ContainsFunc(a.Tools, ofServer) }) {
 			continue
 		}
-		server, err := mcpServer(name, cfg.MCPServers[name])
-		if err != nil {
-			return nil, err
+		conf := cfg.MCPServers[name]
+		env, envErr := conf.ResolveEnv()
+		headers, headersErr := conf.ResolveHeaders()
+		if err := cmp.Or(envErr, headersErr); err != nil {
+			return nil, fmt.Errorf("mcp server %s: %w", name, err)
 		}
-		all = append(all, server)
+		all = append(all, mcp.Server{
+			Name: name, Command: conf.Command, Env: env, URL: conf.URL, Headers: headers,
+			Prefix: conf.Prefix, Rename: conf.Rename, Stateful: conf.Stateful, Timeout: conf.Timeout,
+		})
 	}
 	return all, nil
-}
-
-func mcpServer(name string, conf config.MCPServer) (mcp.Server, error) {
-	env, err := conf.ResolveEnv()
-	if err != nil {
-		return mcp.Server{}, fmt.Errorf("mcp server %s: %w", name, err)
-	}
-	headers, err := conf.ResolveHeaders()
-	if err != nil {
-		return mcp.Server{}, fmt.Errorf("mcp server %s: %w", name, err)
-	}
-	return mcp.Server{
-		Name: name, Command: conf.Command, Env: env, URL: conf.URL, Headers: headers,
-		Prefix: conf.Prefix, Rename: conf.Rename, Stateful: conf.Stateful, Timeout: conf.Timeout,
-	}, nil
 }
 
 func hooks(cfg *config.Config) ([]reagent.Hook, error) {
 	var all []reagent.Hook
 	for _, name := range slices.Sorted(maps.Keys(cfg.Notify)) {
-		h, err := hook(name, cfg.Notify[name])
-		if err != nil {
+		conf := cfg.Notify[name]
+		address, addressErr := conf.ResolveURL()
+		secret, secretErr := conf.Secret()
+		headers, headersErr := conf.ResolveHeaders()
+		env, envErr := conf.ResolveEnv()
+		if err := cmp.Or(addressErr, secretErr, headersErr, envErr); err != nil {
 			return nil, fmt.Errorf("hook %s: %w", name, err)
 		}
-		all = append(all, h)
+		all = append(all, reagent.Hook{
+			Name: name, URL: address, Secret: secret, Headers: headers, Command: conf.Command, Env: env, On: conf.Occasions(), Timeout: conf.Timeout,
+		})
 	}
 	return all, nil
-}
-
-func hook(name string, conf config.Hook) (reagent.Hook, error) {
-	address, err := conf.ResolveURL()
-	if err != nil {
-		return reagent.Hook{}, err
-	}
-	secret, err := conf.Secret()
-	if err != nil {
-		return reagent.Hook{}, err
-	}
-	headers, err := conf.ResolveHeaders()
-	if err != nil {
-		return reagent.Hook{}, err
-	}
-	env, err := conf.ResolveEnv()
-	if err != nil {
-		return reagent.Hook{}, err
-	}
-	return reagent.Hook{
-		Name: name, URL: address, Secret: secret, Headers: headers, Command: conf.Command, Env: env, On: conf.Occasions(), Timeout: conf.Timeout,
-	}, nil
 }
 
 func callbackOptions(cfg *config.Config) (*reagent.Callbacks, error) {
@@ -229,26 +199,6 @@ func callbackOptions(cfg *config.Config) (*reagent.Callbacks, error) {
 		return nil, fmt.Errorf("callbacks: %w", err)
 	}
 	return &reagent.Callbacks{URL: cfg.Callbacks.URL, Secret: secret, OldSecrets: old}, nil
-}
-
-func used(cfg *config.Config, model string) bool {
-	for _, a := range cfg.Agents {
-		if slices.Contains(a.Models(), model) {
-			return true
-		}
-	}
-	return false
-}
-
-func needed(cfg *config.Config, server string) bool {
-	for _, a := range cfg.Agents {
-		for _, entry := range a.Tools {
-			if name, _ := config.SplitTool(entry); name == server {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // A stateful MCP server keeps state between calls, so only one worker may run it. `flag` is the value of the flag `--stateful`: "all",

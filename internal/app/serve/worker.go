@@ -126,14 +126,11 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 		return dial.Problem(opts.HostPort, err)
 	}
 	found, err := w.temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: opts.Namespace})
-	var missing *serviceerror.NamespaceNotFound
-	var denied *serviceerror.PermissionDenied
 	switch {
-	case errors.As(err, &missing):
+	case errors.As(err, new(*serviceerror.NamespaceNotFound)):
 		return fmt.Errorf("the Temporal server at %s has no namespace %q: create it, or name another namespace with --namespace or TEMPORAL_NAMESPACE", opts.HostPort, opts.Namespace)
-	case errors.As(err, &denied):
-		// A worker must not need the permission to describe the namespace.
-		return nil
+	case errors.As(err, new(*serviceerror.PermissionDenied)):
+		return nil // a worker must not need the permission to describe the namespace
 	case err != nil:
 		return fmt.Errorf("describe namespace %s: %w; check the connection to Temporal and the API key or TLS certificate", opts.Namespace, err)
 	}
@@ -178,9 +175,13 @@ func (w *agentWorker) close() {
 
 func (w *agentWorker) greeting() string {
 	var b strings.Builder
+	shared := ""
+	if w.lease {
+		shared = " (one heartbeat for all calls)"
+	}
 	fmt.Fprintf(&b, "Temporal    %s, namespace %s%s\n", w.address, w.namespace, retention(w.retention))
 	fmt.Fprintf(&b, "Task queue  %s\n", w.cfg.TaskQueue)
-	fmt.Fprintf(&b, "Heartbeats  a lost worker's calls go to another worker after %v%s\n", w.heartbeatTimeout, heartbeats(w.lease))
+	fmt.Fprintf(&b, "Heartbeats  a lost worker's calls go to another worker after %v%s\n", w.heartbeatTimeout, shared)
 	b.WriteString(w.version.greeting(w.address, w.namespace))
 	if w.converter != nil {
 		b.WriteString("Payloads    pass through a codec server\n")
@@ -197,13 +198,6 @@ func (w *agentWorker) greeting() string {
 	return b.String()
 }
 
-func heartbeats(lease bool) string {
-	if !lease {
-		return ""
-	}
-	return " (one heartbeat for all calls)"
-}
-
 func modelsText(cfg *config.Config) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
@@ -218,15 +212,11 @@ func modelsText(cfg *config.Config) string {
 }
 
 func toolsText(s reagent.ToolSource) string {
-	from := s.Server
-	if from == "" {
-		from = "built in"
-	}
 	var names []string
 	for _, name := range s.Tools {
 		names = append(names, printable.Name(name))
 	}
-	text := from + ": " + strings.Join(names, ", ")
+	text := cmp.Or(s.Server, "built in") + ": " + strings.Join(names, ", ")
 	switch {
 	case s.Stateful && s.RunsHere:
 		text += " (stateful, runs here)"
