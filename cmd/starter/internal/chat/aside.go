@@ -37,12 +37,10 @@ func (m *model) answered(msg askedMsg) {
 	msg.item.done, msg.item.result = true, msg.answer
 	m.stale = true // the answer has cost something
 	if msg.err != nil {
-		msg.item.failed = "The question was not answered."
-		if unanswered(msg.err) {
-			msg.item.result = m.unansweredText(msg.err)
-		} else {
-			msg.item.result = msg.err.Error()
-		}
+		msg.item.failed, msg.item.result = true, msg.err.Error()
+	}
+	if unanswered(msg.err) {
+		msg.item.result = m.unansweredText(msg.err)
 	}
 }
 
@@ -51,10 +49,10 @@ func (it *item) drawAside(md *markdown, width int) []string {
 	switch {
 	case !it.done:
 		return append(lines, faint.Render(cut("  …", width)))
-	case it.failed != "":
-		lines = append(lines, styled(indented("  ", it.failed, width), faint)...)
+	case it.failed:
+		lines = append(lines, styled(indented("  ", "The question was not answered.", width), faint)...)
 		return append(lines, indented("    ", it.result, width)...)
 	}
-	lines = append(lines, within("    ", width, func(room int) []string { return md.render(it.result, room) })...)
+	lines = append(lines, foreign(md, "    ", it.result, width)...)
 	return append(lines, styled(indented("  ", "The question and the answer are not part of the conversation.", width), faint)...)
 }

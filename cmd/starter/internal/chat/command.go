@@ -1,7 +1,9 @@
 package chat
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,9 +65,20 @@ func messageOf(text string) string {
 	return text
 }
 
-func (c command) unknownText() string {
-	return "there is no command " + printable.Name(c.name) + "; /help lists them. To send this as a message, begin it with two slashes"
+// check returns an error if the command does not exist, needs an agent although none was started yet, or needs a text and has none.
+func (c command) check(started bool) error {
+	switch {
+	case !slices.Contains(agentCommands, c.name):
+		return fmt.Errorf("there is no command %s; /help lists them. To send this as a message, begin it with two slashes", printable.Name(c.name))
+	case !started:
+		return errors.New("there is no agent yet: the first message starts it")
+	case c.name == "/aside" && c.rest == "":
+		return errors.New("/aside takes a question, such as /aside What are you doing?")
+	}
+	return nil
 }
+
+var agentCommands = []string{"/aside", "/approve", "/deny", "/model", "/cost", "/permissions", "/revoke", "/interrupt", "/fork"}
 
 // forkPoint returns the number of messages that a fork keeps; 0 means all. It returns an error if the command has a text that is not a
 // positive number.
@@ -95,11 +108,8 @@ func (m *model) command(c command) (tea.Cmd, error) {
 	case "/quit":
 		return tea.Quit, nil
 	}
-	if !c.needsAgent() {
-		return nil, errors.New(c.unknownText())
-	}
-	if !m.started {
-		return nil, errors.New("there is no agent yet: the first message starts it")
+	if err := c.check(m.started); err != nil {
+		return nil, err
 	}
 	switch c.name {
 	case "/approve", "/deny":
@@ -113,16 +123,15 @@ func (m *model) command(c command) (tea.Cmd, error) {
 		}
 		return tea.Batch(decide...), nil
 	case "/aside":
-		if c.rest == "" {
-			return nil, errors.New("/aside takes a question, such as /aside What are you doing?")
-		}
 		return m.ask(c.rest), nil
 	case "/cost":
-		return m.cost(), nil
+		return m.tell(cost), nil
 	case "/permissions":
-		return m.permissions(), nil
+		return m.tell(permissions), nil
 	case "/revoke":
-		return m.revoke(strings.Fields(c.rest)), nil
+		return m.tell(func(ctx context.Context, agents Agents, id string) (string, error) {
+			return revoke(ctx, agents, id, strings.Fields(c.rest))
+		}), nil
 	case "/interrupt":
 		return m.interrupt(), nil
 	}
@@ -133,6 +142,17 @@ func (m *model) command(c command) (tea.Cmd, error) {
 	return m.fork(at), nil
 }
 
-func (c command) needsAgent() bool {
-	return slices.Contains([]string{"/aside", "/approve", "/deny", "/cost", "/permissions", "/revoke", "/interrupt", "/fork"}, c.name)
+type toldMsg struct {
+	attached int
+	text     string
+	err      error
+}
+
+// tell asks for a text about the agent, and adds it to the conversation as a note.
+func (m *model) tell(ask func(ctx context.Context, agents Agents, id string) (string, error)) tea.Cmd {
+	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
+	return func() tea.Msg {
+		text, err := ask(ctx, agents, id)
+		return toldMsg{attached, text, err}
+	}
 }

@@ -94,16 +94,15 @@ func (c *conversation) add(m agent.Message, index int) {
 	if len(c.items) == 0 && index > 0 {
 		c.note(fmt.Sprintf("%d earlier messages were summarised; `starter show --all` prints them.", index))
 	}
+	c.sent(string(m.Key))
 	if m.Role == llm.Tool {
 		if call := c.calls[m.ToolCallID]; call != nil {
 			call.finish(m)
 		} else {
 			c.items = append(c.items, &item{kind: callItem, index: index, name: "a call whose message was summarised", result: m.Content, done: true})
 		}
-		c.sent(string(m.Key))
 		return
 	}
-	c.sent(string(m.Key))
 	ids := m.ToolCalls
 	for _, it := range itemsOf(m, index) {
 		c.items = append(c.items, it)
@@ -171,29 +170,15 @@ func (c *conversation) active() *client.Waits {
 	return nil
 }
 
-func (c *conversation) approval() *client.Waits {
-	if w := c.active(); w != nil && w.Call.WaitsFor() == client.WaitsForApproval {
+func (c *conversation) approval() *client.Waits { return c.activeFor(client.WaitsForApproval) }
+
+func (c *conversation) question() *client.Waits { return c.activeFor(client.WaitsForAnswer) }
+
+func (c *conversation) activeFor(kind client.WaitsFor) *client.Waits {
+	if w := c.active(); w != nil && w.Call.WaitsFor() == kind {
 		return w
 	}
 	return nil
-}
-
-func (c *conversation) question() *client.Waits {
-	if w := c.active(); w != nil && w.Call.WaitsFor() == client.WaitsForAnswer {
-		return w
-	}
-	return nil
-}
-
-// severalApprovals reports whether several calls wait for an approval, so that a command must name one.
-func (c *conversation) severalApprovals() bool {
-	n := 0
-	for i := range c.waits {
-		if c.waits[i].Call.WaitsFor() == client.WaitsForApproval {
-			n++
-		}
-	}
-	return n > 1
 }
 
 func (c *conversation) decided(key agent.Key) {

@@ -76,16 +76,11 @@ func (m *model) follow() tea.Cmd {
 // agent does not exist, its first message starts it. If the reply to this start is lost, the chat starts the agent again with the same
 // message ID. It then finds the agent, which takes the message once.
 func (m *model) send() tea.Cmd {
-	var out *outgoing
-	for _, o := range m.outbox {
-		if !o.received {
-			out = o
-			break
-		}
-	}
-	if out == nil || m.sending || m.interrupting {
+	next := slices.IndexFunc(m.outbox, func(o *outgoing) bool { return !o.received })
+	if next < 0 || m.sending || m.interrupting {
 		return nil
 	}
+	out := m.outbox[next]
 	m.sending, m.own = true, true
 	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
 	if !m.started {
@@ -184,12 +179,17 @@ func (m *model) interrupt() tea.Cmd {
 	m.interrupting = true
 	ctx, agents, id := m.ctx, m.o.Agents, m.id
 	return func() tea.Msg {
-		err := reach(ctx, agents, id)
-		if err == nil {
-			err = agents.Interrupt(ctx, id)
-		}
-		return interruptedMsg{err}
+		return interruptedMsg{interrupt(ctx, agents, id)}
 	}
+}
+
+const interruptedText = "Interrupted. The next message goes on from here."
+
+func interrupt(ctx context.Context, agents Agents, id string) error {
+	if err := reach(ctx, agents, id); err != nil {
+		return err
+	}
+	return agents.Interrupt(ctx, id)
 }
 
 // fork keeps the first `at` messages; 0 means all.

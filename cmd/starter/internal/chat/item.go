@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,9 +45,10 @@ type item struct {
 	text      string
 	reasoning string
 
-	// result is the result of a call, the answer to an aside, or the error that a text of this program is about. failed is the text that
-	// says that an aside has no answer.
-	result, failed string
+	// result is the result of a call, the answer to an aside, or the error that a text of this program is about.
+	result string
+	// failed says that an aside has no answer. The result is then the reason.
+	failed bool
 	// The other fields are those of a call. took is empty if the duration is not known.
 	name, arguments, took string
 	asked                 int64
@@ -104,7 +104,7 @@ func (it *item) draw(md *markdown, f form) []string {
 		if f.expanded && it.reasoning != "" {
 			lines = append(lines, styled(indented("  ", it.reasoning, f.width), faint)...)
 		}
-		return append(lines, foreign(md, it.text, f.width)...)
+		return append(lines, foreign(md, "  ", it.text, f.width)...)
 	case callItem:
 		if f.expanded {
 			return append(it.unfolded(f), it.running(f.width)...)
@@ -206,16 +206,12 @@ func pretty(arguments string) string {
 
 // indented returns the lines of a text of unknown origin. The first line begins with a prefix, and the others with spaces.
 func indented(prefix, text string, width int) []string {
-	room := max(1, width-ansi.StringWidth(prefix))
-	return prefixed(prefix, wrap(strings.TrimRight(printable.Text(text), "\n"), room), strings.Repeat(" ", ansi.StringWidth(prefix)))
+	room := ansi.StringWidth(prefix)
+	return prefixed(prefix, wrapped(text, width-room), strings.Repeat(" ", room))
 }
 
-func foreign(md *markdown, text string, width int) []string {
-	return within("  ", width, func(room int) []string { return md.render(text, room) })
-}
-
-func within(indent string, width int, draw func(room int) []string) []string {
-	lines := slices.Clone(draw(max(1, width-len(indent))))
+func foreign(md *markdown, indent, text string, width int) []string {
+	lines := md.render(text, max(1, width-len(indent)))
 	for i, line := range lines {
 		if line != "" {
 			lines[i] = indent + line
@@ -225,18 +221,18 @@ func within(indent string, width int, draw func(room int) []string) []string {
 }
 
 func marked(mark, text string, width int) []string {
-	lines := wrap(strings.TrimRight(printable.Text(text), "\n"), max(1, width-len(mark)))
-	for i, line := range lines {
-		lines[i] = mark + line
-	}
-	return lines
+	return prefixed(mark, wrapped(text, width-len(mark)), mark)
+}
+
+func wrapped(text string, width int) []string {
+	return wrap(strings.TrimRight(printable.Text(text), "\n"), width)
 }
 
 // hanging wraps a text. It indents all lines except for the first one, so that a name inside the text, such as that of a tool, cannot look
 // like the beginning of another item of the chat.
 func hanging(text string, width int) []string {
 	const indent = "  "
-	return prefixed("", wrap(strings.TrimRight(printable.Text(text), "\n"), max(1, width-len(indent))), indent)
+	return prefixed("", wrapped(text, width-len(indent)), indent)
 }
 
 // exactly returns the arguments of a call in lines. Nothing is cut or hidden, because a person decides on them.

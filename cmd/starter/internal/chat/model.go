@@ -215,7 +215,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case interruptedMsg:
 		m.interrupting = false
 		if msg.err == nil {
-			m.note("Interrupted. The next message goes on from here.")
+			m.note(interruptedText)
 		}
 		m.report(msg.err)
 	case forkedMsg:
@@ -364,8 +364,12 @@ func (m *model) forked(msg forkedMsg) tea.Cmd {
 	}
 	from := m.id
 	m.attach(msg.started.ID, true)
-	m.arrival = fmt.Sprintf("This is %s, a fork of %s.", printable.Name(m.id), printable.Name(from))
+	m.arrival = forkText(m.id, from)
 	return m.follow()
+}
+
+func forkText(id, from string) string {
+	return fmt.Sprintf("This is %s, a fork of %s.", printable.Name(id), printable.Name(from))
 }
 
 // say puts a text of the person into the outbox. The text is an answer if the agent asks a question.

@@ -6,32 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-type toldMsg struct {
-	attached int
-	text     string
-	err      error
-}
-
-func (m *model) permissions() tea.Cmd {
-	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
-	return func() tea.Msg {
-		all, err := agents.Permissions(ctx, id)
-		return toldMsg{attached, permissionsText(all), err}
-	}
-}
-
-func (m *model) revoke(names []string) tea.Cmd {
-	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
-	return func() tea.Msg {
-		text, err := revoke(ctx, agents, id, names)
-		return toldMsg{attached, text, err}
-	}
+func permissions(ctx context.Context, agents Agents, id string) (string, error) {
+	all, err := agents.Permissions(ctx, id)
+	return permissionsText(all), err
 }
 
 // revoke removes all permissions if there is no name. It returns a text that says what it removed.

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,9 +167,7 @@ func (p *plainChat) say(ctx context.Context, text string) error {
 		if err != nil {
 			return err
 		}
-		if key = sent.MessageID; sent.Answered != "" {
-			key = string(sent.Answered)
-		}
+		key = cmp.Or(string(sent.Answered), sent.MessageID)
 	}
 	return p.follow(ctx, key)
 }
@@ -197,9 +196,7 @@ func (p *plainChat) follow(ctx context.Context, key string) error {
 			case r.err != nil:
 				return r.err
 			}
-			if m := r.p.Message; m != nil {
-				taken = taken || string(m.Key) == key
-			}
+			taken = taken || r.p.Message != nil && string(r.p.Message.Key) == key
 			if r.p.Status != "" {
 				waits = r.p.WaitsFor == client.WaitsForApproval || r.p.WaitsFor == client.WaitsForSubAgents
 			}

@@ -42,42 +42,32 @@ func (p *plainChat) command(ctx context.Context, c command) error {
 
 func (p *plainChat) answer(ctx context.Context, c command) (string, error) {
 	agents, id := p.o.Agents, p.o.ID
-	switch {
-	case c.name == "/help":
+	if c.name == "/help" {
 		return commandsText, nil
-	case !c.needsAgent() && c.name != "/model":
-		return "", errors.New(c.unknownText())
-	case !p.result.Started:
-		return "", errors.New("there is no agent yet: the first message starts it")
+	}
+	if err := c.check(p.result.Started); err != nil {
+		return "", err
 	}
 	switch c.name {
-	case "/model", "/cost":
+	case "/model":
 		snap, err := agents.ShowRecorded(ctx, id)
-		if c.name == "/cost" {
-			return costText(snap), err
-		}
 		return modelText(id, snap), err
+	case "/cost":
+		return cost(ctx, agents, id)
 	case "/approve", "/deny":
 		return p.decide(ctx, c)
 	case "/aside":
-		if c.rest == "" {
-			return "", errors.New("/aside takes a question, such as /aside What are you doing?")
-		}
 		text, err := aside(ctx, agents, id, c.rest)
 		if err == nil {
 			fmt.Fprintln(p.out, "(aside) "+printable.Text(text))
 		}
 		return "", err
 	case "/permissions":
-		all, err := agents.Permissions(ctx, id)
-		return permissionsText(all), err
+		return permissions(ctx, agents, id)
 	case "/revoke":
 		return revoke(ctx, agents, id, strings.Fields(c.rest))
 	case "/interrupt":
-		if err := reach(ctx, agents, id); err != nil {
-			return "", err
-		}
-		return "Interrupted. The next message goes on from here.", agents.Interrupt(ctx, id)
+		return interruptedText, interrupt(ctx, agents, id)
 	}
 	return p.fork(ctx, c)
 }
@@ -112,5 +102,5 @@ func (p *plainChat) fork(ctx context.Context, c command) (string, error) {
 		return "", err
 	}
 	p.o.ID, p.result.ID, p.next = started.ID, started.ID, 0
-	return fmt.Sprintf("This is %s, a fork of %s.", printable.Name(started.ID), printable.Name(from)), p.skip(ctx)
+	return forkText(started.ID, from), p.skip(ctx)
 }

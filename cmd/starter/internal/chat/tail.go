@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -17,7 +18,7 @@ func (m *model) tail() []string {
 		if p.Said > len(p.Text) {
 			text = "…" + text
 		}
-		lines = append(append(lines, ""), m.growing.lines(text, m.width, func() []string { return foreign(&m.md, text, m.width) })...)
+		lines = append(append(lines, ""), m.growing.lines(text, m.width, func() []string { return foreign(&m.md, "  ", text, m.width) })...)
 	}
 	lines = append(lines, m.subAgents()...)
 	for _, in := range m.received() {
@@ -69,7 +70,7 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 	lines := []string{""}
 	switch w.Call.WaitsFor() {
 	case client.WaitsForApproval:
-		if m.severalApprovals() {
+		if len(approvals(m.waits)) > 1 { // a command must name one of them
 			call = " (call " + w.Handle() + ")"
 		}
 		lines = append(lines, styled(indented(mark, "May "+name+who+" run with these arguments?"+call, m.width), urgent)...)
@@ -106,12 +107,7 @@ func (m *model) subAgents() []string {
 	var lines []string
 	var walk func(id, indent string)
 	walk = func(id, indent string) {
-		var shown []client.Entry
-		for _, e := range below[id] {
-			if m.expanded || runs(e, below) {
-				shown = append(shown, e)
-			}
-		}
+		shown := slices.DeleteFunc(slices.Clone(below[id]), func(e client.Entry) bool { return !m.expanded && !runs(e, below) })
 		for i, e := range shown {
 			branch, deeper := "├ ", "│ "
 			if i == len(shown)-1 {
@@ -137,21 +133,13 @@ func (m *model) subAgents() []string {
 }
 
 func runs(e client.Entry, below map[string][]client.Entry) bool {
-	if !e.Status.Ended() {
-		return true
-	}
-	for _, child := range below[e.ID] {
-		if runs(child, below) {
-			return true
-		}
-	}
-	return false
+	return !e.Status.Ended() || slices.ContainsFunc(below[e.ID], func(child client.Entry) bool { return runs(child, below) })
 }
 
 func (m *model) doing(e client.Entry) string {
 	for _, w := range m.waits {
 		if w.AgentID == e.ID {
-			return waitText(w.Call.WaitsFor())
+			return waitTexts[w.Call.WaitsFor()]
 		}
 	}
 	if e.Status == client.Running {
@@ -160,20 +148,12 @@ func (m *model) doing(e client.Entry) string {
 	return string(e.Status)
 }
 
-func waitText(w client.WaitsFor) string {
-	switch w {
-	case client.WaitsForApproval:
-		return "waits for an approval"
-	case client.WaitsForAnswer:
-		return "waits for an answer"
-	case client.WaitsForResult:
-		return "waits for a result from outside"
-	case client.WaitsForSubAgents:
-		return "waits for sub-agents"
-	case client.WaitsForMessage:
-		return "waits for you"
-	}
-	return ""
+var waitTexts = map[client.WaitsFor]string{
+	client.WaitsForApproval:  "waits for an approval",
+	client.WaitsForAnswer:    "waits for an answer",
+	client.WaitsForResult:    "waits for a result from outside",
+	client.WaitsForSubAgents: "waits for sub-agents",
+	client.WaitsForMessage:   "waits for you",
 }
 
 // answerText returns the answer that a person has typed. The number of a choice, counted from 1, stands for the choice.

@@ -1,11 +1,10 @@
 package chat
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
-
-	tea "charm.land/bubbletea/v2"
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
@@ -29,12 +28,9 @@ func modelText(id string, snap client.Snapshot) string {
 }
 
 // cost reads the agent anew, because the last refresh may be a second old.
-func (m *model) cost() tea.Cmd {
-	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
-	return func() tea.Msg {
-		snap, err := agents.ShowRecorded(ctx, id)
-		return toldMsg{attached, costText(snap), err}
-	}
+func cost(ctx context.Context, agents Agents, id string) (string, error) {
+	snap, err := agents.ShowRecorded(ctx, id)
+	return costText(snap), err
 }
 
 func costText(snap client.Snapshot) string {

@@ -36,7 +36,7 @@ func (v verdict) done() string {
 // verdictsOf returns the decisions of a command /approve or /deny. `waits` are the calls that wait for somebody. It returns an error if the
 // words after the command are not valid, if no call waits for an approval, or if several calls do and the command names none of them.
 func verdictsOf(c command, waits []client.Waits) ([]verdict, error) {
-	waits = slices.DeleteFunc(slices.Clone(waits), func(w client.Waits) bool { return w.Call.WaitsFor() != client.WaitsForApproval })
+	waits = approvals(waits)
 	d := agent.Decision{Approve: c.name == "/approve"}
 	call, all, err := decisionOf(c.rest, waits, &d)
 	switch {
@@ -56,6 +56,10 @@ func verdictsOf(c command, waits []client.Waits) ([]verdict, error) {
 		verdicts = append(verdicts, verdict{w, d})
 	}
 	return verdicts, nil
+}
+
+func approvals(waits []client.Waits) []client.Waits {
+	return slices.DeleteFunc(slices.Clone(waits), func(w client.Waits) bool { return w.Call.WaitsFor() != client.WaitsForApproval })
 }
 
 // handle matches the short name of a call: see [client.Waits.Handle].

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,10 +138,7 @@ func (m *model) state() string {
 	case m.status == client.Held:
 		return "held: " + printable.Line(m.snap.Failure, 200) + "; a message lets it go on"
 	}
-	state := "works"
-	if text := waitText(m.waitsFor); text != "" {
-		state = text
-	}
+	state := cmp.Or(waitTexts[m.waitsFor], "works")
 	if m.works() && !client.CallWaits(m.waitsFor) && !m.since.IsZero() {
 		state += fmt.Sprintf(" %d s", int(m.now.Sub(m.since)/time.Second))
 	}
