@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
@@ -40,8 +38,6 @@ To change what the agent does, send the agent a message instead (starter send).`
 			return session.Change(cmd, g, args[0], wait, func(ctx context.Context, c *client.Client, _ func()) error {
 				answer, err := c.Aside(ctx, args[0], question)
 				switch {
-				case errors.Is(err, client.ErrRefused):
-					return exit.Errorf(exit.WrongState, "%w", err)
 				case err != nil:
 					return err
 				case asJSON:

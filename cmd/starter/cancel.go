@@ -24,17 +24,12 @@ is running.`,
 		Example:           "  starter cancel talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1, client.Running),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.AgentsOf(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer done()
+		RunE: g.OnAgent(func(cmd *cobra.Command, args []string, c *client.Client, _ string) error {
 			ids, err := c.Cancel(cmd.Context(), args[0])
 			for _, id := range ids {
 				fmt.Fprintf(cmd.ErrOrStderr(), "Cancelling agent %s\n", printable.Name(id))
 			}
-			return session.WithExitCode(err, queue)
-		},
+			return err
+		}),
 	}
 }

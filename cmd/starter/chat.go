@@ -145,5 +145,5 @@ func plainEnd(cmd *cobra.Command, c *client.Client, queue string, end chat.Resul
 	if snap.Status = end.Status; end.Status.Ended() {
 		return exit.Errorf(exit.WrongState, "agent %s has ended (%s): %s", end.ID, end.Status, session.GoOnFrom(end.ID, end.Status))
 	}
-	return turn.EndOf(snap).Verdict()
+	return turn.Verdict(snap)
 }

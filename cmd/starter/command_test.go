@@ -38,7 +38,7 @@ func hints(t *testing.T, id string) []string {
 	for _, status := range []client.Status{client.Completed, client.Failed, client.Held, client.Waiting} {
 		all = append(all, session.GoOnFrom(id, status))
 		for _, class := range []llm.Class{"", llm.NotFound, llm.Unauthorized, llm.QuotaExceeded, llm.Connection} {
-			if err := (turn.Ending{ID: id, Status: status, Class: string(class), Stopped: "cost"}).Verdict(); err != nil {
+			if err := turn.Verdict(client.Snapshot{ID: id, Status: status, Class: string(class), Stopped: "cost"}); err != nil {
 				all = append(all, err.Error())
 			}
 		}

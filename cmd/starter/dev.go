@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -18,14 +16,8 @@ import (
 
 const defaultPort = 7233
 
-type devOptions struct {
-	port       int
-	uiPort     int
-	dbFilename string
-}
-
 func newDev(g *session.Flags) *cobra.Command {
-	var o devOptions
+	o := devserver.Options{SearchAttributes: protocol.AttributeTypes()}
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run a Temporal development server with Web UI",
@@ -49,45 +41,36 @@ Of the global flags, dev uses only --namespace: the name of the server's namespa
 			if g.Address != "" {
 				return exit.Errorf(exit.Usage, "dev runs a server on this machine: use --port in place of --address")
 			}
-			if !cmd.Flags().Changed("ui-port") && o.port != 0 {
-				o.uiPort = o.port + session.UIPortAbove
+			if !cmd.Flags().Changed("ui-port") && o.Port != 0 {
+				o.UIPort = o.Port + session.UIPortAbove
 			}
-			return dev(cmd.Context(), o, g.Namespace, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			o.Namespace, o.LogTo, o.Progress = g.Namespace, cmd.ErrOrStderr(), cmd.ErrOrStderr()
+			return dev(cmd, o)
 		},
 	}
-	cmd.Flags().IntVar(&o.port, "port", defaultPort, "`port` of Temporal; 0 picks a free one")
-	cmd.Flags().IntVar(&o.uiPort, "ui-port", 0, "`port` of the Web UI; 0 picks a free one (default: 1000 above --port)")
-	cmd.Flags().StringVar(&o.dbFilename, "db-filename", "", "`file` that keeps the data when the server stops; without it, the data is in memory and is lost")
+	cmd.Flags().IntVar(&o.Port, "port", defaultPort, "`port` of Temporal; 0 picks a free one")
+	cmd.Flags().IntVar(&o.UIPort, "ui-port", 0, "`port` of the Web UI; 0 picks a free one (default: 1000 above --port)")
+	cmd.Flags().StringVar(&o.DBFilename, "db-filename", "", "`file` that keeps the data when the server stops; without it, the data is in memory and is lost")
 	return cmd
 }
 
-func dev(ctx context.Context, o devOptions, namespace string, stdout, stderr io.Writer) error {
-	server, err := devserver.Start(ctx, devserver.Options{
-		Port:       o.port,
-		UIPort:     o.uiPort,
-		DBFilename: o.dbFilename,
-		Namespace:  namespace,
-		LogTo:      stderr,
-		Progress:   stderr,
-
-		SearchAttributes: protocol.AttributeTypes(),
-	})
-	var taken *devserver.PortInUseError
-	switch {
-	case errors.As(err, &taken):
+func dev(cmd *cobra.Command, o devserver.Options) error {
+	server, err := devserver.Start(cmd.Context(), o)
+	if taken, ok := errors.AsType[*devserver.PortInUseError](err); ok {
 		flag := "--port"
-		if taken.Port == o.uiPort {
+		if taken.Port == o.UIPort {
 			flag = "--ui-port"
 		}
 		return fmt.Errorf("%w with %s", err, flag)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	defer server.Stop()
-	fmt.Fprint(stdout, greeting(server, o.dbFilename))
+	fmt.Fprint(cmd.OutOrStdout(), greeting(server, o.DBFilename))
 	select {
-	case <-ctx.Done():
-		fmt.Fprintln(stderr, "Stopping the server …")
+	case <-cmd.Context().Done():
+		fmt.Fprintln(cmd.ErrOrStderr(), "Stopping the server …")
 		return nil
 	case <-server.Done():
 		return server.Err()

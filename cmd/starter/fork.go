@@ -39,12 +39,7 @@ To replace a user's message, keep one message fewer and give --message.`,
 		Example:           "  starter fork talk --at 6 --message \"Try it the other way.\"\n  starter fork report --id report-2 --detach",
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.AgentsOf(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer done()
+		RunE: g.OnAgent(func(cmd *cobra.Command, args []string, c *client.Client, queue string) error {
 			if chat {
 				o.Mode = agent.Chat
 			}
@@ -53,14 +48,14 @@ To replace a user's message, keep one message fewer and give --message.`,
 				return exit.Errorf(exit.Usage, "%w", err)
 			}
 			if err != nil {
-				return session.WithExitCode(err, queue)
+				return err
 			}
 			if started.Found {
 				return exit.Errorf(exit.Taken, "the ID %s is taken by an agent that is %s: choose another --id", started.ID, started.Status)
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s\n", started.ID)
 			return show.Show(cmd, c, queue, started)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.At, "at", 0, "keep the first `N` messages (default: all)")

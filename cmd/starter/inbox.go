@@ -21,12 +21,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-type inboxOptions struct {
-	json, watch bool
-}
-
 func newInbox(g *session.Flags) *cobra.Command {
-	var o inboxOptions
+	var asJSON, watch bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "List the calls that are waiting for a person",
@@ -40,28 +36,25 @@ waiting, and of agents that started before the setup. This is faster.`,
   starter inbox --watch
   starter inbox --json`,
 		Args: usage.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return inbox(cmd, g, o) },
+		RunE: g.OnAgent(func(cmd *cobra.Command, _ []string, c *client.Client, _ string) error {
+			return inbox(cmd, c, asJSON, watch)
+		}),
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the calls as JSON")
-	cmd.Flags().BoolVar(&o.watch, "watch", false, "keep running until Ctrl-C, and also show each call that begins to wait later")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the calls as JSON")
+	cmd.Flags().BoolVar(&watch, "watch", false, "keep running until Ctrl-C, and also show each call that begins to wait later")
 	return cmd
 }
 
 const inboxPause = 5 * time.Second
 
-func inbox(cmd *cobra.Command, g *session.Flags, o inboxOptions) error {
-	c, queue, done, err := g.AgentsOf(cmd.Context(), "")
-	if err != nil {
-		return err
-	}
-	defer done()
+func inbox(cmd *cobra.Command, c *client.Client, asJSON, watch bool) error {
 	shown := map[agent.Key]bool{}
 	for {
 		slow := time.AfterFunc(progress.Silence, func() { fmt.Fprintln(cmd.ErrOrStderr(), "Reading the histories of the running agents…") })
 		all, err := c.Inbox(cmd.Context())
 		slow.Stop()
 		if err != nil {
-			return session.WithExitCode(err, queue)
+			return err
 		}
 		var fresh []client.Waits
 		for _, w := range all {
@@ -70,12 +63,12 @@ func inbox(cmd *cobra.Command, g *session.Flags, o inboxOptions) error {
 			}
 			shown[w.Call.Key] = true
 		}
-		if len(fresh) > 0 || !o.watch {
-			if err := printInbox(cmd.OutOrStdout(), fresh, o.json, time.Now()); err != nil {
+		if len(fresh) > 0 || !watch {
+			if err := printInbox(cmd.OutOrStdout(), fresh, asJSON, time.Now()); err != nil {
 				return err
 			}
 		}
-		if !o.watch {
+		if !watch {
 			return nil
 		}
 		select {
@@ -98,7 +91,7 @@ type waitsView struct {
 	// For says what the call waits for.
 	For agent.WaitsFor `json:"for"`
 	// Until is the time at which the wait ends. The field is absent if the wait has no limit.
-	Until *time.Time `json:"until,omitempty"`
+	Until time.Time `json:"until,omitzero"`
 }
 
 func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) error {
@@ -110,8 +103,7 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 				Since: time.UnixMilli(w.Since).UTC(), For: w.Call.WaitsFor(),
 			}
 			if w.Call.Wait.Until != 0 {
-				until := time.UnixMilli(w.Call.Wait.Until).UTC()
-				views[i].Until = &until
+				views[i].Until = time.UnixMilli(w.Call.Wait.Until).UTC()
 			}
 		}
 		return view.JSON(out, views)

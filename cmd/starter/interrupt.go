@@ -2,20 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
-	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
 func newInterrupt(g *session.Flags) *cobra.Command {
-	var limit time.Duration
 	var message string
 	cmd := &cobra.Command{
 		Use:   "interrupt ID",
@@ -31,26 +26,17 @@ send it with "starter send" or with --message.
 To end an agent, use "starter cancel" or "starter close".`,
 		Example: `  starter interrupt talk
   starter interrupt talk --message 'use the test database instead'`,
-		Args:              usage.OneID,
-		ValidArgsFunction: g.CompleteIDs(1, client.Running),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return session.Change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, _ func()) error {
-				switch err := c.Interrupt(ctx, args[0]); {
-				case errors.Is(err, client.ErrRefused):
-					return exit.Errorf(exit.WrongState, "%w", err)
-				case err != nil:
-					return err
-				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "Interrupted agent %s\n", args[0])
-				if message == "" {
-					return nil
-				}
-				_, err := c.Send(ctx, args[0], client.Message{Text: message})
-				return err
-			})
-		},
 	}
 	cmd.Flags().StringVar(&message, "message", "", "after the interrupt, send the agent this `text`, which continues the turn")
-	session.AddWait(cmd, &limit, session.DefaultWait)
-	return cmd
+	return session.Changing(g, cmd, func(ctx context.Context, cmd *cobra.Command, c *client.Client, id string, _ func()) error {
+		if err := c.Interrupt(ctx, id); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "Interrupted agent %s\n", id)
+		if message == "" {
+			return nil
+		}
+		_, err := c.Send(ctx, id, client.Message{Text: message})
+		return err
+	})
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/listing"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
@@ -20,10 +19,9 @@ import (
 )
 
 type listOptions struct {
+	client.ListOptions
+
 	running, waiting, held, failed bool
-	orphans                        bool
-	agent                          string
-	after                          string
 	limit                          int
 	json                           bool
 }
@@ -64,55 +62,42 @@ sub-agent.`,
   starter list --orphans              # sub-agents whose parent has ended
   starter list --limit 0 --json`,
 		Args: usage.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return list(cmd, g, o) },
+		RunE: g.OnAgent(func(cmd *cobra.Command, _ []string, c *client.Client, _ string) error { return list(cmd, c, o) }),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.running, "running", false, "only agents that are working")
 	f.BoolVar(&o.waiting, "waiting", false, "only agents that wait for a message, or for somebody outside: an approval, an answer or a result")
 	f.BoolVar(&o.held, "held", false, "only agents whose turn is held: a failure or an interrupt has stopped it")
 	f.BoolVar(&o.failed, "failed", false, "only agents that failed, ran out of time or were terminated")
-	f.BoolVar(&o.orphans, "orphans", false, "only sub-agents that are running although their parent has ended")
-	f.StringVarP(&o.agent, "agent", "a", "", "only agents with this `name` in the configuration")
-	f.StringVar(&o.after, "after", "", "only agents after this `position`: list prints it if there are more agents")
+	f.BoolVar(&o.Orphans, "orphans", false, "only sub-agents that are running although their parent has ended")
+	f.StringVarP(&o.Agent, "agent", "a", "", "only agents with this `name` in the configuration")
+	f.Func("after", "only agents after this `position`: list prints it if there are more agents", func(text string) (err error) {
+		o.After, err = listing.At(text)
+		return err
+	})
 	f.IntVar(&o.limit, "limit", 50, "list at most `N` agents; 0 lists all")
 	f.BoolVar(&o.json, "json", false, "print the agents as JSON")
 	g.CompleteAgentNames(cmd)
 	return cmd
 }
 
-func (o listOptions) statuses() []client.Status {
-	var all []client.Status
-	if o.running {
-		all = append(all, client.Running)
-	}
-	if o.waiting {
-		all = append(all, client.Waiting)
-	}
-	if o.held {
-		all = append(all, client.Held)
-	}
-	if o.failed {
-		all = append(all, client.Failed, client.TimedOut, client.Terminated)
-	}
-	return all
-}
-
-func list(cmd *cobra.Command, g *session.Flags, o listOptions) error {
-	query := client.ListOptions{Statuses: o.statuses(), Agent: o.agent, Orphans: o.orphans}
-	if o.after != "" {
-		var ok bool
-		if query.After, ok = listing.At(o.after); !ok {
-			return exit.Errorf(exit.Usage, "--after must be a position that list has printed, such as started:2026-01-31T12:00:00Z, not %q", o.after)
+func list(cmd *cobra.Command, c *client.Client, o listOptions) error {
+	for _, f := range []struct {
+		given    bool
+		statuses []client.Status
+	}{
+		{o.running, []client.Status{client.Running}},
+		{o.waiting, []client.Status{client.Waiting}},
+		{o.held, []client.Status{client.Held}},
+		{o.failed, []client.Status{client.Failed, client.TimedOut, client.Terminated}},
+	} {
+		if f.given {
+			o.Statuses = append(o.Statuses, f.statuses...)
 		}
 	}
-	c, queue, done, err := g.AgentsOf(cmd.Context(), "")
+	rows, more, err := listing.Find(cmd.Context(), c, cmd.ErrOrStderr(), o.ListOptions, o.limit)
 	if err != nil {
 		return err
-	}
-	defer done()
-	rows, more, err := listing.Find(cmd.Context(), c, cmd.ErrOrStderr(), query, o.limit)
-	if err != nil {
-		return session.WithExitCode(err, queue)
 	}
 	if o.json {
 		err = printRowsJSON(cmd.OutOrStdout(), rows)
@@ -172,25 +157,19 @@ type rowView struct {
 	Task    string         `json:"task,omitempty"`
 	Parent  string         `json:"parent,omitempty"`
 	Started time.Time      `json:"started"`
-	Ended   *time.Time     `json:"ended,omitempty"`
+	Ended   time.Time      `json:"ended,omitzero"`
 }
 
 func printRowsJSON(w io.Writer, rows []listing.Row) error {
 	views := make([]rowView, len(rows))
 	for i, r := range rows {
-		v := rowView{
+		views[i] = rowView{
 			ID: r.Entry.ID, Agent: r.Entry.Agent, Status: r.Snapshot.Status, WaitsFor: r.Snapshot.WaitsFor, Stopped: r.Snapshot.Stopped, Class: r.Snapshot.Class,
-			Task: r.Snapshot.Task, Parent: r.Entry.Parent, Started: r.Entry.Started.UTC(),
+			Task: r.Snapshot.Task, Parent: r.Entry.Parent, Started: r.Entry.Started.UTC(), Ended: r.Entry.Ended.UTC(),
 		}
 		if s := r.Snapshot.Spent; s != nil {
-			usage := view.NewSpending(*s)
-			v.Usage = &usage
+			views[i].Usage = new(view.NewSpending(*s))
 		}
-		if !r.Entry.Ended.IsZero() {
-			ended := r.Entry.Ended.UTC()
-			v.Ended = &ended
-		}
-		views[i] = v
 	}
 	return view.JSON(w, views)
 }

@@ -4,19 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
-	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
 func newReload(g *session.Flags) *cobra.Command {
-	var limit time.Duration
-	cmd := &cobra.Command{
+	return session.Changing(g, &cobra.Command{
 		Use:   "reload ID",
 		Short: "Give a running agent its new configuration",
 		Long: `reload gives a running agent the current definition that its workers have: model,
@@ -30,27 +27,19 @@ restart the workers first.
   - A held turn stays held until you send the agent a message.
 
 For an agent that has ended, use "starter resume --reload".`,
-		Example:           "  starter reload talk",
-		Args:              usage.OneID,
-		ValidArgsFunction: g.CompleteIDs(1, client.Running),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id := args[0]
-			return session.Change(cmd, g, id, limit, func(ctx context.Context, c *client.Client, taken func()) error {
-				err := c.ReloadAndWait(ctx, id, func() {
-					taken()
-					fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s reads its definition when no model or tool call runs\n", id)
-				})
-				if errors.As(err, new(*client.ReloadError)) {
-					return exit.Errorf(exit.WrongState, "%w", err)
-				}
-				if err != nil {
-					return session.GoesOn(cmd.Context(), err, id)
-				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s has its new definition\n", id)
-				return nil
-			})
-		},
-	}
-	session.AddWait(cmd, &limit, session.DefaultWait)
-	return cmd
+		Example: "  starter reload talk",
+	}, func(ctx context.Context, cmd *cobra.Command, c *client.Client, id string, taken func()) error {
+		err := c.ReloadAndWait(ctx, id, func() {
+			taken()
+			fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s reads its definition when no model or tool call runs\n", id)
+		})
+		if errors.As(err, new(*client.ReloadError)) {
+			return exit.Errorf(exit.WrongState, "%w", err)
+		}
+		if err != nil {
+			return session.GoesOn(cmd.Context(), err, id)
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "Agent %s has its new definition\n", id)
+		return nil
+	})
 }

@@ -32,18 +32,13 @@ in a new agent. To give a running agent its new configuration, use "starter relo
 		Example:           "  starter resume report\n  starter resume report --message \"Leave out the appendix.\"\n  starter resume report --reload      # with its new configuration",
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.AgentsOf(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer done()
+		RunE: g.OnAgent(func(cmd *cobra.Command, args []string, c *client.Client, queue string) error {
 			started, err := c.Resume(cmd.Context(), args[0], o)
 			if errors.Is(err, client.ErrNotResumable) {
 				return exit.Errorf(exit.WrongState, "%w", err)
 			}
 			if err != nil {
-				return session.WithExitCode(err, queue)
+				return err
 			}
 			if started.Found && o.Reload && !started.Status.Ended() {
 				return exit.Errorf(exit.WrongState, "agent %s is %s; it was not resumed, and its definition was not reloaded: use `%s`", started.ID, started.Status, shellword.Starter("reload", started.ID))
@@ -55,7 +50,7 @@ in a new agent. To give a running agent its new configuration, use "starter relo
 				fmt.Fprintln(cmd.ErrOrStderr(), notResumed(started, o))
 			}
 			return show.Show(cmd, c, queue, started)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Message, "message", "", "send this `text`, which the agent reads before its next model call")

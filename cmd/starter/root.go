@@ -109,8 +109,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	var coded *exit.Error
-	if err != nil && !began && !errors.As(err, &coded) {
+	if err != nil && !began && !errors.As(err, new(*exit.Error)) {
 		return exit.Errorf(exit.Usage, "%w; see `%s --help`", err, cmd.CommandPath())
 	}
 	return err

@@ -99,7 +99,7 @@ func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sen
 	if err := o.print(cmd.OutOrStdout(), sent, end); err != nil {
 		return err
 	}
-	return turn.EndOf(end).Verdict()
+	return turn.Verdict(end)
 }
 
 func (o sending) message(cmd *cobra.Command, words []string) (client.Message, error) {

@@ -31,24 +31,19 @@ show also prints the cost.`,
 		Example:           "  starter show talk\n  starter show --json talk | jq .usage\n  starter show --actions --action-price 50 talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, queue, done, err := g.AgentsOf(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer done()
+		RunE: g.OnAgent(func(cmd *cobra.Command, args []string, c *client.Client, queue string) error {
 			snap, err := c.Show(cmd.Context(), args[0])
 			if errors.Is(err, client.ErrNoWorker) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "No worker answers on task queue %q; this was read from Temporal's history. Start a worker with `%s`.\n", queue, progress.StartWorker)
 				snap, err = c.ShowRecorded(cmd.Context(), args[0])
 			}
 			if err != nil {
-				return session.WithExitCode(err, queue)
+				return err
 			}
 			if all && snap.First > 0 {
 				earlier, err := c.Earlier(cmd.Context(), args[0], snap.First)
 				if err != nil {
-					return session.WithExitCode(err, queue)
+					return err
 				}
 				snap.Messages, snap.First = append(earlier, snap.Messages...), 0
 			}
@@ -56,7 +51,7 @@ show also prints the cost.`,
 			if actions || cmd.Flags().Changed("action-price") {
 				counted, err := c.Actions(cmd.Context(), args[0])
 				if err != nil {
-					return session.WithExitCode(err, queue)
+					return err
 				}
 				billed = &view.Actions{Actions: counted, Total: counted.Total(), CostUSD: float64(counted.Total()) * price / 1e6}
 			}
@@ -70,7 +65,7 @@ show also prints the cost.`,
 				fmt.Fprintln(cmd.OutOrStdout(), billed)
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the agent as JSON")
 	cmd.Flags().BoolVar(&actions, "actions", false, "also estimate how many actions Temporal Cloud bills for the agent")

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -16,13 +15,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
-type tailOptions struct {
-	last int
-	json bool
-}
-
 func newTail(g *session.Flags) *cobra.Command {
-	o := tailOptions{}
+	var last int
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "tail ID",
 		Short: "Show an agent's messages as they come",
@@ -37,23 +32,21 @@ follows.`,
   starter tail --json talk | jq -r 'select(.role == "assistant").content'`,
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.last < 0 {
-				return exit.Errorf(exit.Usage, "--last must be 0 or more, not %d", o.last)
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			if last < 0 {
+				return exit.Errorf(exit.Usage, "--last must be 0 or more, not %d", last)
 			}
-			c, queue, done, err := g.AgentsOf(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer done()
 			if !cmd.Flags().Changed("last") {
-				o.last = -1
+				last = -1
 			}
-			return session.WithExitCode(tail(cmd.Context(), c, queue, args[0], o, cmd.OutOrStdout(), cmd.ErrOrStderr()), queue)
+			return nil
 		},
+		RunE: g.OnAgent(func(cmd *cobra.Command, args []string, c *client.Client, queue string) error {
+			return tail(cmd, c, queue, args[0], last, asJSON)
+		}),
 	}
-	cmd.Flags().IntVar(&o.last, "last", 0, "begin with the last `N` messages (default: all)")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one line of JSON for each message, and one when the agent waits, is held or has ended")
+	cmd.Flags().IntVar(&last, "last", 0, "begin with the last `N` messages (default: all)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON for each message, and one when the agent waits, is held or has ended")
 	return cmd
 }
 
@@ -70,13 +63,14 @@ type statusView struct {
 	Status client.Status `json:"status"`
 }
 
-func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions, stdout, stderr io.Writer) error {
-	follow := progress.NewFollower(stdout, stderr, queue, id, 0, !o.json)
+func tail(cmd *cobra.Command, c *client.Client, queue, id string, last int, asJSON bool) error {
+	ctx := cmd.Context()
+	follow := progress.NewFollower(cmd.OutOrStdout(), cmd.ErrOrStderr(), queue, id, 0, !asJSON)
 	defer follow.End()
-	if o.json {
+	if asJSON {
 		follow.Messages = nil
 	}
-	from, err := firstOf(ctx, c, id, o.last, follow.Wait)
+	from, err := firstOf(ctx, c, id, last, follow.Wait)
 	if err != nil {
 		return err
 	}
@@ -90,13 +84,15 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 		switch {
 		case p.Rewound:
 			fmt.Fprintf(follow.Stderr, "The agent was reset: %d of its messages are left.\n", p.Index)
-		case p.Message != nil && o.json:
+		case p.Message != nil && asJSON:
 			err = view.JSONLine(follow.Stdout, tailView{p.Index, view.NewMessage(*p.Message)})
 		}
 		if p.Status != "" && p.Status != stands {
-			if stands = p.Status; o.json && stands != client.Running {
+			switch stands = p.Status; {
+			case stands == client.Running:
+			case asJSON:
 				err = view.JSONLine(follow.Stdout, statusView{stands})
-			} else if !o.json && stands != client.Running {
+			default:
 				fmt.Fprintf(follow.Stderr, "Agent %s: %s%s\n", id, stands, hint(id, stands))
 			}
 		}
@@ -109,9 +105,7 @@ func tail(ctx context.Context, c *client.Client, queue, id string, o tailOptions
 
 func hint(id string, status client.Status) string {
 	switch status {
-	case client.Held:
-		return fmt.Sprintf("; `%s` shows why", shellword.Starter("show", id))
-	case client.Failed, client.TimedOut:
+	case client.Held, client.Failed, client.TimedOut:
 		return fmt.Sprintf("; `%s` shows why", shellword.Starter("show", id))
 	}
 	return ""

@@ -56,11 +56,10 @@ func (e *Error) Unwrap() error { return e.err }
 // CodeOf returns the exit code of the process for a command's error. For nil, it returns 0. For an error of [Errorf], it returns
 // the code in the error. For all other errors, it returns [Failure].
 func CodeOf(err error) Code {
-	var coded *Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return OK
-	case errors.As(err, &coded):
+	}
+	if coded, ok := errors.AsType[*Error](err); ok {
 		return coded.code
 	}
 	return Failure

@@ -26,11 +26,9 @@ func Find(ctx context.Context, c *client.Client, notice io.Writer, query client.
 	var batch []client.Entry
 	flush := func() error {
 		rows, err := statuses.all(ctx, c, batch)
-		for _, r := range rows {
-			if len(query.Statuses) == 0 || r.Snapshot.Status == client.Unknown || slices.Contains(query.Statuses, r.Snapshot.Status) {
-				found = append(found, r)
-			}
-		}
+		found = append(found, slices.DeleteFunc(rows, func(r Row) bool {
+			return len(query.Statuses) > 0 && r.Snapshot.Status != client.Unknown && !slices.Contains(query.Statuses, r.Snapshot.Status)
+		})...)
 		batch = batch[:0]
 		return err
 	}

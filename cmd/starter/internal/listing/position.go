@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -17,16 +18,15 @@ func Position(e client.Entry) string {
 }
 
 // At is the inverse of [Position]. The entry has only the times.
-func At(position string) (client.Entry, bool) {
+func At(position string) (client.Entry, error) {
 	part, text, _ := strings.Cut(position, ":")
 	at, err := time.Parse(time.RFC3339Nano, text)
 	switch {
 	case err != nil || at.IsZero():
-		return client.Entry{}, false
 	case part == "started":
-		return client.Entry{Started: at}, true
+		return client.Entry{Started: at}, nil
 	case part == "ended":
-		return client.Entry{Started: at, Ended: at}, true
+		return client.Entry{Started: at, Ended: at}, nil
 	}
-	return client.Entry{}, false
+	return client.Entry{}, errors.New("not a position that list has printed, such as started:2026-01-31T12:00:00Z")
 }

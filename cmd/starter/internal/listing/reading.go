@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -30,8 +32,8 @@ const (
 type reading struct {
 	out io.Writer
 
+	done  atomic.Int64
 	mu    sync.Mutex
-	done  int
 	timer *time.Timer
 }
 
@@ -45,7 +47,7 @@ type entryReader interface {
 // [context.Cause] of the context.
 func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry) ([]Row, error) {
 	r.begin()
-	rows, gone := make([]Row, len(entries)), make([]bool, len(entries))
+	rows := make([]Row, len(entries))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readAtOnce)
 	for i, e := range entries {
@@ -53,12 +55,12 @@ func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry
 			one, cancel := context.WithTimeout(ctx, readTimeout)
 			defer cancel()
 			snap, err := c.DescribeEntry(one, e)
-			r.count()
+			r.done.Add(1)
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
 			case errors.Is(err, client.ErrNotFound):
-				gone[i] = true
+				return nil // the row stays empty
 			case errors.As(err, new(*serviceerror.Unavailable)):
 				return err
 			case err != nil:
@@ -72,13 +74,7 @@ func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	kept := rows[:0]
-	for i, row := range rows {
-		if !gone[i] {
-			kept = append(kept, row)
-		}
-	}
-	return kept, nil
+	return slices.DeleteFunc(rows, func(r Row) bool { return r.Snapshot.Status == "" }), nil
 }
 
 func (r *reading) begin() {
@@ -97,14 +93,8 @@ func (r *reading) progress() {
 	if r.timer == nil {
 		return
 	}
-	fmt.Fprintf(r.out, "Reading the histories of the agents: %d read so far …\n", r.done)
+	fmt.Fprintf(r.out, "Reading the histories of the agents: %d read so far …\n", r.done.Load())
 	r.timer.Reset(5 * progress.Silence)
-}
-
-func (r *reading) count() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.done++
 }
 
 func (r *reading) sayf(format string, args ...any) {

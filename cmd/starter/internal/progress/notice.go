@@ -179,12 +179,11 @@ func (p *Notice) print() {
 	var text string
 	switch p.kind {
 	case noWorker:
+		rest := "goes on as soon as the worker answers."
 		if p.Limit > 0 {
-			text = fmt.Sprintf("No worker has answered yet on task queue %q. Start one with `%s`; this command waits %s for it (--wait).",
-				p.Queue, StartWorker, p.Limit)
-			break
+			rest = fmt.Sprintf("waits %s for it (--wait).", p.Limit)
 		}
-		text = fmt.Sprintf("No worker has answered yet on task queue %q. Start one with `%s`; this command goes on as soon as the worker answers.", p.Queue, StartWorker)
+		text = fmt.Sprintf("No worker has answered yet on task queue %q. Start one with `%s`; this command %s", p.Queue, StartWorker, rest)
 	case noServer:
 		text = "Temporal does not answer; trying again until it does."
 	case retrying:

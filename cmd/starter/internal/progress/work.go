@@ -2,6 +2,7 @@ package progress
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,11 +45,11 @@ func (w *work) line(p client.Progress, now time.Time) string {
 	what := "the model"
 	switch {
 	case p.Retry != nil && p.Retry.Unserved():
-		what = "a worker that has the " + p.Retry.What
+		what = p.Retry.What
 		if p.LoadsDefinition {
-			what = "a worker that has the agent"
+			what = "agent"
 		}
-		return fmt.Sprintf("%s: %s", what, elapsedText(now.Sub(w.since)))
+		return fmt.Sprintf("a worker that has the %s: %s", what, elapsedText(now.Sub(w.since)))
 	case p.LoadsDefinition:
 		what = "the agent's definition"
 	case len(w.calls) > 0:
@@ -75,16 +76,10 @@ func (w *work) line(p client.Progress, now time.Time) string {
 func (w *work) message(m agent.Message, now time.Time) {
 	w.since, w.answered = now, m.Role == llm.Assistant && len(m.ToolCalls) == 0
 	if m.Role != llm.Tool {
-		w.calls = m.ToolCalls
+		w.calls = slices.Clone(m.ToolCalls)
 		return
 	}
-	var open []llm.ToolCall
-	for _, c := range w.calls {
-		if c.ID != m.ToolCallID {
-			open = append(open, c)
-		}
-	}
-	w.calls = open
+	w.calls = slices.DeleteFunc(w.calls, func(c llm.ToolCall) bool { return c.ID == m.ToolCallID })
 }
 
 func callsText(calls []llm.ToolCall) string {

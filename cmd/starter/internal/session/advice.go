@@ -16,9 +16,8 @@ import (
 // that has a code, and an error that it does not know unchanged. For [client.ErrNoWorker], the text names the given task queue.
 func WithExitCode(err error, queue string) error {
 	var closed *client.ClosedError
-	var coded *exit.Error
 	switch {
-	case err == nil, errors.As(err, &coded):
+	case err == nil, errors.As(err, new(*exit.Error)):
 		return err
 	case errors.Is(err, client.ErrNotFound):
 		return exit.Errorf(exit.WrongState, "%w: `starter list` shows the agents; after its end, Temporal keeps an agent only for the namespace's retention", err)

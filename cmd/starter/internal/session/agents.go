@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
@@ -39,6 +41,25 @@ func (g *Flags) AgentsOf(ctx context.Context, id string) (c *client.Client, queu
 		}
 	}
 	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
+}
+
+// OnAgent returns the function RunE of a command on the agent whose ID is its first argument, or of a command without arguments on all
+// agents. The function connects to Temporal as [Flags.AgentsOf] does, calls `do`, and adds an exit code to the error of `do`.
+func (g *Flags) OnAgent(
+	do func(cmd *cobra.Command, args []string, c *client.Client, queue string) error,
+) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		id := ""
+		if len(args) > 0 {
+			id = args[0]
+		}
+		c, queue, done, err := g.AgentsOf(cmd.Context(), id)
+		if err != nil {
+			return err
+		}
+		defer done()
+		return WithExitCode(do(cmd, args, c, queue), queue)
+	}
 }
 
 // AgentOf is [Flags.AgentsOf] for a command that needs only one agent. The returned agent keeps what Temporal has said about it, so that

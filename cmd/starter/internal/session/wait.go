@@ -10,6 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -82,6 +83,23 @@ func Unanswered(err error, wait *progress.Notice, effect string) error {
 	}
 	return exit.Errorf(exit.Unreachable, "no worker has answered on task queue %q for %s; %s: start a worker with `%s`, or wait longer with --wait",
 		wait.Queue, wait.Limit, effect, progress.StartWorker)
+}
+
+// Changing completes a command that changes a running agent, whose ID is its only argument. The command waits for a worker as its flag
+// --wait says, and then calls `do`: see [Change].
+func Changing(
+	g *Flags, cmd *cobra.Command, do func(ctx context.Context, cmd *cobra.Command, c *client.Client, id string, accepted func()) error,
+) *cobra.Command {
+	var limit time.Duration
+	AddWait(cmd, &limit, DefaultWait)
+	cmd.Args = usage.OneID
+	cmd.ValidArgsFunction = g.CompleteIDs(1, client.Running)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return Change(cmd, g, args[0], limit, func(ctx context.Context, c *client.Client, accepted func()) error {
+			return do(ctx, cmd, c, args[0], accepted)
+		})
+	}
+	return cmd
 }
 
 // Change runs a command that changes an agent with the help of a worker. It waits until a worker answers for the agent. Then

@@ -7,8 +7,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
-// refused adds the code [exit.WrongState] to err in three cases: no call matches, several calls match, or the agent has refused the
-// command. If a named call does not match, the text also says which command to use. Other errors stay unchanged.
+// refused adds the code [exit.WrongState] to err in two cases: no call matches, or several calls match. If a named call does not match, the text also says which command to use. Other errors stay unchanged.
 func refused(err error) error {
 	missing, none := errors.AsType[*client.NoCallError](err)
 	switch {
@@ -16,7 +15,7 @@ func refused(err error) error {
 		return exit.Errorf(exit.WrongState, "%w: use %s", err, settledBy[missing.WaitsFor])
 	case none && missing.Call != "":
 		return exit.Errorf(exit.WrongState, "%w: see `starter inbox`", err)
-	case none, errors.As(err, new(*client.AmbiguousCallError)), errors.Is(err, client.ErrRefused):
+	case none, errors.As(err, new(*client.AmbiguousCallError)):
 		return exit.Errorf(exit.WrongState, "%w", err)
 	}
 	return err

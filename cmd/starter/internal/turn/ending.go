@@ -1,9 +1,9 @@
 package turn
 
 import (
+	"cmp"
 	"fmt"
 
-	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
@@ -13,61 +13,42 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Ending describes how an agent's last turn ended. A turn is the agent's work on one message of the user.
-type Ending struct {
-	ID     string
-	Status client.Status
-	Answer string
-	// FinishReason is the provider's finish reason if the provider may have cut the answer, and empty if not.
-	FinishReason string
-	Stopped      string // the limit that ended the turn, such as "tokens"; empty if no limit ended it
-	Failure      string
-	Class        string
-	Usage        agent.Usage
-}
-
-// EndOf takes the end of the agent's last turn from a snapshot.
-func EndOf(snap client.Snapshot) Ending {
-	return Ending{ID: snap.ID, Status: snap.Status, Answer: snap.Answer, FinishReason: snap.FinishReason, Stopped: snap.Stopped, Failure: snap.Failure, Class: snap.Class, Usage: snap.Usage}
-}
-
 // answered reports whether the agent has completed or waits for the user. The agent's last turn has then ended with an answer,
 // which may be a notice that the agent has reached a limit. There is one exception: an agent whose calls wait for somebody
 // outside counts as answered, but has no answer yet.
-func (e Ending) answered() bool { return e.Status == client.Completed || e.Status == client.Waiting }
+func answered(end client.Snapshot) bool {
+	return end.Status == client.Completed || end.Status == client.Waiting
+}
 
-// Verdict returns the error with which a command ends after it has waited for an agent; nil means that the turn ended with a
-// complete answer. The error has the code
+// Verdict returns the error with which a command ends after it has waited for an agent, whose last turn has ended as the snapshot says; nil
+// means that the turn ended with a complete answer. The error has the code
 //   - [exit.AgentFailed] if the agent is held, or has ended without an answer
 //   - [exit.Limit] if a limit ended the turn, or cut the answer
-func (e Ending) Verdict() error {
+func Verdict(end client.Snapshot) error {
 	switch {
-	case !e.answered():
-		return exit.Errorf(exit.AgentFailed, "agent %s %s: %s; %s", e.ID, StatusText(e.Status), printable.Text(e.Failure), nextStep(e))
-	case e.Stopped != "":
-		return exit.Errorf(exit.Limit, "agent %s was stopped before its answer by limits.%s of its configuration; %s", e.ID, e.Stopped, e.pastLimit())
-	case e.FinishReason != "":
+	case !answered(end):
+		return exit.Errorf(exit.AgentFailed, "agent %s %s: %s; %s", end.ID, StatusText(end.Status), printable.Text(end.Failure), nextStep(end))
+	case end.Stopped != "":
+		return exit.Errorf(exit.Limit, "agent %s was stopped before its answer by limits.%s of its configuration; %s", end.ID, end.Stopped, pastLimit(end))
+	case end.FinishReason != "":
 		return exit.Errorf(exit.Limit, "the answer of agent %s may not be whole: the model ended it with the finish reason %s; raise max_output_tokens of the model, or ask the agent to go on",
-			e.ID, printable.Name(e.FinishReason))
+			end.ID, printable.Name(end.FinishReason))
 	}
 	return nil
 }
 
-func (e Ending) pastLimit() string {
-	raise := fmt.Sprintf("raise limits.%s, restart the worker, then ", e.Stopped)
-	again := shellword.Starter("send", e.ID).Then("TEXT")
-	if e.Status == client.Completed {
-		again = shellword.Starter("fork", e.ID).With("--message TEXT")
+func pastLimit(end client.Snapshot) string {
+	again := shellword.Starter("send", end.ID).Then("TEXT")
+	if end.Status == client.Completed {
+		again = shellword.Starter("fork", end.ID).With("--message TEXT")
 	}
-	switch {
-	case e.Stopped == "model_calls" || e.Stopped == "time" || e.Status == client.Completed:
+	if end.Stopped == "model_calls" || end.Stopped == "time" || end.Status == client.Completed {
 		return fmt.Sprintf("the limit starts again with the next message: go on with `%s`", again)
-	default:
-		return raise + fmt.Sprintf("`%s` and `%s`", shellword.Starter("reload", e.ID), again)
 	}
+	return fmt.Sprintf("raise limits.%s, restart the worker, then `%s` and `%s`", end.Stopped, shellword.Starter("reload", end.ID), again)
 }
 
-func nextStep(snap Ending) string {
+func nextStep(snap client.Snapshot) string {
 	again := "go on with `" + shellword.Starter("resume", snap.ID).With("--reload").String() + "`"
 	if snap.Status == client.Held {
 		again = "go on with `" + shellword.Starter("send", snap.ID).Then("TEXT").String() + "`"
@@ -99,8 +80,5 @@ var statusTexts = map[client.Status]string{
 
 // StatusText returns the end of a sentence about an agent with the given status, such as "failed" or "was terminated".
 func StatusText(status client.Status) string {
-	if text, ok := statusTexts[status]; ok {
-		return text
-	}
-	return "is " + string(status)
+	return cmp.Or(statusTexts[status], "is "+string(status))
 }

@@ -13,19 +13,22 @@ import (
 
 // A turn that a limit ended has an exit code of its own for scripts, and a next step for people.
 func TestStoppedTurnHasAnExitCodeOfItsOwn(t *testing.T) {
-	require.NoError(t, Ending{Status: client.Completed}.Verdict())
-	require.NoError(t, Ending{Status: client.Waiting}.Verdict())
-	for e, want := range map[Ending]string{
-		{ID: "a", Status: client.Completed, Stopped: "model_calls"}: "limits.model_calls of its configuration; the limit starts again with the next message: go on with `starter fork a --message TEXT`",
-		{ID: "a", Status: client.Waiting, Stopped: "time"}:          "limits.time of its configuration; the limit starts again with the next message: go on with `starter send a TEXT`",
-		{ID: "a", Status: client.Waiting, Stopped: "cost"}:          "limits.cost of its configuration; raise limits.cost, restart the worker, then `starter reload a` and `starter send a TEXT`",
-		{ID: "a", Status: client.Completed, FinishReason: "length"}: "the model ended it with the finish reason length; raise max_output_tokens",
+	require.NoError(t, Verdict(client.Snapshot{Status: client.Completed}))
+	require.NoError(t, Verdict(client.Snapshot{Status: client.Waiting}))
+	for _, c := range []struct {
+		end  client.Snapshot
+		want string
+	}{
+		{client.Snapshot{ID: "a", Status: client.Completed, Stopped: "model_calls"}, "limits.model_calls of its configuration; the limit starts again with the next message: go on with `starter fork a --message TEXT`"},
+		{client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "time"}, "limits.time of its configuration; the limit starts again with the next message: go on with `starter send a TEXT`"},
+		{client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "cost"}, "limits.cost of its configuration; raise limits.cost, restart the worker, then `starter reload a` and `starter send a TEXT`"},
+		{client.Snapshot{ID: "a", Status: client.Completed, FinishReason: "length"}, "the model ended it with the finish reason length; raise max_output_tokens"},
 	} {
-		err := e.Verdict()
-		require.Equal(t, exit.Limit, exit.CodeOf(err), e)
-		require.ErrorContains(t, err, want)
+		err := Verdict(c.end)
+		require.Equal(t, exit.Limit, exit.CodeOf(err), c.end)
+		require.ErrorContains(t, err, c.want)
 	}
-	require.Equal(t, exit.AgentFailed, exit.CodeOf(Ending{ID: "a", Status: client.Held, Stopped: "model_calls"}.Verdict()))
+	require.Equal(t, exit.AgentFailed, exit.CodeOf(Verdict(client.Snapshot{ID: "a", Status: client.Held, Stopped: "model_calls"})))
 }
 
 func TestUsageLineCountsSubAgentsAndNamesThePage(t *testing.T) {

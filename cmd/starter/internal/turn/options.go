@@ -68,7 +68,6 @@ func (f Options) Show(cmd *cobra.Command, c *client.Client, queue string, starte
 	if err != nil {
 		return session.GoesOn(ctx, session.Unanswered(err, follow.Wait, "agent "+started.ID+" goes on when a worker answers"), started.ID)
 	}
-	end := EndOf(snap)
 	switch {
 	case f.JSON:
 		full, err := c.Show(ctx, started.ID)
@@ -78,12 +77,12 @@ func (f Options) Show(cmd *cobra.Command, c *client.Client, queue string, starte
 		if err := view.JSON(stdout, view.NewAgent(full)); err != nil {
 			return err
 		}
-	case f.Quiet && end.answered():
-		fmt.Fprintln(stdout, printable.Text(end.Answer))
+	case f.Quiet && answered(snap):
+		fmt.Fprintln(stdout, printable.Text(snap.Answer))
 	case plain:
-		fmt.Fprintln(stderr, usageLine(end.Usage, f.Link))
+		fmt.Fprintln(stderr, usageLine(snap.Usage, f.Link))
 	}
-	return end.Verdict()
+	return Verdict(snap)
 }
 
 func usageLine(u agent.Usage, link string) string {

@@ -47,7 +47,7 @@ type retry struct {
 	Message string `json:"message"`
 	Attempt int    `json:"attempt"`
 	// Next is the time of the next attempt. The field is absent while an attempt runs.
-	Next *time.Time `json:"next,omitempty"`
+	Next time.Time `json:"next,omitzero"`
 }
 
 // Message is the JSON form of a message of the transcript. Scripts read this form. Fields may be added, but must not be changed.
@@ -164,18 +164,14 @@ func dollars(m agent.Money) float64 { return float64(m) / float64(agent.Dollar) 
 
 // NewAgent returns the JSON form of an agent. `Result` is empty unless the agent has completed.
 func NewAgent(s client.Snapshot) Agent {
-	tree := s.Usage.Spent()
 	v := Agent{
 		ID: s.ID, Agent: s.Agent, Status: s.Status, FinishReason: s.FinishReason, Stopped: s.Stopped, Error: s.Failure,
-		Messages: []Message{}, Pending: []pending{}, Children: []child{},
+		Messages: []Message{}, Earlier: s.First, Pending: []pending{}, Children: []child{}, EarlierChildren: s.ChildCount - len(s.Children),
 		Usage: usage{
-			ModelCalls: s.Usage.ModelCalls, ToolCalls: s.Usage.ToolCalls,
-			InputTokens: s.Usage.InputTokens, OutputTokens: s.Usage.OutputTokens,
-			CachedTokens: s.Usage.CachedTokens, CacheWriteTokens: s.Usage.CacheWriteTokens, ReasoningTokens: s.Usage.ReasoningTokens, CostUSD: dollars(s.Usage.Cost),
-			Tree:        NewSpending(tree),
-			Compactions: s.Usage.Compactions,
-			Recalled:    s.Usage.Recalled, Reattached: s.Usage.Reattached,
-			Unanswered: s.Usage.Unanswered, Repaired: s.Usage.Repaired,
+			ModelCalls: s.Usage.ModelCalls, ToolCalls: s.Usage.ToolCalls, InputTokens: s.Usage.InputTokens, OutputTokens: s.Usage.OutputTokens,
+			CachedTokens: s.Usage.CachedTokens, CacheWriteTokens: s.Usage.CacheWriteTokens, ReasoningTokens: s.Usage.ReasoningTokens,
+			CostUSD: dollars(s.Usage.Cost), Tree: NewSpending(s.Usage.Spent()), Compactions: s.Usage.Compactions,
+			Recalled: s.Usage.Recalled, Reattached: s.Usage.Reattached, Unanswered: s.Usage.Unanswered, Repaired: s.Usage.Repaired,
 			EmptyReplies: s.Usage.EmptyReplies, RepairedReplies: s.Usage.RepairedReplies,
 			RepeatedAttempts: s.Usage.Repeats.Attempts, LostAttempts: s.Usage.Repeats.Lost, LostInputTokens: s.Usage.Repeats.LostInputTokens,
 			ResumeConflicts: s.Usage.ResumeConflicts, DuplicateEvents: s.Usage.DuplicateEvents,
@@ -184,12 +180,8 @@ func NewAgent(s client.Snapshot) Agent {
 	if s.Status == client.Completed {
 		v.Result = s.Answer
 	}
-	v.Earlier = s.First
 	if r := s.Retry; r != nil {
-		v.Retry = &retry{What: r.What, Class: r.Class, Message: r.Message, Attempt: r.Attempt}
-		if !r.Next.IsZero() {
-			v.Retry.Next = &r.Next
-		}
+		v.Retry = &retry{What: r.What, Class: r.Class, Message: r.Message, Attempt: r.Attempt, Next: r.Next}
 	}
 	for _, m := range s.Messages {
 		v.Messages = append(v.Messages, NewMessage(m))
@@ -201,7 +193,6 @@ func NewAgent(s client.Snapshot) Agent {
 	for _, m := range s.Queue {
 		v.Inbox = append(v.Inbox, queued{ID: m.ID, Text: m.Text, Steer: m.Steer, Time: time.UnixMilli(m.Time).UTC()})
 	}
-	v.EarlierChildren = s.ChildCount - len(s.Children)
 	for _, c := range s.Children {
 		v.Children = append(v.Children, child(c))
 	}
