@@ -22,7 +22,7 @@ import (
 )
 
 func newChat(g *session.Flags) *cobra.Command {
-	var name, tenant string
+	start := client.StartOptions{Mode: agent.Chat}
 	cmd := &cobra.Command{
 		Use:   "chat [flags] [ID]",
 		Short: "Talk with an agent on the terminal",
@@ -64,11 +64,11 @@ message that begins with a slash, write two slashes. NO_COLOR turns off colours.
 			if len(args) > 0 {
 				id = args[0]
 			}
-			return runChat(cmd, g, id, client.StartOptions{Agent: name, Mode: agent.Chat, Tenant: tenant})
+			return runChat(cmd, g, id, start)
 		},
 	}
-	cmd.Flags().StringVarP(&name, "agent", "a", "", "`name` of the agent to start (default: the only agent of the configuration)")
-	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant for whom a new agent works, at most 64 bytes; if tasks are waiting for workers, tenants take turns")
+	cmd.Flags().StringVarP(&start.Agent, "agent", "a", "", "`name` of the agent to start (default: the only agent of the configuration)")
+	cmd.Flags().StringVar(&start.Tenant, "tenant", "", "`name` of the tenant for whom a new agent works, at most 64 bytes; if tasks are waiting for workers, tenants take turns")
 	g.CompleteAgentNames(cmd)
 	return cmd
 }

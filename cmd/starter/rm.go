@@ -41,12 +41,8 @@ resumed, the parent may start the sub-agent again.`,
 			}
 			if !yes {
 				ok, err := input.Confirm(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), removeQuestion(args, below), "nothing was deleted")
-				if err != nil {
+				if err != nil || !ok {
 					return err
-				}
-				if !ok {
-					fmt.Fprintln(cmd.ErrOrStderr(), "Nothing was deleted.")
-					return nil
 				}
 			}
 			for _, id := range args {

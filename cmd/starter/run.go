@@ -22,11 +22,9 @@ import (
 type runOptions struct {
 	turn.Options
 
-	agent, id, schema string
-	images            []string
-	chat              bool
-	priority          int
-	tenant            string
+	start  client.StartOptions
+	schema string
+	chat   bool
 }
 
 func newRun(g *session.Flags) *cobra.Command {
@@ -64,36 +62,34 @@ If a limit of the agent ends its turn, the exit code is 6.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runAgent(cmd, g, o, args) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.agent, "agent", "a", "", "`name` of the agent (default: the only agent of the configuration)")
-	f.StringVar(&o.id, "id", "", "`ID` of the agent (default: the name of the agent and 8 random characters)")
+	f.StringVarP(&o.start.Agent, "agent", "a", "", "`name` of the agent (default: the only agent of the configuration)")
+	f.StringVar(&o.start.ID, "id", "", "`ID` of the agent (default: the name of the agent and 8 random characters)")
 	f.BoolVar(&o.chat, "chat", false, "let the agent wait for the next message when it has answered, instead of ending")
-	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` or a web address; you can repeat the flag; all files together have at most 1 MiB")
+	f.StringArrayVar(&o.start.Images, "image", nil, "show the model an image: a `file` or a web address; you can repeat the flag; all files together have at most 1 MiB")
 	f.StringVar(&o.schema, "output-schema", "", "`file` with a JSON schema that the answer must fit")
-	f.IntVar(&o.priority, "priority", 0, "priority `N` of the agent if tasks are waiting for workers, from 1 (first) to 5 (last) (default: 2 with --chat, else 3)")
-	f.StringVar(&o.tenant, "tenant", "", "`name` of the tenant for whom the agent works, at most 64 bytes; if tasks are waiting for workers, tenants take turns")
+	f.IntVar(&o.start.Priority, "priority", 0, "priority `N` of the agent if tasks are waiting for workers, from 1 (first) to 5 (last) (default: 2 with --chat, else 3)")
+	f.StringVar(&o.start.Tenant, "tenant", "", "`name` of the tenant for whom the agent works, at most 64 bytes; if tasks are waiting for workers, tenants take turns")
 	o.AddFlags(cmd)
 	g.CompleteAgentNames(cmd)
 	return cmd
 }
 
 func runAgent(cmd *cobra.Command, g *session.Flags, o runOptions, args []string) error {
-	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
-	name, err := g.AgentName(o.agent)
-	if err != nil {
+	ctx, stderr, start := cmd.Context(), cmd.ErrOrStderr(), o.start
+	var err error
+	if start.Agent, err = g.AgentName(start.Agent); err != nil {
 		return err
 	}
-	task, err := input.Text(cmd, args)
-	if err != nil {
+	if start.Message, err = input.Text(cmd, args); err != nil {
 		return err
 	}
-	start := client.StartOptions{ID: o.id, Agent: name, Message: task, Priority: o.priority, Tenant: o.tenant}
-	if err := protocol.CheckPriority(o.priority); err != nil {
+	if err := protocol.CheckPriority(start.Priority); err != nil {
 		return exit.Errorf(exit.Usage, "--priority: %w", err)
 	}
-	if err := protocol.CheckTenant(o.tenant); err != nil {
+	if err := protocol.CheckTenant(start.Tenant); err != nil {
 		return exit.Errorf(exit.Usage, "--tenant: %w", err)
 	}
-	if start.Images, err = input.Images(o.images); err != nil {
+	if start.Images, err = input.Images(start.Images); err != nil {
 		return err
 	}
 	if o.schema != "" {
@@ -115,8 +111,8 @@ func runAgent(cmd *cobra.Command, g *session.Flags, o runOptions, args []string)
 	if o.chat {
 		start.Mode = agent.Chat
 	}
-	if o.id != "" {
-		if err := client.CheckID(o.id); err != nil {
+	if start.ID != "" {
+		if err := client.CheckID(start.ID); err != nil {
 			return exit.Errorf(exit.Usage, "%w", err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,9 +69,12 @@ both the same --message-id: the agent then drops the second one, and send says s
 
 // send carries out `starter send`. The message is in `words` or on standard input: see [input.Text].
 func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sending) error {
-	ctx := cmd.Context()
-	m, err := o.message(cmd, words)
-	if err != nil {
+	ctx, m := cmd.Context(), client.Message{ID: o.messageID}
+	var err error
+	if m.Text, err = input.Text(cmd, words); err != nil {
+		return err
+	}
+	if m.Images, err = input.Images(o.images); err != nil {
 		return err
 	}
 	a, queue, done, err := g.AgentOf(ctx, id)
@@ -96,19 +98,17 @@ func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sen
 	if err != nil {
 		return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
 	}
-	if err := o.print(cmd.OutOrStdout(), sent, end); err != nil {
+	if o.json {
+		err = view.JSON(cmd.OutOrStdout(), sentView{
+			ID: end.ID, MessageID: sent.MessageID, Status: end.Status, FinishReason: end.FinishReason, Stopped: end.Stopped, Reply: end.Answer,
+		})
+	} else if end.Answer != "" {
+		fmt.Fprintln(cmd.OutOrStdout(), printable.Text(end.Answer))
+	}
+	if err != nil {
 		return err
 	}
 	return turn.Verdict(end)
-}
-
-func (o sending) message(cmd *cobra.Command, words []string) (client.Message, error) {
-	message, err := input.Text(cmd, words)
-	if err != nil {
-		return client.Message{}, err
-	}
-	images, err := input.Images(o.images)
-	return client.Message{ID: o.messageID, Text: message, Images: images}, err
 }
 
 // deliver waits for a worker and sends the message. `before` is the agent as it was before the message.
@@ -138,18 +138,6 @@ func (o sending) say(id string, follow *progress.Follower, sent client.Sent) err
 		fmt.Fprintf(follow.Stderr, "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
 	case sent.Answered != "" && !o.detach:
 		fmt.Fprintln(follow.Stderr, "The message answers the agent's question.")
-	}
-	return nil
-}
-
-func (o sending) print(stdout io.Writer, sent client.Sent, end client.Snapshot) error {
-	switch {
-	case o.json:
-		return view.JSON(stdout, sentView{
-			ID: end.ID, MessageID: sent.MessageID, Status: end.Status, FinishReason: end.FinishReason, Stopped: end.Stopped, Reply: end.Answer,
-		})
-	case end.Answer != "":
-		fmt.Fprintln(stdout, printable.Text(end.Answer))
 	}
 	return nil
 }

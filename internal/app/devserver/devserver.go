@@ -73,12 +73,8 @@ type Server struct {
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	opts.Namespace = cmp.Or(opts.Namespace, "default")
 	opts.StartTimeout = cmp.Or(opts.StartTimeout, time.Minute)
-	if opts.LogTo == nil {
-		opts.LogTo = io.Discard
-	}
-	if opts.Progress == nil {
-		opts.Progress = io.Discard
-	}
+	opts.LogTo = cmp.Or(opts.LogTo, io.Discard)
+	opts.Progress = cmp.Or(opts.Progress, io.Discard)
 	if err := checkFree(opts); err != nil {
 		return nil, err
 	}

@@ -205,10 +205,8 @@ func callbackOptions(cfg *config.Config) (*reagent.Callbacks, error) {
 // "none", or names of servers with commas between.
 func statefulHere(cfg *config.Config, flag string) (map[string]bool, error) {
 	here := map[string]bool{}
-	var known []string
-	for _, name := range slices.Sorted(maps.Keys(cfg.MCPServers)) {
-		if cfg.MCPServers[name].Stateful {
-			known = append(known, name)
+	for name, server := range cfg.MCPServers {
+		if server.Stateful {
 			here[name] = flag == "all"
 		}
 	}
@@ -216,8 +214,9 @@ func statefulHere(cfg *config.Config, flag string) (map[string]bool, error) {
 		return here, nil
 	}
 	for name := range strings.SplitSeq(flag, ",") {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("--stateful: there is no stateful MCP server %q; use all, none, or servers of the configuration: %v", name, known)
+		if _, known := here[name]; !known {
+			return nil, fmt.Errorf("--stateful: there is no stateful MCP server %q; use all, none, or servers of the configuration: %v",
+				name, slices.Sorted(maps.Keys(here)))
 		}
 		here[name] = true
 	}

@@ -94,12 +94,8 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 			accepted() // the person may take any time
 			fmt.Fprint(stderr, o.shownText(waiting, time.Now()))
 			yes, err := input.Confirm(ctx, cmd.InOrStdin(), stderr, o.question(len(waiting)), "nothing was decided")
-			if err != nil {
+			if err != nil || !yes {
 				return err
-			}
-			if !yes {
-				fmt.Fprintln(stderr, "Nothing was decided.")
-				return nil
 			}
 			var cancel func()
 			ctx, _, cancel = session.Within(ctx, o.wait)

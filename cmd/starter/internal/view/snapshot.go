@@ -76,9 +76,8 @@ func repeatsText(r agent.Repeats) string {
 // CostText returns the last part of a line about an agent's usage: a comma and the cost. The cost includes the sub-agents that
 // have ended. If the cost is 0, the part is empty.
 func CostText(u agent.Usage) string {
-	cost := u.Spent().Cost
-	if cost == 0 {
-		return ""
+	if cost := u.Spent().Cost; cost != 0 {
+		return ", " + cost.String()
 	}
-	return ", " + cost.String()
+	return ""
 }
