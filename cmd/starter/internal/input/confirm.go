@@ -16,8 +16,8 @@ import (
 )
 
 // Confirm asks the user a question and reports whether the answer is "y" or "yes". After another answer, it says what the command has not
-// done: `undone`, such as "nothing was deleted". An empty standard input is an error, because a script without the flag `--yes` must notice that the command has
-// done nothing. If ctx ends, the error has the code [exit.Interrupted].
+// done: `undone`, such as "nothing was deleted". An empty standard input is an error, because a script without the flag `--yes` must notice
+// that the command has done nothing. If ctx ends, the error has the code [exit.Interrupted].
 func Confirm(ctx context.Context, stdin io.Reader, out io.Writer, question, undone string) (bool, error) {
 	fmt.Fprint(out, question+" [y/N] ")
 	var line string

@@ -130,8 +130,7 @@ func (g *Flags) Dial(ctx context.Context) (client.Client, error) {
 // a missing server at once. gRPC alone would report it only after several retries. For an address of another machine, listens
 // always returns true, because the connection may need a proxy. It also returns true if the context has ended.
 func listens(ctx context.Context, address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if _, _, local := localAddress(address); !local {
 		return true
 	}
 	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "tcp", address)
@@ -140,4 +139,10 @@ func listens(ctx context.Context, address string) bool {
 	}
 	conn.Close()
 	return true
+}
+
+// localAddress splits an address. `local` reports whether it is an address of this machine.
+func localAddress(address string) (host, port string, local bool) {
+	host, port, err := net.SplitHostPort(address)
+	return host, port, err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }

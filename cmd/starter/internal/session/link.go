@@ -49,12 +49,9 @@ func (g *Flags) InCloud() bool {
 
 // uiOf returns an empty string if the Web UI of the server is unknown.
 func uiOf(ctx context.Context, address string) string {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return ""
-	}
+	host, port, local := localAddress(address)
 	number, err := strconv.Atoi(port)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if err != nil || !local {
 		return ""
 	}
 	base := "http://" + net.JoinHostPort(host, strconv.Itoa(number+UIPortAbove))

@@ -7,7 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 )
 
-// refused adds the code [exit.WrongState] to err in two cases: no call matches, or several calls match. If a named call does not match, the text also says which command to use. Other errors stay unchanged.
+// refused adds the code [exit.WrongState] to err in two cases: no call matches, or several calls match. If a named call does not match, the
+// text also says which command to use. Other errors stay unchanged.
 func refused(err error) error {
 	missing, none := errors.AsType[*client.NoCallError](err)
 	switch {
