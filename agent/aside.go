@@ -83,7 +83,7 @@ func (s *State) AsideRequest(a Aside) AsideRequest {
 	return r
 }
 
-func (s *State) asideAnswered(e AsideAnswered) bool {
+func (e AsideAnswered) apply(s *State) bool {
 	s.Usage.Asides++
 	s.charge(e.Usage.Bounded(), e.Candidate)
 	return true

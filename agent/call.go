@@ -166,7 +166,7 @@ func uniqueIDs(model Key, calls []llm.ToolCall) []llm.ToolCall {
 	return calls
 }
 
-func (s *State) toolFinished(e ToolFinished) bool {
+func (e ToolFinished) apply(s *State) bool {
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child == "" })
 	if i < 0 && e.Elicitation != nil {
 		return false // the agent has stopped waiting for the call, so nobody is to answer

@@ -446,7 +446,7 @@ func (s *State) took(c *Call) {
 	}
 }
 
-func (s *State) callBegan(e CallBegan) bool {
+func (e CallBegan) apply(s *State) bool {
 	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child != "" && c.Result == nil && c.Began == 0 })
 	if i < 0 {
 		return false
@@ -455,7 +455,7 @@ func (s *State) callBegan(e CallBegan) bool {
 	return true
 }
 
-func (s *State) childStarted(e ChildStarted) bool {
+func (e ChildStarted) apply(s *State) bool {
 	child := s.child(e.Key)
 	if child == nil || child.Phase != ChildAsked {
 		return false
@@ -478,11 +478,11 @@ func (s *State) Knows(e ChildFinished) bool {
 		!slices.ContainsFunc(s.openCalls(), func(c Call) bool { return c.Child == e.Key })
 }
 
-// childFinished gives the result of a sub-agent to the waiting calls in `s.Calls`. If none of them takes the result, the newest call that
+// apply gives the result of a sub-agent to the waiting calls in `s.Calls`. If none of them takes the result, the newest call that
 // may still get a late result gets it: see [State.repairLater]. The failure of a sub-agent that is being cancelled becomes no late result.
 // A failed sub-agent may be resumed and then answer. The answer replaces the failure. If the failure is already in the transcript, the
-// answer becomes a late result. childFinished reports whether the state has changed.
-func (s *State) childFinished(e ChildFinished) bool {
+// answer becomes a late result. apply reports whether the state has changed.
+func (e ChildFinished) apply(s *State) bool {
 	child := s.child(e.Key)
 	if child == nil {
 		return false
@@ -523,7 +523,7 @@ func (s *State) childFinished(e ChildFinished) bool {
 	return changed
 }
 
-func (s *State) childGivenUp(e ChildGivenUp) bool {
+func (e ChildGivenUp) apply(s *State) bool {
 	child := s.child(e.Key)
 	if child == nil || child.Phase.Ended() {
 		return false

@@ -258,10 +258,10 @@ func (s *State) use(i int) Decision {
 	return d
 }
 
-// decided stores a decision in the state. If the call waits for the decision, decided also applies it to the call, unless the agent has no
+// apply stores a decision in the state. If the call waits for the decision, it is also given to the call, unless the agent has no
 // definition or the driver has to ask other runs about the call first. If the state already has a decision of the same kind for the call,
-// decided changes nothing and returns false.
-func (s *State) decided(e Decided) bool {
+// apply changes nothing and returns false.
+func (e Decided) apply(s *State) bool {
 	if s.earlier(e.Decision) != nil {
 		return false
 	}

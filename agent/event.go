@@ -5,7 +5,10 @@ import "github.com/reagent-dev/reagent/llm"
 // Event is something that has happened to an agent, such as a message from a user or a reply of the model.
 // [State.Apply] applies an event to the state. A second delivery of the same event changes nothing but a counter in
 // [Usage]. Times in events are Unix milliseconds of the workflow clock.
-type Event interface{ event() }
+type Event interface {
+	// apply applies the event to the state and reports whether the state has changed: see [State.Apply].
+	apply(s *State) bool
+}
 
 type (
 	// DefinitionLoaded says that the agent's definition was read. The event stores the definition in the state.
@@ -227,56 +230,10 @@ type (
 	Ended struct{}
 )
 
-func (DefinitionLoaded) event()  {}
-func (DefinitionFailed) event()  {}
-func (MessageReceived) event()   {}
-func (MessageTaken) event()      {}
-func (ModelAsked) event()        {}
-func (ModelReplied) event()      {}
-func (ModelFailed) event()       {}
-func (ToolFinished) event()      {}
-func (CallBegan) event()         {}
-func (ChildStarted) event()      {}
-func (CallFound) event()         {}
-func (ChildFinished) event()     {}
-func (ChildGivenUp) event()      {}
-func (Decided) event()           {}
-func (WaitEnded) event()         {}
-func (PermissionRevoked) event() {}
-func (Stopped) event()           {}
-func (TimeReached) event()       {}
-func (TimeRestarted) event()     {}
-func (Resumed) event()           {}
-func (ReloadAsked) event()       {}
-func (Rewound) event()           {}
-func (MessagesFound) event()     {}
-func (ResumeLost) event()        {}
-func (PartialTextAsked) event()  {}
-func (Closed) event()            {}
-func (CancelRequested) event()   {}
-func (AsideAnswered) event()     {}
-func (NotificationsDue) event()  {}
-func (NotificationEnded) event() {}
-func (Ended) event()             {}
-
 // Apply applies an event to the state and reports whether the state has changed. An event that was applied before, or
 // that comes too late, has no effect, and Apply returns false. If such an event is a message, a decision, a reply or a
 // result, Apply counts it in [Usage].DuplicateEvents. After the agent has ended, Apply counts nothing.
 func (s *State) Apply(e Event) bool {
-	if s.apply(e) {
-		return true
-	}
-	if s.Outcome != nil {
-		return false
-	}
-	switch e.(type) {
-	case MessageReceived, Decided, ModelReplied, ToolFinished, ChildFinished:
-		s.Usage.DuplicateEvents++
-	}
-	return false
-}
-
-func (s *State) apply(e Event) bool {
 	switch e.(type) {
 	case Resumed, Rewound, NotificationsDue, NotificationEnded:
 	case PermissionRevoked, ReloadAsked:
@@ -286,75 +243,26 @@ func (s *State) apply(e Event) bool {
 			return false
 		}
 	}
-	switch e := e.(type) {
-	case DefinitionLoaded:
-		return s.definitionLoaded(e)
-	case DefinitionFailed:
-		return s.definitionFailed(e)
-	case MessageReceived:
-		return s.messageReceived(e)
-	case MessageTaken:
-		return s.messageTaken(e)
-	case ModelAsked:
-		return s.modelAsked(e)
-	case ModelReplied:
-		return s.modelReplied(e)
-	case ModelFailed:
-		return s.modelFailed(e)
-	case ToolFinished:
-		return s.toolFinished(e)
-	case CallBegan:
-		return s.callBegan(e)
-	case ChildStarted:
-		return s.childStarted(e)
-	case CallFound:
-		return s.callFound(e)
-	case ChildFinished:
-		return s.childFinished(e)
-	case ChildGivenUp:
-		return s.childGivenUp(e)
-	case Decided:
-		return s.decided(e)
-	case WaitEnded:
-		return s.waitEnded(e)
-	case PermissionRevoked:
-		return s.permissionRevoked(e)
-	case Stopped:
-		return s.stopped(e)
-	case TimeReached:
-		return s.timeReached(e)
-	case TimeRestarted:
-		return s.timeRestarted(e)
-	case Resumed:
-		return s.resumed(e)
-	case ResumeLost:
-		return s.resumeLost(e)
-	case ReloadAsked:
-		return s.reloadAsked(e)
-	case Rewound:
-		return s.rewound(e)
-	case MessagesFound:
-		return s.messagesFound(e)
-	case PartialTextAsked:
-		return s.partialTextAsked(e)
-	case Closed:
-		changed := !s.Closing
-		s.Closing = true
-		return changed
-	case CancelRequested:
-		return s.cancelRequested(e)
-	case AsideAnswered:
-		return s.asideAnswered(e)
-	case NotificationsDue:
-		return s.notificationsDue(e)
-	case NotificationEnded:
-		return s.notificationEnded(e)
-	case Ended:
-		end, ok := s.Next().(Finish)
-		if ok {
-			s.Outcome = &end.Outcome
-		}
-		return ok
+	if e.apply(s) {
+		return true
+	}
+	switch e.(type) {
+	case MessageReceived, Decided, ModelReplied, ToolFinished, ChildFinished:
+		s.Usage.DuplicateEvents++
 	}
 	return false
+}
+
+func (Closed) apply(s *State) bool {
+	changed := !s.Closing
+	s.Closing = true
+	return changed
+}
+
+func (Ended) apply(s *State) bool {
+	end, ok := s.Next().(Finish)
+	if ok {
+		s.Outcome = &end.Outcome
+	}
+	return ok
 }

@@ -112,9 +112,9 @@ type notifiedWait struct {
 	WaitsFor WaitsFor `json:"waits_for"`
 }
 
-// notificationsDue makes the notifications that are due, and adds them to [State].Notifications. It makes each notification only once. It
+// apply makes the notifications that are due, and adds them to [State].Notifications. It makes each notification only once. It
 // returns false if none is due.
-func (s *State) notificationsDue(e NotificationsDue) bool {
+func (e NotificationsDue) apply(s *State) bool {
 	if s.Definition == nil || len(s.Definition.Notify) == 0 {
 		return false
 	}
@@ -194,7 +194,7 @@ func (s *State) notify(n Notification, about any) {
 	}
 }
 
-func (s *State) notificationEnded(e NotificationEnded) bool {
+func (e NotificationEnded) apply(s *State) bool {
 	before := len(s.Notifications)
 	s.Notifications = slices.DeleteFunc(s.Notifications, func(n Notification) bool { return n.Key == e.Key })
 	return len(s.Notifications) < before

@@ -75,7 +75,7 @@ func (s *State) applyPermission(c *Call, now int64) {
 	}
 }
 
-func (s *State) permissionRevoked(e PermissionRevoked) bool {
+func (e PermissionRevoked) apply(s *State) bool {
 	if slices.Contains(s.Revoked, e.Key) {
 		return false
 	}

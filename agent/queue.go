@@ -216,11 +216,11 @@ func (s *State) QueueBytes() int {
 	return size
 }
 
-// messageReceived puts a message into the queue. A turn that is held goes on: see [Hold]. If the message is invalid,
-// or the agent has received its ID before, messageReceived does nothing and returns false. An agent that is closing
+// apply puts a message into the queue. A turn that is held goes on: see [Hold]. If the message is invalid,
+// or the agent has received its ID before, apply does nothing and returns false. An agent that is closing
 // still accepts messages here. The reason is a reset: after it, Temporal delivers earlier messages and a later close at
 // once, in any order. The driver (see [Step]) refuses a message that is sent after a close.
-func (s *State) messageReceived(e MessageReceived) bool {
+func (e MessageReceived) apply(s *State) bool {
 	if e.Message.check() != nil || !see(&s.SeenMessageIDs, e.Message.ID) {
 		return false
 	}
@@ -323,7 +323,7 @@ func (s *State) nextTurn() QueuedMessage {
 	return s.Queue[max(i, 0)]
 }
 
-func (s *State) messageTaken(e MessageTaken) bool {
+func (e MessageTaken) apply(s *State) bool {
 	if s.Next() != (TakeMessage{ID: e.ID}) {
 		return false
 	}

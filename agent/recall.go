@@ -359,8 +359,8 @@ func (s *State) supersede(key Key, c *Call) {
 	}
 }
 
-// callFound applies what other runs know about a call: first whether it was approved, then which sub-agent it had, and then its results.
-func (s *State) callFound(e CallFound) bool {
+// apply brings in what other runs know about a call: first whether it was approved, then which sub-agent it had, and then its results.
+func (e CallFound) apply(s *State) bool {
 	approved := false
 	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Result == nil }); i >= 0 {
 		approved = s.foundApproval(&s.Calls[i], e)

@@ -7,14 +7,14 @@ import "slices"
 // need not exist any more.
 func (s *State) MayRecall(key Key) bool { return s.Recall || slices.Contains(s.Reopened, key) }
 
-// rewound records that this run began by a reset of an earlier run. It returns false if this reset was recorded before.
+// apply records that this run began by a reset of an earlier run. It returns false if this reset was recorded before.
 //
-//   - The earlier run may have received the messages in the queue, too, so rewound clears the field Fresh in all of them, and may set
+//   - The earlier run may have received the messages in the queue, too, so apply clears the field Fresh in all of them, and may set
 //     Brought: see [QueuedMessage].
-//   - The earlier run may have carried out the operations (see [Key]) that the agent asks for next, so rewound sets `s.Recall`, and the
+//   - The earlier run may have carried out the operations (see [Key]) that the agent asks for next, so apply sets `s.Recall`, and the
 //     driver searches earlier runs for their results.
 //   - Other runs may have better results of calls in s.Calls: see [State.doubt].
-func (s *State) rewound(e Rewound) bool {
+func (e Rewound) apply(s *State) bool {
 	if s.Reset == e.Run {
 		return false
 	}
@@ -49,12 +49,12 @@ func (s *State) doubt() {
 	}
 }
 
-// messagesFound puts the messages that a search found in other runs into the queue. Each message comes before those
+// apply puts the messages that a search found in other runs into the queue. Each message comes before those
 // that were sent later. A message that the agent has already received is left out. The field After of each found
 // message becomes 0, because the number refers to another run. Found decisions are applied to the calls that wait for
-// them, or when such a call begins to wait. messagesFound returns false if the state already has the result of this
+// them, or when such a call begins to wait. apply returns false if the state already has the result of this
 // search.
-func (s *State) messagesFound(e MessagesFound) bool {
+func (e MessagesFound) apply(s *State) bool {
 	if s.Searched == e.Run {
 		return false
 	}
@@ -85,16 +85,16 @@ func (s *State) messagesFound(e MessagesFound) bool {
 			later = slices.Clone(s.Queue[i:])
 			s.Queue = s.Queue[:i]
 		}
-		s.messageReceived(MessageReceived{Message: m, Time: e.Time})
+		MessageReceived{Message: m, Time: e.Time}.apply(s)
 		s.Queue = append(s.Queue, later...)
 	}
 	for _, key := range e.Revoked { // before the decisions, because one of them may give the permission
-		s.permissionRevoked(PermissionRevoked{Key: key})
+		PermissionRevoked{Key: key}.apply(s)
 	}
 	for _, d := range e.Decisions {
 		// Somebody may have decided in this run before its search has ended. The decision of the other run was earlier.
 		s.Decisions = slices.DeleteFunc(s.Decisions, func(own Decision) bool { return !own.Used && own.decides(d) })
-		s.decided(Decided{Decision: d, Time: e.Time})
+		Decided{Decision: d, Time: e.Time}.apply(s)
 	}
 	if s.Definition != nil {
 		waited := s.waitsOutside()

@@ -14,7 +14,7 @@ const InvalidOutput = "InvalidOutput"
 // correction if it does not fit the output schema.
 const maxCorrections = 1
 
-func (s *State) definitionLoaded(e DefinitionLoaded) bool {
+func (e DefinitionLoaded) apply(s *State) bool {
 	reloaded := s.reloads() && e.Key == s.definitionKey(s.Agent, s.Reloads+1)
 	if !reloaded && (s.Definition != nil || e.Key != s.definitionKey(s.Agent, s.Reloads)) {
 		return false
@@ -52,7 +52,7 @@ func (d *Definition) lacksToolOf(c Call) bool {
 	return c.Result == nil && c.Child == "" && !known
 }
 
-func (s *State) definitionFailed(e DefinitionFailed) bool {
+func (e DefinitionFailed) apply(s *State) bool {
 	if s.reloads() && e.Key == s.definitionKey(s.Agent, s.Reloads+1) {
 		s.Reload, s.ReloadFailure = false, e.Message
 		s.Reloads++
@@ -65,7 +65,7 @@ func (s *State) definitionFailed(e DefinitionFailed) bool {
 	return true
 }
 
-func (s *State) modelAsked(e ModelAsked) bool {
+func (e ModelAsked) apply(s *State) bool {
 	if s.InFlight == e.Key || !s.asked(e.Key) {
 		return false
 	}
@@ -79,7 +79,7 @@ func (s *State) asked(key Key) bool {
 	return ok && step.Key == key
 }
 
-func (s *State) modelReplied(e ModelReplied) bool {
+func (e ModelReplied) apply(s *State) bool {
 	if step, ok := s.next().(Compact); ok && step.Key == e.Key && e.Key != "" {
 		s.summarised(step, e)
 		return true
@@ -151,7 +151,7 @@ func (s *State) countEmpty(e EmptyReplies) {
 	s.charge(e.Usage, "")
 }
 
-func (s *State) modelFailed(e ModelFailed) bool {
+func (e ModelFailed) apply(s *State) bool {
 	compacting, compacts := s.next().(Compact)
 	compacts = compacts && compacting.Key == e.Key && e.Key != ""
 	if !compacts && !s.asked(e.Key) {
@@ -173,7 +173,7 @@ func (s *State) modelFailed(e ModelFailed) bool {
 	return true
 }
 
-func (s *State) stopped(e Stopped) bool {
+func (e Stopped) apply(s *State) bool {
 	if s.Hold != nil || s.Definition == nil || s.answered() || s.Turn.Number == 0 {
 		return false
 	}
@@ -187,7 +187,7 @@ func (s *State) stopped(e Stopped) bool {
 	return true
 }
 
-func (s *State) timeReached(e TimeReached) bool {
+func (e TimeReached) apply(s *State) bool {
 	if e.Turn != s.Turn.Number || !s.TurnRuns() || s.Definition == nil {
 		return false
 	}
@@ -205,7 +205,7 @@ func (s *State) timeReached(e TimeReached) bool {
 	return true
 }
 
-func (s *State) timeRestarted(e TimeRestarted) bool {
+func (e TimeRestarted) apply(s *State) bool {
 	if s.Turn.Number == 0 || s.Turn.Began == e.Time {
 		return false
 	}
@@ -219,17 +219,17 @@ func (s *State) timeRestarted(e TimeRestarted) bool {
 	return true
 }
 
-func (s *State) cancelRequested(e CancelRequested) bool {
+func (CancelRequested) apply(s *State) bool {
 	// The calls stay open, and a resume goes on with them. If the model were told that they were cancelled, a later run that is reset to a
 	// task before the cancel would tell it something else, and do again what followed.
 	s.Outcome = &Outcome{Status: Cancelled, Answer: s.Answer(), FinishReason: s.FinishReason(), Message: textCancelled}
 	return true
 }
 
-// resumed lets an agent that has ended go on in a new run. It returns false if the agent was already resumed from the
+// apply lets an agent that has ended go on in a new run. It returns false if the agent was already resumed from the
 // same run. The answers stay in the transcript. If the agent waited for a message when it ended, it waits for a
 // message again.
-func (s *State) resumed(e Resumed) bool {
+func (e Resumed) apply(s *State) bool {
 	if s.ResumedFrom == e.RunID {
 		return false
 	}
@@ -254,9 +254,9 @@ func (s *State) resumed(e Resumed) bool {
 	return true
 }
 
-// reloadAsked makes the agent read its definition again as soon as possible: see [State.reloads]. It returns false if
+// apply makes the agent read its definition again as soon as possible: see [State.reloads]. It returns false if
 // the state already has a request with the same ID.
-func (s *State) reloadAsked(e ReloadAsked) bool {
+func (e ReloadAsked) apply(s *State) bool {
 	if !see(&s.SeenReloadIDs, e.ID) {
 		return false
 	}
@@ -274,7 +274,7 @@ func (s *State) reloads() bool {
 // maxPartialText is the longest time, in milliseconds, for which one [PartialTextAsked] asks for partial text.
 const maxPartialText = 60 * 60 * 1000
 
-func (s *State) partialTextAsked(e PartialTextAsked) bool {
+func (e PartialTextAsked) apply(s *State) bool {
 	until := min(e.Until, e.Time+maxPartialText)
 	if until <= s.PartialTextUntil {
 		return false
@@ -287,7 +287,7 @@ func (s *State) partialTextAsked(e PartialTextAsked) bool {
 // milliseconds.
 func (s *State) ReportsText(now int64) bool { return s.Turn.PartialText || now < s.PartialTextUntil }
 
-func (s *State) resumeLost(e ResumeLost) bool {
+func (e ResumeLost) apply(s *State) bool {
 	if !see(&s.SeenResumeIDs, e.ID) {
 		return false
 	}

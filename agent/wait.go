@@ -112,9 +112,9 @@ func (s *State) WaitDeadline() int64 {
 	return first
 }
 
-// waitEnded ends the waits that have reached their limits: see [State.WaitDeadline]. A call that waits for an approval is denied, and any
+// apply ends the waits that have reached their limits: see [State.WaitDeadline]. A call that waits for an approval is denied, and any
 // other call gets an error result.
-func (s *State) waitEnded(e WaitEnded) bool {
+func (e WaitEnded) apply(s *State) bool {
 	changed := false
 	for i := range s.Calls {
 		c := &s.Calls[i]
