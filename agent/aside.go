@@ -70,14 +70,11 @@ type AsideRequest struct {
 // AsideRequest returns the model call that answers the question. Call it only if [State.AcceptsAside] returns nil. Without a definition,
 // it panics.
 func (s *State) AsideRequest(a Aside) AsideRequest {
-	r := AsideRequest{Origin: s.SummaryIdentity(), Question: llm.Message{Role: llm.User, Content: textAside(a.Question, s.openCalls())}}
+	r := AsideRequest{Origin: s.SummaryIdentity(), Question: llm.Message{Role: llm.User, Content: textAside(a.Question, s.Pending())}}
 	chain, sent := s.TranscriptHash, s.SentCount()
 	if len(s.Calls) > 0 {
 		sent-- // an endpoint refuses calls without results
-		chain = ""
-		for i := range sent {
-			chain = HashMessages(chain, s.Sent(i))
-		}
+		chain = s.hashSent(sent)
 	}
 	r.Key, r.Count = r.Origin.Key(HashMessages(chain, r.Question)), sent+1
 	return r

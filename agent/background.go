@@ -30,7 +30,7 @@ const BackgroundSchema = `{"type":"object","properties":{` +
 func (s *State) background(c *Call, now int64) {
 	child := s.child(c.Child)
 	c.Background = true
-	s.stop(c, Result{Content: textBackground(child.handle()), Kind: InBackground, Time: now})
+	s.stop(c, Result{Content: textBackground(child.Key.Handle()), Kind: InBackground, Time: now})
 }
 
 // inBackground returns the sub-agents that work in the background and whose result is still to come.
@@ -64,7 +64,7 @@ func (s *State) manageAgents(c *Call, now int64) {
 		return
 	}
 	i := slices.IndexFunc(s.Children, func(child Child) bool {
-		return s.attachment(child) == ChildInBackground && child.handle() == handle
+		return s.attachment(child) == ChildInBackground && child.Key.Handle() == handle
 	})
 	// A sub-agent that has ended is stopped, too. After a reset, this run may know of an end of which the earlier run did not know yet.
 	// In both runs, a later call with the same task must get the same sub-agent.

@@ -168,13 +168,6 @@ func (s *State) charge(u llm.Usage, candidate string) {
 	s.Usage.Cost = s.Usage.Cost.Add(s.price(candidate).Of(u))
 }
 
-// measure updates [State].LargestReply with a reply that has come.
-func (s *State) measure(u llm.Usage, candidate string) {
-	one := Spending{Usage: u, Cost: s.price(candidate).Of(u)}
-	s.LargestReply.Tokens = max(s.LargestReply.Tokens, one.Tokens())
-	s.LargestReply.Cost = max(s.LargestReply.Cost, one.Cost)
-}
-
 // price returns the prices of one of the agent's models: the candidate with the given name. An empty name means the
 // first candidate. If the prices are unknown, price returns the zero [Price].
 func (s *State) price(name string) Price {

@@ -61,18 +61,27 @@ type Call struct {
 // a late result: see [LateResult]. Calls whose sub-agents work in the background are removed last.
 const maxUnanswered = 100
 
-// openCalls returns the calls in `s.Calls` that have no result yet, in a new slice.
-func (s *State) openCalls() []Call {
+// first returns the first element that fits, in place; nil if there is none.
+func first[T any](all []T, fits func(*T) bool) *T {
+	for i := range all {
+		if fits(&all[i]) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// call returns the call in `s.Calls` with the given key; nil if there is none.
+func (s *State) call(key Key) *Call {
+	return first(s.Calls, func(c *Call) bool { return c.Key == key })
+}
+
+// Pending returns the calls that have no result yet, in the order in which the model asked for them, in a new slice.
+func (s *State) Pending() []Call {
 	if !s.hasOpenCall() {
 		return nil
 	}
-	open := make([]Call, 0, len(s.Calls))
-	for _, c := range s.Calls {
-		if c.Result == nil {
-			open = append(open, c)
-		}
-	}
-	return open
+	return slices.DeleteFunc(slices.Clone(s.Calls), func(c Call) bool { return c.Result != nil })
 }
 
 func (s *State) hasOpenCall() bool {
@@ -91,9 +100,6 @@ func (d *Definition) runs(calls int) int {
 	}
 	return calls
 }
-
-// Pending returns the calls that have no result yet, in the order in which the model asked for them.
-func (s *State) Pending() []Call { return s.openCalls() }
 
 // openAll sets `s.Calls` to the calls of a new model reply. The parameter `model` is the key of the model call. A
 // call that cannot run gets an error result at once. If `refusal` is not empty, no call runs, and `refusal` becomes
@@ -129,7 +135,8 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 		case tc.Name == Agents && tool.Ref == Agents:
 			s.manageAgents(&c, now)
 		case tool.Approval:
-			s.ask(&c, tool, now)
+			c.wait(WaitsForApproval, tool, now)
+			s.settle(&c, now)
 		default:
 			s.begin(&c, tool, part, now)
 		}
@@ -167,23 +174,18 @@ func uniqueIDs(model Key, calls []llm.ToolCall) []llm.ToolCall {
 }
 
 func (e ToolFinished) apply(s *State) bool {
-	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child == "" })
-	if i < 0 && e.Elicitation != nil {
-		return false // the agent has stopped waiting for the call, so nobody is to answer
-	}
-	if i < 0 {
-		return s.repairLater(nil, e.Result, func(c Call) bool { return c.Key == e.Key && c.Child == "" })
-	}
+	isCalled := func(c *Call) bool { return c.Key == e.Key && c.Child == "" }
+	c := first(s.Calls, isCalled)
 	switch {
-	case s.Calls[i].elicits():
+	case c != nil && c.elicits():
 		return false // the call goes on under another key
-	case e.Elicitation != nil && s.Calls[i].Result == nil:
-		s.elicit(&s.Calls[i], *e.Elicitation, e.Result.Time)
+	case e.Elicitation != nil && (c == nil || c.Result != nil):
+		return false // the agent has stopped waiting for the call, so nobody is to answer
 	case e.Elicitation != nil:
-		return false
-	case s.Calls[i].Told:
-		return s.repairLater(nil, e.Result, func(c Call) bool { return c.Key == e.Key })
-	case !s.answer(&s.Calls[i], e.Result):
+		s.elicit(c, *e.Elicitation, e.Result.Time)
+	case c == nil, c.Told:
+		return s.repairLater(nil, e.Result, isCalled)
+	case !s.answer(c, e.Result):
 		return false
 	}
 	if e.Recalled {
@@ -232,15 +234,12 @@ func (s *State) answer(c *Call, r Result) bool {
 //   - r itself stands in for the real result.
 //   - r is a sub-agent's answer, and a message in the queue brings the answer already.
 //   - No call may get r. A call that has got the failure of its sub-agent may get only the sub-agent's answer.
-func (s *State) repairLater(child *Child, r Result, fits func(Call) bool) bool {
-	if r.Kind.StandsIn() {
-		return false
-	}
-	if child != nil && !r.Kind.IsError() && s.bringsAnswer(child.Key) {
+func (s *State) repairLater(child *Child, r Result, fits func(*Call) bool) bool {
+	if r.Kind.StandsIn() || child != nil && !r.Kind.IsError() && s.bringsAnswer(child.Key) {
 		return false
 	}
 	for i, c := range slices.Backward(slices.Concat(s.Unanswered, s.Calls)) {
-		if !fits(c) || c.Failed && r.Kind.unanswered() || i >= len(s.Unanswered) && !c.awaitsLate() {
+		if !fits(&c) || c.Failed && r.Kind.unanswered() || i >= len(s.Unanswered) && !c.awaitsLate() {
 			continue
 		}
 		after := 0
@@ -285,7 +284,7 @@ func (s *State) settleStopped(c *Call) {
 			s.took(c)
 		}
 	case c.Result.Kind.unanswered() && !waits.Kind.unanswered():
-		s.repairLater(child, *waits, func(told Call) bool { return told.Key == c.Key })
+		s.repairLater(child, *waits, func(told *Call) bool { return told.Key == c.Key })
 	}
 }
 
@@ -325,17 +324,13 @@ func (s *State) repaired(call Key) bool {
 //   - A call with [Call].Stopped keeps the result that is there.
 func (s *State) interruptAll(why string, now int64) {
 	for i := range s.Calls {
-		s.interrupt(&s.Calls[i], why, now)
-	}
-}
-
-func (s *State) interrupt(c *Call, why string, now int64) {
-	switch {
-	case c.Result != nil, c.Stopped != nil:
-	case c.Waits() && !c.handed():
-		s.stop(c, Result{Content: textNotRun(why), Kind: NotRun, Time: now})
-	default:
-		s.stop(c, outcomeUnknown(why, now))
+		switch c := &s.Calls[i]; {
+		case c.Result != nil, c.Stopped != nil:
+		case c.Waits() && !c.handed():
+			s.stop(c, Result{Content: textNotRun(why), Kind: NotRun, Time: now})
+		default:
+			s.stop(c, outcomeUnknown(why, now))
+		}
 	}
 }
 

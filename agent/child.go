@@ -108,15 +108,7 @@ const ChildSchema = `{"type":"object","properties":{` +
 	`"required":["task"],"additionalProperties":false}`
 
 func (s *State) child(key Key) *Child {
-	if key == "" {
-		return nil
-	}
-	for i := range s.Children {
-		if s.Children[i].Key == key {
-			return &s.Children[i]
-		}
-	}
-	return nil
+	return first(s.Children, func(c *Child) bool { return key != "" && c.Key == key })
 }
 
 // Child returns the sub-agent with the given key. The second result reports whether the state has such a sub-agent.
@@ -196,7 +188,8 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	var known *Child
 	switch {
 	case in.Continue != "":
-		if known = s.childByHandle(tool.Agent, in.Continue); known == nil {
+		known = first(s.Children, func(c *Child) bool { return c.Agent == tool.Agent && c.Key.Handle() == in.Continue })
+		if known == nil {
 			refuse(textBadTask(tool.Name, "there is no agent with that handle in \"continue\""))
 			return
 		}
@@ -364,13 +357,10 @@ func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 // unansweredChild returns the oldest sub-agent with the given input that a further call can get: no call waits for it (see
 // [State.attachment]), and nobody has stopped it. It returns nil if there is none.
 func (s *State) unansweredChild(input childInput) *Child {
-	for i := range s.Children {
-		c := &s.Children[i]
-		if w := s.attachment(*c); (w == ChildDetached || w == ChildInBackground) && (childInput{c.Agent, c.Task, c.Instance}) == input {
-			return c
-		}
-	}
-	return nil
+	return first(s.Children, func(c *Child) bool {
+		w := s.attachment(*c)
+		return (w == ChildDetached || w == ChildInBackground) && (childInput{c.Agent, c.Task, c.Instance}) == input
+	})
 }
 
 // attachment returns the attachment of the sub-agent. If the driver still asks other runs about the sub-agent's call, but the call already
@@ -412,29 +402,12 @@ func (c *Child) detached() bool {
 // can become a late result: see [LateResult].
 func (c *Child) Unwatched() bool { return c.Attachment != ChildAttached && !c.Phase.Ended() }
 
-// handle returns the short name by which the model can ask for the sub-agent again. The name is the first 8 digits of
-// the sub-agent's key.
-func (c *Child) handle() string { return string(c.Key[len(KindChild)+1:])[:8] }
-
-func (s *State) childByHandle(agent, handle string) *Child {
-	for i := range s.Children {
-		if c := &s.Children[i]; c.Agent == agent && c.handle() == handle {
-			return c
-		}
-	}
-	return nil
-}
-
 // lateOf returns the message in the queue with a late result (see [LateResult]) of the given sub-agent. A new call for the sub-agent may
 // get this result. lateOf ignores a late result that is reserved for another call: see [LateResult].For. It returns nil if it finds none.
 func (s *State) lateOf(child Key) *QueuedMessage {
-	i := slices.IndexFunc(s.Queue, func(m QueuedMessage) bool {
+	return first(s.Queue, func(m *QueuedMessage) bool {
 		return child != "" && m.Late != nil && m.Late.Child == child && m.Late.For == ""
 	})
-	if i < 0 {
-		return nil
-	}
-	return &s.Queue[i]
 }
 
 // took records that the call c has got the answer of its sub-agent. It removes the message in the queue that brings the same answer.
@@ -447,11 +420,11 @@ func (s *State) took(c *Call) {
 }
 
 func (e CallBegan) apply(s *State) bool {
-	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Child != "" && c.Result == nil && c.Began == 0 })
-	if i < 0 {
+	c := s.call(e.Key)
+	if c == nil || c.Child == "" || c.Result != nil || c.Began != 0 {
 		return false
 	}
-	s.Calls[i].Began = e.Time
+	c.Began = e.Time
 	return true
 }
 
@@ -475,7 +448,7 @@ func (c *Child) ended(r Result) bool {
 func (s *State) Knows(e ChildFinished) bool {
 	child := s.child(e.Key)
 	return child != nil && child.ended(e.Result) &&
-		!slices.ContainsFunc(s.openCalls(), func(c Call) bool { return c.Child == e.Key })
+		!slices.ContainsFunc(s.Pending(), func(c Call) bool { return c.Child == e.Key })
 }
 
 // apply gives the result of a sub-agent to the waiting calls in `s.Calls`. If none of them takes the result, the newest call that
@@ -506,7 +479,7 @@ func (e ChildFinished) apply(s *State) bool {
 	case failed && child.Attachment == ChildCancelling:
 		// The model was told that the sub-agent is being stopped.
 	case !known || child.Attachment != ChildAttached:
-		if changed = s.repairLater(child, e.Result, func(c Call) bool { return c.Child == e.Key }); changed {
+		if changed = s.repairLater(child, e.Result, func(c *Call) bool { return c.Child == e.Key }); changed {
 			child.LateTime = e.Result.Time
 		}
 	}
@@ -532,7 +505,7 @@ func (e ChildGivenUp) apply(s *State) bool {
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		if c.Child == e.Key && c.Result == nil && c.Stopped == nil {
-			s.stop(c, Result{Content: textChildWorksOn(e.Why, child.handle()), Kind: WorksOn, Time: e.Time})
+			s.stop(c, Result{Content: textChildWorksOn(e.Why, child.Key.Handle()), Kind: WorksOn, Time: e.Time})
 			changed = true
 		}
 	}

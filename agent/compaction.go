@@ -188,24 +188,18 @@ func (s *State) summarised(step Compact, e ModelReplied) {
 	s.Compactions = append(s.Compactions, c)
 	s.TooLong, s.CutBelow = false, 0
 	s.Compacted++
-	s.hashTranscript()
+	s.TranscriptHash = s.hashSent(s.SentCount())
 	s.advanceTranscript(e.Time)
 }
 
-// hashTranscript computes the hash of the messages that the next model call sends. [State.append] only extends this hash. So
-// hashTranscript is necessary when earlier messages are sent in another form, or no longer.
-func (s *State) hashTranscript() {
-	s.TranscriptHash = ""
-	for i := range s.SentCount() {
-		s.TranscriptHash = HashMessages(s.TranscriptHash, s.Sent(i))
+// hashSent computes the hash of the first n messages that the next model call sends. [State.append] only extends the hash of the
+// transcript. So hashSent is necessary when earlier messages are sent in another form, or no longer.
+func (s *State) hashSent(n int) string {
+	hash := ""
+	for i := range n {
+		hash = HashMessages(hash, s.Sent(i))
 	}
-}
-
-// overflowed records that a request for a summary was itself too long for the model. The parameter `step` is the step
-// that made this request. The next request for a summary covers fewer messages.
-func (s *State) overflowed(step Compact) {
-	s.CutBelow = step.From
-	s.Compacted++
+	return hash
 }
 
 // Drop makes the state smaller for the next run of the agent. It removes messages that requests no longer send,

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/reagent-dev/reagent/internal/clip"
-	"github.com/reagent-dev/reagent/llm"
 )
 
 // Decision is what somebody outside the agent decides on one call. There are three kinds: an approval, a denial and a result. A result is
@@ -96,10 +95,7 @@ func (d Decision) again(e Decision) error {
 
 // earlier returns the decision of the same kind that the agent has on the call of d; nil if there is none.
 func (s *State) earlier(d Decision) *Decision {
-	if i := slices.IndexFunc(s.Decisions, d.decides); i >= 0 {
-		return &s.Decisions[i]
-	}
-	return nil
+	return first(s.Decisions, func(e *Decision) bool { return d.decides(*e) })
 }
 
 func (d Decision) decider() *Decider {
@@ -175,13 +171,13 @@ func (s *State) AcceptsDecision(d Decision) error {
 	if s.earlier(d) != nil {
 		return ErrDecided
 	}
-	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == d.Key })
+	c := s.call(d.Key)
 	switch {
 	case d.Result != nil && s.awaitsLate(d.Key):
 		return nil
-	case i < 0 || s.Calls[i].Result != nil || s.Calls[i].Stopped != nil:
+	case c == nil || c.Result != nil || c.Stopped != nil:
 		return ErrNoCall
-	case s.Calls[i].waitsFor(d):
+	case c.waitsFor(d):
 		return nil
 	case d.Result != nil:
 		return ErrNotExternal
@@ -192,10 +188,10 @@ func (s *State) AcceptsDecision(d Decision) error {
 // HasResult reports whether the call with the given key has its result, or gets one without a decision: see [Call].Stopped. It returns
 // false if the message with the result was dropped: see [State.Drop].
 func (s *State) HasResult(key Key) bool {
-	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == key }); i >= 0 {
-		return s.Calls[i].Result != nil || s.Calls[i].Stopped != nil
+	if c := s.call(key); c != nil {
+		return c.Result != nil || c.Stopped != nil
 	}
-	return slices.ContainsFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == key })
+	return s.resultIndex(key) >= 0
 }
 
 const (
@@ -229,19 +225,14 @@ func (s *State) ResultGiven(d Decision) error {
 	if earlier := s.earlier(d); earlier != nil {
 		return earlier.again(d)
 	}
-	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == d.Key }); i >= 0 {
-		switch c := &s.Calls[i]; {
-		case c.Result != nil:
-			return ErrDecided
-		case c.external():
-			return ErrWaits
-		}
-		return ErrNotExternal
-	}
-	if s.awaitsLate(d.Key) {
+	switch c := s.call(d.Key); {
+	case c != nil && c.Result != nil:
+		return ErrDecided
+	case c != nil && c.external(), c == nil && s.awaitsLate(d.Key):
 		return ErrWaits
-	}
-	if slices.ContainsFunc(s.Messages, func(m Message) bool { return m.Key == d.Key }) {
+	case c != nil:
+		return ErrNotExternal
+	case slices.ContainsFunc(s.Messages, func(m Message) bool { return m.Key == d.Key }):
 		return ErrDecided
 	}
 	return ErrNoCall
@@ -275,17 +266,14 @@ func (e Decided) apply(s *State) bool {
 	if s.Definition == nil || e.Decision.Early {
 		return true // the new definition may change the call's tool, and another run may have a decision: see settle
 	}
-	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Decision.Key && c.waitsFor(e.Decision) })
-	if i >= 0 && s.Calls[i].Search {
-		return true // callRecalled applies the decision, unless another run knows the result of the call
-	}
-	if i < 0 {
+	switch c := s.call(e.Decision.Key); {
+	case c == nil || !c.waitsFor(e.Decision):
 		s.giveLate(len(s.Decisions)-1, e.Time)
-		return true
+	case !c.Search: // during the search, see applyMeanwhile
+		s.decide(c, s.use(len(s.Decisions)-1), e.Time)
+		s.restartTurn(e.Time)
+		s.advanceTranscript(e.Time)
 	}
-	s.decide(&s.Calls[i], s.use(len(s.Decisions)-1), e.Time)
-	s.restartTurn(e.Time)
-	s.advanceTranscript(e.Time)
 	return true
 }
 
@@ -312,7 +300,8 @@ func (s *State) makeRoom() {
 // Unsettled reports whether the driver still has to ask other runs about the call of the decision d. An earlier decision or a result that
 // another run has replaces d.
 func (s *State) Unsettled(d Decision) bool {
-	return s.unsearched() || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Key == d.Key && c.Search && c.Result == nil })
+	c := s.call(d.Key)
+	return s.unsearched() || c != nil && c.Search && c.Result == nil
 }
 
 // Keeps reports whether the agent has kept the decision. If not, an earlier decision of another run, or what became of the call there, has
@@ -333,7 +322,7 @@ func (s *State) giveLate(i int, now int64) {
 	if d.Result == nil || d.Used || !s.awaitsLate(d.Key) {
 		return
 	}
-	if s.repairLater(nil, *s.given(d, now), func(c Call) bool { return c.Key == d.Key && c.handed() }) {
+	if s.repairLater(nil, *s.given(d, now), func(c *Call) bool { return c.Key == d.Key && c.handed() }) {
 		s.use(i)
 	}
 }

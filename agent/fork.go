@@ -108,9 +108,7 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 			fork.Compactions = append(fork.Compactions, c)
 		}
 	}
-	for i := range fork.SentCount() {
-		fork.TranscriptHash = HashMessages(fork.TranscriptHash, fork.Sent(i))
-	}
+	fork.TranscriptHash = fork.hashSent(fork.SentCount())
 	for _, m := range fork.Messages {
 		if m.Role == llm.User {
 			fork.Turn.Number++

@@ -8,7 +8,10 @@ import (
 
 // Step is what the agent asks the driver to do next. The driver is the program that uses this package. It carries out
 // the step, and applies the event that results from the step. Package `workflows` has the driver for Temporal.
-type Step interface{ step() }
+type Step interface {
+	// wants reports whether the step asks for the work with the given key: see [Wants].
+	wants(key Key) bool
+}
 
 type (
 	// Finish ends the agent.
@@ -59,14 +62,17 @@ type (
 	Wait struct{}
 )
 
-func (Finish) step()       {}
-func (Load) step()         {}
-func (RunTools) step()     {}
-func (Compact) step()      {}
-func (TakeMessage) step()  {}
-func (CallModel) step()    {}
-func (FindMessages) step() {}
-func (Wait) step()         {}
+func (Finish) wants(Key) bool             { return false }
+func (s Load) wants(key Key) bool         { return s.Key == key }
+func (s Compact) wants(key Key) bool      { return s.Key == key }
+func (TakeMessage) wants(Key) bool        { return false }
+func (s CallModel) wants(key Key) bool    { return s.Key == key }
+func (s FindMessages) wants(key Key) bool { return s.Key == key || s.Then.wants(key) }
+func (Wait) wants(Key) bool               { return false }
+
+func (r RunTools) wants(key Key) bool {
+	return slices.ContainsFunc(r.Calls, func(c Call) bool { return c.Key == key && c.Stopped == nil })
+}
 
 // CallsAtOnce is the largest number of calls of one agent that run at the same time. The driver passes it to
 // [RunTools.Running]. Temporal allows far more for a workflow: 2,000 pending activities.
@@ -98,21 +104,7 @@ func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 
 // Wants reports whether the step asks for the work with the given key, such as a model call or a tool call. A driver
 // uses Wants to find work in flight whose result is no longer needed.
-func Wants(step Step, key Key) bool {
-	switch step := step.(type) {
-	case Load:
-		return step.Key == key
-	case CallModel:
-		return step.Key == key
-	case Compact:
-		return step.Key == key
-	case FindMessages:
-		return step.Key == key || Wants(step.Then, key)
-	case RunTools:
-		return slices.ContainsFunc(step.Calls, func(c Call) bool { return c.Key == key && c.Stopped == nil })
-	}
-	return false
-}
+func Wants(step Step, key Key) bool { return step.wants(key) }
 
 // Advance carries out the steps that need nothing from outside, one after the other. Such a step takes a message from
 // the queue, ends the agent, or holds a turn whose request is too long: see [Hold]. Advance stops at the first step
@@ -193,7 +185,7 @@ func (s *State) next() Step {
 	case s.Definition == nil:
 		return Load{Key: s.definitionKey(s.Agent, s.Reloads), Agent: s.Agent}
 	case len(s.Calls) > 0:
-		return RunTools{Calls: s.openCalls()}
+		return RunTools{Calls: s.Pending()}
 	case s.reloads():
 		return Load{Key: s.definitionKey(s.Agent, s.Reloads+1), Agent: s.Agent}
 	case s.Hold != nil:

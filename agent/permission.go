@@ -58,18 +58,11 @@ func (s *State) remember(c *Call, d Decision) {
 	}
 }
 
-func (s *State) permits(c *Call) (Permission, bool) {
-	i := slices.IndexFunc(s.Permissions, func(p Permission) bool {
+func (s *State) applyPermission(c *Call, now int64) {
+	p := first(s.Permissions, func(p *Permission) bool {
 		return p.Tool == c.Name && p.Reply != c.Model && (p.Arguments == "" || p.Arguments == canonical(c.Arguments))
 	})
-	if i < 0 {
-		return Permission{}, false
-	}
-	return s.Permissions[i], true
-}
-
-func (s *State) applyPermission(c *Call, now int64) {
-	if p, ok := s.permits(c); ok && c.asksApproval() {
+	if p != nil && c.asksApproval() {
 		s.decide(c, Decision{Approve: true, By: p.By, From: p.From, Time: p.Time}, now)
 		c.Decider.Remembered = true
 	}

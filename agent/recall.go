@@ -65,9 +65,9 @@ func (s *State) CallRecord(call Call) CallRecord {
 		r.Phase, r.Spent, r.Grant = child.Phase, child.Spent, child.Grant
 	}
 	result, found := s.resultOf(call.Key)
-	if open := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call.Key }); open >= 0 && found {
+	if open := s.call(call.Key); open != nil && found {
 		// The result is not in the transcript, so the model does not know it, and the real result may still replace it.
-		found = s.Calls[open].Told || !result.Kind.unanswered()
+		found = open.Told || !result.Kind.unanswered()
 		r.begun(!result.Kind.StandsIn())
 	}
 	if !found {
@@ -124,30 +124,29 @@ func (r CallRecord) Join(older CallRecord) (all CallRecord, more bool) {
 // resultOf returns the result of the call with the given key, without its time. The second value is false if the state has no result of
 // the call.
 func (s *State) resultOf(call Key) (result Result, found bool) {
-	for _, c := range s.Calls {
-		if c.Key == call && c.Result != nil {
-			return Result{Content: c.Result.Content, Kind: c.Result.Kind}, true
-		}
+	if c := s.call(call); c != nil && c.Result != nil {
+		return Result{Content: c.Result.Content, Kind: c.Result.Kind}, true
 	}
-	i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
-	if i < 0 {
-		return Result{}, false
+	if i := s.resultIndex(call); i >= 0 {
+		return s.Messages[i].result(), true
 	}
-	return s.Messages[i].result(), true
+	return Result{}, false
+}
+
+// resultIndex returns the index in `s.Messages` of the result of the call with the given key; -1 if there is none.
+func (s *State) resultIndex(call Key) int {
+	return slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
 }
 
 // childOf returns the key of the sub-agent of the call with the given key. The second result is false if the state does not have the call.
 func (s *State) childOf(call Key) (child Key, found bool) {
-	for _, c := range s.Calls {
-		if c.Key == call {
-			return c.Child, true
-		}
+	if c := s.call(call); c != nil {
+		return c.Child, true
 	}
-	i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
-	if i < 0 {
-		return "", false
+	if i := s.resultIndex(call); i >= 0 {
+		return s.Messages[i].Child, true
 	}
-	return s.Messages[i].Child, true
+	return "", false
 }
 
 // lateResults returns the late results of a call: see [LateResult]. Each has its position in the transcript, counted from 0, in
@@ -184,7 +183,7 @@ func (s *State) answerElsewhere(child *Child) []RecordedResult {
 		return late
 	}
 	after := s.Count() + 1
-	if i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == child.Answered }); i >= 0 {
+	if i := s.resultIndex(child.Answered); i >= 0 {
 		after = s.Dropped + i + 1
 	}
 	return []RecordedResult{{Result: result, After: after, For: child.Answered}}
@@ -193,8 +192,8 @@ func (s *State) answerElsewhere(child *Child) []RecordedResult {
 // askedFor returns the call with the given key. If the call is no longer in `s.Calls`, only the fields Key, Name and CallID are set. Name
 // and CallID are empty if the messages of the call were dropped: see [State.Drop].
 func (s *State) askedFor(call Key) Call {
-	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call }); i >= 0 {
-		return s.Calls[i]
+	if c := s.call(call); c != nil {
+		return *c
 	}
 	c := Call{Key: call}
 	for _, m := range slices.Backward(s.Messages) {
@@ -223,12 +222,6 @@ func (s *State) bringsAnswer(child Key) bool {
 	})
 }
 
-// made reports whether the model has asked for the call with the given key.
-func (s *State) made(call Key) bool {
-	_, made := s.childOf(call)
-	return made
-}
-
 // insertLateResult puts the message m, which brings a late result, into the queue. The message comes before the
 // messages of users, and before late results that enter the transcript at a later position. Therefore m enters the
 // transcript before all of these.
@@ -245,8 +238,7 @@ func (s *State) insertLateResult(m QueuedMessage) {
 // result that the model was told. A result that says that the agent has stopped waiting counts only if the model was asked again
 // afterwards. If not, a later run can still wait for the call.
 func (s *State) recallTold(call Key) CallRecord {
-	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == call }); i >= 0 {
-		c := s.Calls[i]
+	if c := s.call(call); c != nil {
 		switch {
 		case c.Result != nil && !c.Result.Kind.stops():
 			return CallRecord{Result: c.Result, Decider: c.Decider, Phase: ChildRuns}
@@ -255,7 +247,7 @@ func (s *State) recallTold(call Key) CallRecord {
 		}
 		return CallRecord{Decider: c.Decider, Phase: ChildRuns}
 	}
-	i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
+	i := s.resultIndex(call)
 	if i < 0 {
 		return CallRecord{}
 	}
@@ -269,7 +261,7 @@ func (s *State) recallTold(call Key) CallRecord {
 
 // heardOf reports whether the model was asked again after the result of the call with the given key.
 func (s *State) heardOf(call Key) bool {
-	i := slices.IndexFunc(s.Messages, func(m Message) bool { return m.Role == llm.Tool && m.Key == call })
+	i := s.resultIndex(call)
 	return i >= 0 && s.heard(i)
 }
 
@@ -280,11 +272,10 @@ func (s *State) heard(i int) bool {
 
 // foundWait applies what another run knows about an open call with [Call].Search. It returns false if there is no such call.
 func (s *State) foundWait(e CallFound) bool {
-	i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Search && c.Result == nil })
-	if i < 0 {
+	c := s.call(e.Key)
+	if c == nil || !c.Search || c.Result != nil {
 		return false
 	}
-	c := &s.Calls[i]
 	c.Search = false // before the core asks what the call waits for
 	s.takeTold(c, e)
 	if why, notRun := c.isNotRun(); notRun && e.Record.Phase != ChildAsked && c.Result == nil {
@@ -362,9 +353,9 @@ func (s *State) supersede(key Key, c *Call) {
 // apply brings in what other runs know about a call: first whether it was approved, then which sub-agent it had, and then its results.
 func (e CallFound) apply(s *State) bool {
 	approved := false
-	if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == e.Key && c.Result == nil }); i >= 0 {
-		approved = s.foundApproval(&s.Calls[i], e)
-		s.foundAssignment(&s.Calls[i], e)
+	if c := s.call(e.Key); c != nil && c.Result == nil {
+		approved = s.foundApproval(c, e)
+		s.foundAssignment(c, e)
 	}
 	known := s.foundChild(e)
 	changed := s.foundWait(e) || known || approved
@@ -437,14 +428,11 @@ func (s *State) foundChild(e CallFound) bool {
 // callForChild returns the call for a sub-agent that has the given key and may still get a result from it; nil if there is none. It
 // looks, in this order, for
 //
-//   - an open call,
-//   - a call in s.Calls that has what another run told the model, and waits for the real result: see [Call.awaitsLate],
+//   - a call in s.Calls that is open, or has what another run told the model and waits for the real result: see [Call.awaitsLate],
 //   - a call in s.Unanswered. Only then is `unanswered` its index there. If not, it is -1.
 func (s *State) callForChild(key Key) (call *Call, unanswered int) {
-	for _, waits := range []func(*Call) bool{func(c *Call) bool { return c.Result == nil }, (*Call).awaitsLate} {
-		if i := slices.IndexFunc(s.Calls, func(c Call) bool { return c.Key == key && c.Child != "" && waits(&c) }); i >= 0 {
-			return &s.Calls[i], -1
-		}
+	if c := s.call(key); c != nil && c.Child != "" && (c.Result == nil || c.awaitsLate()) {
+		return c, -1
 	}
 	if i := slices.IndexFunc(s.Unanswered, func(c Call) bool { return c.Key == key && c.Child != "" }); i >= 0 {
 		return &s.Unanswered[i], i
@@ -497,7 +485,8 @@ func (s *State) foundLate(call *Call, child *Child, recorded []RecordedResult, n
 
 func (s *State) isForAnother(l RecordedResult, child *Child) bool {
 	if l.For != "" {
-		return s.waitsFor(l.For) || s.made(l.For)
+		_, made := s.childOf(l.For)
+		return made || s.waitsFor(l.For)
 	}
 	return !l.Result.Kind.IsError() && s.bringsAnswer(child.Key)
 }

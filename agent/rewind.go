@@ -115,7 +115,7 @@ func (e MessagesFound) apply(s *State) bool {
 // [State.MayRecall].
 func (s *State) reopen() {
 	s.Reopened = nil
-	for _, c := range s.openCalls() {
+	for _, c := range s.Pending() {
 		s.Reopened = append(s.Reopened, c.Key)
 		if c.Child != "" {
 			s.Reopened = append(s.Reopened, c.Child)

@@ -127,7 +127,7 @@ func textStoppedAgent(handle string) string {
 }
 
 func textAgentLine(c Child) string {
-	return fmt.Sprintf("%s %s: %s", c.handle(), c.Agent, clip.Text(c.Task, 200))
+	return fmt.Sprintf("%s %s: %s", c.Key.Handle(), c.Agent, clip.Text(c.Task, 200))
 }
 
 func textAside(question string, open []Call) string {

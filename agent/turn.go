@@ -26,7 +26,7 @@ func (e DefinitionLoaded) apply(s *State) bool {
 	reasoned := s.Definition != nil && s.Definition.SendReasoning
 	s.Definition = &e.Definition
 	if s.Definition.SendReasoning != reasoned {
-		s.hashTranscript() // requests send the messages in another form now
+		s.TranscriptHash = s.hashSent(s.SentCount()) // requests send the messages in another form now
 	}
 	if len(s.OutputSchema) > 0 {
 		s.Definition.Params.OutputSchema = s.OutputSchema
@@ -34,7 +34,7 @@ func (e DefinitionLoaded) apply(s *State) bool {
 	s.PrefixHash = HashPrefix(e.Definition.RequestPrefix())
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if s.Definition.lacksToolOf(*c) {
+		if _, known := s.Definition.Tool(c.Name); !known && c.Result == nil && c.Child == "" {
 			s.stop(c, toolRemoved(*c, s.Messages[len(s.Messages)-1].Time))
 		}
 	}
@@ -43,13 +43,6 @@ func (e DefinitionLoaded) apply(s *State) bool {
 	}
 	s.answerCalls()
 	return true
-}
-
-// lacksToolOf reports whether the definition lacks the tool of the call c, and c still needs the tool. A call with a
-// result, or a call that waits for a sub-agent, no longer needs its tool.
-func (d *Definition) lacksToolOf(c Call) bool {
-	_, known := d.Tool(c.Name)
-	return c.Result == nil && c.Child == "" && !known
 }
 
 func (e DefinitionFailed) apply(s *State) bool {
@@ -132,7 +125,8 @@ func (s *State) correct(e ModelReplied) {
 func (s *State) count(e ModelReplied) {
 	used := e.Reply.Usage.Bounded()
 	s.charge(used, e.Reply.Candidate)
-	s.measure(used, e.Reply.Candidate)
+	s.LargestReply.Tokens = max(s.LargestReply.Tokens, used.Tokens())
+	s.LargestReply.Cost = max(s.LargestReply.Cost, s.price(e.Reply.Candidate).Of(used))
 	s.countEmpty(e.Empty)
 	s.Usage.Repeats.add(e.Repeats, used.InputTokens)
 	if len(e.Reply.Repaired) > 0 {
@@ -162,7 +156,8 @@ func (e ModelFailed) apply(s *State) bool {
 	switch {
 	case e.Class != string(llm.ContextTooLong):
 	case compacts:
-		s.overflowed(compacting)
+		s.CutBelow = compacting.From // the next request for a summary covers fewer messages
+		s.Compacted++
 		return true
 	default:
 		s.TooLong = true
@@ -188,10 +183,7 @@ func (e Stopped) apply(s *State) bool {
 }
 
 func (e TimeReached) apply(s *State) bool {
-	if e.Turn != s.Turn.Number || !s.TurnRuns() || s.Definition == nil {
-		return false
-	}
-	if s.Turn.TimeUp {
+	if e.Turn != s.Turn.Number || !s.TurnRuns() || s.Definition == nil || s.Turn.TimeUp {
 		return false
 	}
 	why := textTime(s.Definition.Limits.Time)

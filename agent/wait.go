@@ -30,12 +30,6 @@ func (s *State) waitsOutside() bool {
 	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Waits() })
 }
 
-// ask makes the call wait for a person's decision, unless it is known already: see [State.settle].
-func (s *State) ask(c *Call, tool Tool, now int64) {
-	c.wait(WaitsForApproval, tool, now)
-	s.settle(c, now)
-}
-
 // settle applies what the state knows about a call that begins to wait for somebody outside, or has begun. The order matters:
 //
 //  1. A decision on the call, or its result from outside. After a reset, Temporal delivers it before the call exists.
@@ -71,13 +65,12 @@ func (s *State) settleAll(now int64) {
 
 // hand makes an external call (see [EffectExternal]) wait for its result from outside.
 func (s *State) hand(c *Call, tool Tool, now int64) {
-	if c.Name != AskUser {
-		c.wait(WaitsForResult, tool, now)
-		s.settle(c, now)
-		return
+	what, problem := WaitsForResult, ""
+	if c.Name == AskUser {
+		what, problem = WaitsForAnswer, checkQuestion(c.Arguments)
 	}
-	c.wait(WaitsForAnswer, tool, now)
-	if problem := checkQuestion(c.Arguments); problem != "" {
+	c.wait(what, tool, now)
+	if problem != "" {
 		c.Result = &Result{Content: textBadQuestion(problem), Kind: Errored, Time: now}
 		return
 	}

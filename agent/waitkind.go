@@ -1,11 +1,8 @@
 package agent
 
-import "slices"
-
 // waitKind says how a wait for somebody outside is settled, and what becomes of the call if the agent stops waiting before. The zero
 // waitKind is that of a call that waits for nobody.
 type waitKind struct {
-	waitsFor WaitsFor
 	// noun says what the call waits for, and settledBy what settles the wait, as words in a sentence for people.
 	noun, settledBy string
 	// result reports whether a result from outside settles the wait: see [Decision].Result. If it is false, an approval, a denial or a
@@ -20,40 +17,27 @@ type waitKind struct {
 	overdue func(limitMS int64) string
 }
 
-var waitKinds = []waitKind{
-	{
-		waitsFor: WaitsForApproval, noun: "approval", settledBy: "a decision",
-		limit: approvalLimit, overdue: textNoDecision,
+var waitKinds = map[WaitsFor]waitKind{
+	WaitsForApproval: {
+		noun: "approval", settledBy: "a decision",
+		limit: func(t Tool) int64 { return t.ApprovalMS }, overdue: textNoDecision,
 	},
-	{
-		waitsFor: WaitsForAnswer, noun: "an answer", settledBy: "an answer",
+	WaitsForAnswer: {
+		noun: "an answer", settledBy: "an answer",
 		result: true, limit: resultLimit, overdue: textNoGivenResult,
 	},
-	{
-		waitsFor: WaitsForResult, noun: "a result", settledBy: "a result from outside",
+	WaitsForResult: {
+		noun: "a result", settledBy: "a result from outside",
 		result: true, handed: true, limit: resultLimit, overdue: textNoHandedResult,
 	},
 }
 
-func approvalLimit(t Tool) int64 { return t.ApprovalMS }
-
 func resultLimit(t Tool) int64 { return t.ResultMS }
 
-func (w WaitsFor) kind() waitKind {
-	if i := slices.IndexFunc(waitKinds, func(k waitKind) bool { return k.waitsFor == w }); i >= 0 {
-		return waitKinds[i]
-	}
-	return waitKind{}
-}
+func (w WaitsFor) kind() waitKind { return waitKinds[w] }
 
 // CallWaitKinds returns all that a call can wait for, in a new slice: see [CallWait].For.
-func CallWaitKinds() []WaitsFor {
-	var all []WaitsFor
-	for _, k := range waitKinds {
-		all = append(all, k.waitsFor)
-	}
-	return all
-}
+func CallWaitKinds() []WaitsFor { return []WaitsFor{WaitsForApproval, WaitsForAnswer, WaitsForResult} }
 
 // Noun says what a call waits for, such as "an answer". It returns "" if w is not one of [CallWaitKinds].
 func (w WaitsFor) Noun() string { return w.kind().noun }
