@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -86,11 +87,9 @@ func CountActions(events []*historypb.HistoryEvent) Actions {
 }
 
 func scheduledID(e *historypb.HistoryEvent) int64 {
-	switch {
-	case e.GetActivityTaskCompletedEventAttributes() != nil:
-		return e.GetActivityTaskCompletedEventAttributes().GetScheduledEventId()
-	case e.GetActivityTaskFailedEventAttributes() != nil:
-		return e.GetActivityTaskFailedEventAttributes().GetScheduledEventId()
-	}
-	return e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId()
+	return cmp.Or(
+		e.GetActivityTaskCompletedEventAttributes().GetScheduledEventId(),
+		e.GetActivityTaskFailedEventAttributes().GetScheduledEventId(),
+		e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(),
+	)
 }

@@ -4,9 +4,9 @@
 package workflows
 
 import (
+	"cmp"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -68,15 +68,10 @@ func (w *Workflows) Agent(ctx workflow.Context, in agent.Start) (protocol.Result
 // run does the work of [Workflows.Agent]. Before the driver does anything, run passes it to the function `begun`, because [Replay]
 // reads the agent's state from the driver. If run refuses the input, there is no driver, and run does not call `begun`.
 func (w *Workflows) run(ctx workflow.Context, in agent.Start, begun func(*driver)) (protocol.Result, error) {
-	if err := in.Check(); err != nil {
-		return protocol.Result{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
-	}
 	info := workflow.GetInfo(ctx)
-	if err := in.CheckOrigin(info.WorkflowExecution.ID, info.ContinuedExecutionRunID); err != nil {
-		return protocol.Result{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
-	}
-	if err := agent.CheckID(info.WorkflowExecution.ID); err != nil {
-		return protocol.Result{}, temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
+	id := info.WorkflowExecution.ID
+	if err := cmp.Or(in.Check(), in.CheckOrigin(id, info.ContinuedExecutionRunID), agent.CheckID(id)); err != nil {
+		return protocol.Result{}, refusal(err)
 	}
 	d := newDriver(ctx, in, w.options)
 	begun(d)

@@ -16,15 +16,6 @@ func Attributes(in agent.Start) temporal.SearchAttributes {
 		protocol.AttributeAgent.ValueSet(in.Agent), protocol.AttributeStatus.ValueSet(string(agent.Running)), protocol.AttributeWaitingFor.ValueSet(""), protocol.AttributeReason.ValueSet(""), protocol.AttributeCost.ValueSet(0))
 }
 
-// attributes returns the search attributes with which a sub-agent starts. `in` is the start input of the sub-agent. If this
-// agent has no search attributes, the sub-agent gets none, because the namespace may not have registered them.
-func (d *driver) attributes(in agent.Start) temporal.SearchAttributes {
-	if _, known := workflow.GetTypedSearchAttributes(d.root).GetKeyword(protocol.AttributeStatus); !known {
-		return temporal.SearchAttributes{}
-	}
-	return Attributes(in)
-}
-
 // index updates the search attributes of the agent if its status, or for whom it waits, has changed. It does nothing for an agent
 // without search attributes. An agent of an earlier version lacks [protocol.AttributeWaitingFor], which its namespace may not have.
 func (d *driver) index() {
@@ -39,12 +30,6 @@ func (d *driver) index() {
 		return
 	}
 	d.indexed = [2]string{status, waitsFor}
-	attributes := workflow.GetTypedSearchAttributes(d.root)
-	shown, _ := attributes.GetKeyword(protocol.AttributeStatus)
-	shownFor, _ := attributes.GetKeyword(protocol.AttributeWaitingFor)
-	if shown == status && shownFor == waitsFor {
-		return
-	}
 	update := []temporal.SearchAttributeUpdate{
 		protocol.AttributeStatus.ValueSet(status), protocol.AttributeReason.ValueSet(d.reason()), protocol.AttributeCost.ValueSet(d.state.Spent().Cost.Dollars()),
 	}

@@ -82,10 +82,7 @@ func (d *driver) budgetLeft(call agent.Call, budgetMS int64) int64 {
 // early if `ctx` is cancelled.
 func (d *driver) watchProgress(ctx workflow.Context, call agent.Call) {
 	child, _ := d.state.Child(call.Child)
-	lookCtx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(agent.ProgressKey(call.Key)), Summary: oneLine("progress of " + child.ID),
-		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
-	})
+	lookCtx := looking(ctx, agent.ProgressKey(call.Key), "progress of "+child.ID)
 	var seen protocol.AgentProgress
 	for d.pause(ctx, agent.ChildIdleMS-seen.IdleMS, "progress of "+call.Name) {
 		seen = protocol.AgentProgress{}
@@ -119,10 +116,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		end, err = d.awaitChild(ctx, child)
 		return end, true, err
 	}
-	depth := d.state.Definition.Limits.Depth
-	if d.state.MaxDepth != nil {
-		depth = *d.state.MaxDepth
-	}
+	depth := *cmp.Or(d.state.MaxDepth, &d.state.Definition.Limits.Depth)
 	start := agent.Start{
 		Agent: child.Agent, Mode: agent.Task, KeyVersion: agent.KeyVersion, Incarnation: agent.ChildIncarnation(child.Key), Key: child.Key,
 		Message: &agent.QueuedMessage{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,
@@ -130,7 +124,10 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: d.state.BatchSize(),
 	}
 	options := childOptions(child.ID, start)
-	options.TypedSearchAttributes, options.Priority = d.attributes(start), d.childPriority(ctx, child)
+	options.Priority = d.childPriority(ctx, child)
+	if d.hasStatus { // if not, the namespace may not have registered search attributes
+		options.TypedSearchAttributes = Attributes(start)
+	}
 	running := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), protocol.AgentWorkflow, start)
 	copied := d.reset && !d.own("start of "+child.Key.Handle())
 	if running.GetChildWorkflowExecution().Get(ctx, nil) == nil {
@@ -192,10 +189,7 @@ func (d *driver) pollChildEnd(ctx workflow.Context, child agent.Child, running w
 // returned future is a [protocol.AgentEnd]. The activity gets only the agent ID of the sub-agent and no run ID, because the
 // sub-agent may have been reset, resumed or continued as new.
 func (d *driver) find(ctx workflow.Context, child agent.Child) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(child.Key), Summary: oneLine("reattached · " + child.ID),
-		StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
-	})
+	ctx = looking(ctx, child.Key, "reattached · "+child.ID)
 	return workflow.ExecuteActivity(ctx, protocol.AwaitAgent, protocol.AwaitAgentInput{ID: child.ID, Key: child.Key})
 }
 
@@ -330,10 +324,7 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	f := &operation{key: key}
 	d.operations = append(d.operations, f)
 	defer d.endOperation(f)
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(key), Summary: oneLine("recall · " + call.Name),
-		StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
-	})
+	ctx = d.reading(ctx, string(key), "recall · "+call.Name)
 	in := protocol.FindCallInput{Recall: d.recallHint(call.Key), Call: call}
 	in.Call.Arguments, in.Call.Result = "", nil
 	var r protocol.FoundCall

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -44,7 +45,7 @@ func (d *driver) open(ctx workflow.Context) error {
 	case errors.Is(err, protocol.ErrStateSize):
 		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.StateSize, nil)
 	case err != nil:
-		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.Refused, nil)
+		return refusal(err)
 	}
 	d.begin(state)
 	// The loop begins after the updates that have arrived in the meantime are applied.
@@ -59,10 +60,7 @@ func (d *driver) read() ([]byte, error) {
 	start, from := d.start, *d.start.From
 	var packed []byte
 	for in := (protocol.ReadAgentInput{From: from}); ; in.From = from {
-		ctx := workflow.WithActivityOptions(d.root, workflow.ActivityOptions{
-			ActivityID: string(start.StateKey(id, in.Page)), Summary: oneLine(fmt.Sprintf("state of %s, page %d", from.ID, in.Page+1)),
-			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
-		})
+		ctx := d.reading(d.root, string(start.StateKey(id, in.Page)), fmt.Sprintf("state of %s, page %d", from.ID, in.Page+1))
 		var page protocol.Page
 		if err := workflow.ExecuteActivity(ctx, protocol.ReadAgent, in).Get(ctx, &page); err != nil {
 			return nil, err
@@ -93,30 +91,27 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 		return false
 	}
 	for _, f := range d.operations {
-		if f.key.Kind() == agent.KindNotify {
+		switch {
+		case f.key.Kind() == agent.KindNotify:
 			// The next run starts a notification in flight again, under the same key. A result that has arrived is applied before, so
 			// that a notification that was delivered is not delivered again.
 			if d.ready(f) {
 				return false
 			}
-			continue
-		}
-		if f.cancel != nil && !f.timer || f.keeps {
+		case f.cancel != nil && !f.timer || f.keeps:
 			return false
 		}
 	}
 	if find, ok := step.(agent.FindMessages); ok {
 		step = find.Then // the next run searches
 	}
-	if tools, ok := step.(agent.RunTools); ok {
-		for _, call := range tools.Calls {
-			if call.Child == "" && !call.Waits() {
-				return false
-			}
-		}
+	switch step := step.(type) {
+	case agent.Load:
+		return false
+	case agent.RunTools:
+		return !slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.Child == "" && !c.Waits() })
 	}
-	_, loads := step.(agent.Load)
-	return !loads
+	return true
 }
 
 // leastEvents is the number of events that a run usually adds to its history before it follows Temporal's suggestion to
@@ -141,11 +136,8 @@ func (d *driver) historyGrew(ctx workflow.Context) bool {
 // run, the error wraps [protocol.ErrStateSize], and the agent stays in this run.
 func (d *driver) continueAsNew(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
-	next := agent.Start{
-		Agent: d.start.Agent, Mode: d.state.Mode, KeyVersion: d.start.KeyVersion, Incarnation: d.start.Incarnation, Key: d.start.Key, Parent: d.start.Parent,
-		Depth: d.start.Depth, MaxDepth: d.start.MaxDepth, BaseRunID: d.start.BaseRunID,
-		Grant: d.start.Grant, OutputSchema: d.start.OutputSchema, AnswerBytes: d.start.AnswerBytes, Batch: d.start.Batch,
-	}
+	next := d.start
+	next.Mode, next.Message, next.State, next.From = d.state.Mode, nil, nil, nil
 	state := *d.state // a copy, because a replay of this run has to return the whole state
 	state.Drop()
 	var packed []byte

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,11 +53,7 @@ func StaticSummary(in agent.Start) string {
 // depth and the first message.
 func StaticDetails(in agent.Start) string {
 	var b strings.Builder
-	mode := in.Mode
-	if mode == "" {
-		mode = agent.Task
-	}
-	fmt.Fprintf(&b, "**Agent** %s · **mode** %s · **depth** %d\n", code(in.Agent, 64), mode, in.Depth)
+	fmt.Fprintf(&b, "**Agent** %s · **mode** %s · **depth** %d\n", code(in.Agent, 64), cmp.Or(in.Mode, agent.Task), in.Depth)
 	if in.Message != nil {
 		fmt.Fprintf(&b, "\n**Task**\n\n%s\n", quote(in.Message.Text, 4000))
 	}

@@ -38,8 +38,7 @@ type driver struct {
 	// unrecorded is the length of the history at a workflow task that has no record. [Replay] runs such a task at the end of a run that
 	// was terminated or timed out. The driver then does what it would do if the task ran for the first time. 0 means no such task.
 	unrecorded int
-	// hasStatus and hasWaitingFor say which search attributes the agent has: see [driver.index]. indexed has the values that index has
-	// seen last.
+	// hasStatus and hasWaitingFor say which search attributes the agent has: see [driver.index]. indexed has their values.
 	hasStatus, hasWaitingFor bool
 	indexed                  [2]string
 	// runSuffix is the end of this run's ID: see [protocol.RunSuffix].
@@ -109,8 +108,8 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 		marksLeft: -1,
 	}
 	attributes := workflow.GetTypedSearchAttributes(ctx)
-	_, d.hasStatus = attributes.GetKeyword(protocol.AttributeStatus)
-	_, d.hasWaitingFor = attributes.GetKeyword(protocol.AttributeWaitingFor)
+	d.indexed[0], d.hasStatus = attributes.GetKeyword(protocol.AttributeStatus)
+	d.indexed[1], d.hasWaitingFor = attributes.GetKeyword(protocol.AttributeWaitingFor)
 	if !in.Continues() {
 		d.begin(agent.New(info.WorkflowExecution.ID, in, d.now()))
 	}
@@ -312,7 +311,7 @@ func (d *driver) carryOut(step agent.Step) {
 	case agent.Compact:
 		d.startActivity(step.Key, func(ctx workflow.Context, f *operation) { d.compact(ctx, f, step) })
 	case agent.FindMessages:
-		d.startOperation(step.Key, func(ctx workflow.Context) { d.findMessages(ctx, step) })
+		d.launch(&operation{key: step.Key}, func(ctx workflow.Context) { d.findMessages(ctx, step) })
 	case agent.RunTools:
 		d.runTools(step)
 	}
@@ -347,20 +346,15 @@ func (d *driver) started(call agent.Call) bool {
 	return d.inFlight(call.Child) || d.inFlight(agent.FindKey(call.Key))
 }
 
-// startOperation calls the function `run` in a coroutine of its own, and records that the operation with the given key is in
-// flight: see [operation]. It does nothing if this operation is in flight already.
-func (d *driver) startOperation(key agent.Key, run func(workflow.Context)) {
-	d.launch(&operation{key: key}, run)
-}
-
-// startActivity is like [driver.startOperation], but for an operation that is one activity. The function `start` starts the activity and
+// startActivity is like [driver.launch], but for an operation that is one activity. The function `start` starts the activity and
 // sets the fields `result` and `ended` of the operation.
 func (d *driver) startActivity(key agent.Key, start func(workflow.Context, *operation)) {
 	f := &operation{key: key}
 	d.launch(f, func(ctx workflow.Context) { start(ctx, f) })
 }
 
-// launch calls the function `run` in a coroutine of its own. It does nothing if an operation with the same key is in flight. The
+// launch calls the function `run` in a coroutine of its own, and records that the operation f is in flight: see [operation]. It does
+// nothing if an operation with the same key is in flight. The
 // operation f is in flight until the function returns or, if the function sets `f.result`, until collectResults has applied the
 // result. launch sets `f.cancel`, which cancels the context of the function.
 func (d *driver) launch(f *operation, run func(workflow.Context)) {
@@ -394,13 +388,10 @@ func (d *driver) endOperation(f *operation) {
 // tool call gets a result that stands in, and the step no longer contains the call.
 func (d *driver) cancelUnwanted(step agent.Step) {
 	for _, f := range d.operations {
-		switch f.key.Kind() {
-		case agent.KindMessages:
-			continue // the search ends soon, and a later step may ask for it under the same activity ID
-		case agent.KindNotify:
-			continue // no step asks for a notification
-		}
-		if f.cancel != nil && !agent.Wants(step, f.key) {
+		switch kind := f.key.Kind(); {
+		case kind == agent.KindMessages: // the search ends soon, and a later step may ask for it under the same activity ID
+		case kind == agent.KindNotify: // no step asks for a notification
+		case f.cancel != nil && !agent.Wants(step, f.key):
 			f.cancel()
 		}
 	}

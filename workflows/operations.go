@@ -40,23 +40,31 @@ func backoff() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: lostInterval, BackoffCoefficient: 2, MaximumInterval: time.Minute}
 }
 
-func (d *driver) load(ctx workflow.Context, f *operation, step agent.Load) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: string(step.Key), Summary: oneLine("definition of " + step.Agent),
-		StartToCloseTimeout: loadTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
+// reading returns a context with the options of an activity that reads the definition, or what is in earlier runs.
+func (d *driver) reading(ctx workflow.Context, id, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: id, Summary: oneLine(summary),
+		StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
 	})
-	f.result = workflow.ExecuteActivity(ctx, protocol.LoadAgent, protocol.LoadAgentInput{Agent: step.Agent, Recall: d.recallHint(step.Key)})
-	f.ended = func(ctx workflow.Context) { d.loaded(ctx, step, f.result) }
 }
 
-// loaded applies the definition to the state, or the failure of the activity LoadAgent. A cancelled activity changes nothing.
-func (d *driver) loaded(ctx workflow.Context, step agent.Load, result workflow.Future) {
-	var def agent.Definition
-	err := result.Get(ctx, &def)
-	if temporal.IsCanceledError(err) {
-		return
+// looking returns a context with the options of an activity that asks Temporal about a sub-agent.
+func looking(ctx workflow.Context, id agent.Key, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: string(id), Summary: oneLine(summary), StartToCloseTimeout: lookTimeout, RetryPolicy: backoff(),
+	})
+}
+
+// load reads the definition, by the activity LoadAgent. A cancelled activity changes nothing.
+func (d *driver) load(ctx workflow.Context, f *operation, step agent.Load) {
+	ctx = workflow.WithStartToCloseTimeout(d.reading(ctx, string(step.Key), "definition of "+step.Agent), loadTimeout)
+	f.result = workflow.ExecuteActivity(ctx, protocol.LoadAgent, protocol.LoadAgentInput{Agent: step.Agent, Recall: d.recallHint(step.Key)})
+	f.ended = func(ctx workflow.Context) {
+		var def agent.Definition
+		if err := f.result.Get(ctx, &def); !temporal.IsCanceledError(err) {
+			d.apply(protocol.LoadEvent(step.Key, def, err))
+		}
 	}
-	d.apply(protocol.LoadEvent(step.Key, def, err))
 }
 
 func (d *driver) callModel(ctx workflow.Context, f *operation, step agent.CallModel) {
@@ -103,10 +111,7 @@ func (d *driver) findMessages(ctx workflow.Context, step agent.FindMessages) {
 		if page > 0 {
 			id = fmt.Sprint(id, "-", page)
 		}
-		ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			ActivityID: id, Summary: "messages of other runs",
-			StartToCloseTimeout: readTimeout, HeartbeatTimeout: d.options.HeartbeatTimeout, RetryPolicy: backoff(),
-		})
+		ctx := d.reading(ctx, id, "messages of other runs")
 		var out protocol.FoundMessages
 		if err := workflow.ExecuteActivity(ctx, protocol.FindMessages, in).Get(ctx, &out); err != nil {
 			return // finish has cancelled the search: other errors are retried without a limit

@@ -21,7 +21,7 @@ import (
 // Each run records the waits of its own: a run that was continued as new shows in its timeline what it waits for.
 func (d *driver) markWaits() {
 	var begun []agent.Call
-	var waits map[agent.Key]agent.WaitsFor
+	waits := map[agent.Key]agent.WaitsFor{}
 	for _, c := range d.state.Calls {
 		waitsFor := c.WaitsFor()
 		if waitsFor == "" {
@@ -29,9 +29,6 @@ func (d *driver) markWaits() {
 		}
 		if d.marked[c.Key] != waitsFor {
 			begun = append(begun, c)
-		}
-		if waits == nil {
-			waits = map[agent.Key]agent.WaitsFor{}
 		}
 		waits[c.Key] = waitsFor
 	}
