@@ -226,10 +226,7 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 }
 
 func (s *State) depthLimit() int {
-	if s.MaxDepth != nil {
-		return *s.MaxDepth
-	}
-	return s.Definition.Limits.Depth
+	return *cmp.Or(s.MaxDepth, &s.Definition.Limits.Depth)
 }
 
 // maxChildCounts is the largest number of entries in [State].ChildCounts. If there are more, [State.dropChildCounts]

@@ -50,10 +50,8 @@ func checkQuestion(arguments string) string {
 // AsksUser returns the key of the first open call, in the model's order, that waits for a person's answer: see [AskUser] and
 // [Elicitation]. It returns "" if there is none. A call about which the driver still asks other runs does not count: see [Call].Search.
 func (s *State) AsksUser() Key {
-	for _, c := range s.Calls {
-		if c.WaitsFor() == WaitsForAnswer {
-			return c.Key
-		}
+	if c := first(s.Calls, func(c *Call) bool { return c.WaitsFor() == WaitsForAnswer }); c != nil {
+		return c.Key
 	}
 	return ""
 }

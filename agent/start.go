@@ -162,12 +162,9 @@ func (in Start) CheckOrigin(id, continued string) error {
 // New returns the state of a new agent, to which nothing has happened except its start. If the start has a first
 // message, this message is in the queue. The parameter `now` is the time of the start, in Unix milliseconds.
 func New(agentID string, in Start, now int64) *State {
-	if in.Mode == "" {
-		in.Mode = Task
-	}
 	s := &State{
 		Identity: in.Identity(agentID),
-		Agent:    in.Agent, Mode: in.Mode, Depth: in.Depth, MaxDepth: in.MaxDepth,
+		Agent:    in.Agent, Mode: cmp.Or(in.Mode, Task), Depth: in.Depth, MaxDepth: in.MaxDepth,
 		Grant: in.Grant, OutputSchema: in.OutputSchema,
 	}
 	if in.Message != nil {
