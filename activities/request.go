@@ -83,7 +83,8 @@ func (a *Activities) assemble(ctx context.Context, in protocol.CallModelInput) (
 // appends `results`, the cached results of tool calls. Then it appends messages that it gets by queries of the workflow. At
 // the end it appends `delta`, the messages from the activity's input.
 func (a *Activities) complete(ctx context.Context, in protocol.CallModelInput, t transcript, results, delta []llm.Message) (transcript, error) {
-	messages := append(t.messages, results[:min(len(results), in.Count-len(t.messages))]...)
+	messages := t.messages
+	messages = append(messages, results[:min(len(results), in.Count-len(messages))]...)
 	for upTo := in.Count - len(delta); len(messages) < upTo; {
 		page, err := a.read(ctx, protocol.RequestInput{From: len(messages), Count: upTo, Compact: in.Compact})
 		if err != nil {

@@ -61,20 +61,22 @@ func (c *Config) CheckTools() error {
 			}
 		}
 	}
-	checkFolder := func(field, folder string) {
-		info, err := os.Stat(folder)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			problems = append(problems, c.source.at(field, "the folder %s does not exist", folder))
-		case err != nil:
-			problems = append(problems, c.source.at(field, "the folder cannot be used: %v", err))
-		case !info.IsDir():
-			problems = append(problems, c.source.at(field, "%s is not a folder", folder))
-		}
-	}
-	checkFolder("builtin.files_root", c.Tools.Root)
+	problems = append(problems, c.checkFolder("builtin.files_root", c.Tools.Root)...)
 	if c.userOf(shellTool) != "" && c.Tools.Shell.Folder != c.Tools.Root {
-		checkFolder("builtin.shell.folder", c.Tools.Shell.Folder)
+		problems = append(problems, c.checkFolder("builtin.shell.folder", c.Tools.Shell.Folder)...)
 	}
 	return newError(problems)
+}
+
+func (c *Config) checkFolder(field, folder string) []Problem {
+	info, err := os.Stat(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return []Problem{c.source.at(field, "the folder %s does not exist", folder)}
+	case err != nil:
+		return []Problem{c.source.at(field, "the folder cannot be used: %v", err)}
+	case !info.IsDir():
+		return []Problem{c.source.at(field, "%s is not a folder", folder)}
+	}
+	return nil
 }

@@ -195,7 +195,7 @@ func TestListFiltersByStateAndAgent(t *testing.T) {
 	require.Equal(t, all, w.List("--agent", "x"))
 	require.Empty(t, w.List("--agent", "y"))
 
-	out, errs, code := w.Starter("list", "--limit", "1")
+	out, _, code := w.Starter("list", "--limit", "1")
 	require.Zero(t, code)
 	require.Regexp(t, `(?m)^ID +AGENT +STATUS +WAITS FOR +TOKENS +COST +AGE +TASK$`, out)
 	require.Regexp(t, `(?m)^`+id("busy")+` +x +running +0 +- +\d+ s +wait$`, out)
