@@ -50,11 +50,9 @@ func (c *Client) partialText(pending []*workflowpb.PendingActivityInfo) *Partial
 		if p.GetActivityType().GetName() != protocol.CallModel || !reports(p) {
 			continue
 		}
-		said, ok := c.said(p)
-		if !ok {
-			return nil
+		if said, ok := c.said(p); ok { // the call that answers a question aside reports no text
+			return &PartialText{Key: agent.Key(p.GetActivityId()), Text: said.Text, Said: said.Said, Attempt: said.Tried}
 		}
-		return &PartialText{Key: agent.Key(p.GetActivityId()), Text: said.Text, Said: said.Said, Attempt: said.Tried}
 	}
 	return nil
 }
