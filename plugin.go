@@ -57,8 +57,9 @@ const (
 //   - DeploymentOptions and UseBuildIDForVersioning, so that an activity worker serves the agents of every version.
 //   - TaskQueueActivitiesPerSecond, which is for the worker's own task queue. For a model, it follows from [Model.RequestsPerMinute].
 //   - EnableSessionWorker.
-//   - For a model without a limit on requests also the pollers: it has one.
-//   - For the lease also Tuner, MaxConcurrentActivityExecutionSize, WorkerActivitiesPerSecond, WorkerStopTimeout and the pollers.
+//   - The pollers, for a model without a limit on requests. Its activity worker has one poller, because few agents use its task queue.
+//   - The pollers, Tuner, MaxConcurrentActivityExecutionSize, WorkerActivitiesPerSecond and WorkerStopTimeout, for the lease. Its
+//     activity worker shares no slots and no limits with the others.
 //
 // A tuner is one object for all these workers, so they share its slots. Each of them needs a slot for each of its pollers, also while
 // it has no work. A number such as MaxConcurrentActivityExecutionSize applies to each of these workers by itself.

@@ -90,7 +90,7 @@ func TestAttackSubAgentThatLooksLikeATool(t *testing.T) {
 		"Helper": "agent x: the name of the sub-agent helper looks like that of the tool Helper; rename one of them",
 		"helper": "agent x: the sub-agent helper has the name of a tool; rename one of them",
 		"agent5": "",
-		"Agents": `agent x: the name "Agents" looks like "agents", a tool for agents with sub-agents in the background; rename it`,
+		"Agents": `agent x: the tool or sub-agent "Agents" has the name, or almost the name, of the tool "agents", which an agent with sub-agents in the background has; rename the tool or sub-agent`,
 	} {
 		var tools tool.Registry
 		require.NoError(t, tools.Add(tool.MustFunc(name, "", tool.ReadOnly, func(context.Context, struct{}) (string, error) { return "", nil })))

@@ -117,7 +117,7 @@ func (a *Activities) addSubAgents(d *agent.Definition, conf Agent) error {
 		return nil
 	}
 	if other, taken := lookAlike(d.Tools, agent.Agents); taken {
-		return fmt.Errorf("the name %q looks like %q, a tool for agents with sub-agents in the background; rename it", other.Name, agent.Agents)
+		return fmt.Errorf("the tool or sub-agent %q has the name, or almost the name, of the tool %q, which an agent with sub-agents in the background has; rename the tool or sub-agent", other.Name, agent.Agents)
 	}
 	d.Tools = append(d.Tools, agent.Tool{
 		Name: agent.Agents, Ref: agent.Agents, Schema: []byte(agent.AgentsSchema), Effect: string(tool.Idempotent),

@@ -27,8 +27,8 @@ const (
 )
 
 // CallModel makes a model call and returns the reply. It does not call the model if an earlier run has recorded the reply, or if
-// this worker has stored it for an earlier attempt, or is still making the call for one: then it returns that reply. If the model call
-// fails, the type of the error is an [llm.Class]. Most other errors have a type that the package `protocol` defines.
+// this worker has stored the reply for an earlier attempt or is still waiting for it. In these cases, it returns that reply. If the model
+// call fails, the type of the error is an [llm.Class]. Most other errors have a type that the package `protocol` defines.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (result protocol.ModelResult, err error) {
 	beat := a.attempts.Start(ctx, in.PartialText, &in.Recall)
 	defer func() { beat.Stop(err) }()

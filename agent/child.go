@@ -175,7 +175,7 @@ func (s *State) cannotStart(tool Tool, part share) string {
 // does not wait (see [State.background]), unless its arguments contain a handle.
 func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	refuse := func(text string) { c.Result = &Result{Content: text, Kind: Errored, Time: now} }
-	if s.Depth >= s.depthLimit() {
+	if s.Depth >= s.DepthLimit() {
 		refuse(textDepth(s.Depth))
 		return
 	}
@@ -225,8 +225,12 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	}
 }
 
-func (s *State) depthLimit() int {
-	return *cmp.Or(s.MaxDepth, &s.Definition.Limits.Depth)
+// DepthLimit returns the largest depth at which the agent may start sub-agents: see [Limits].Depth. Without a definition, it panics.
+func (s *State) DepthLimit() int {
+	if s.MaxDepth != nil {
+		return *s.MaxDepth
+	}
+	return s.Definition.Limits.Depth
 }
 
 // maxChildCounts is the largest number of entries in [State].ChildCounts. If there are more, [State.dropChildCounts]

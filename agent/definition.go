@@ -25,8 +25,8 @@ type Definition struct {
 	Params llm.Params `json:"params,omitzero"`
 	// Instructions are the text of the system message.
 	Instructions string `json:"instructions,omitempty"`
-	// TaskQueue is the task queue of the model calls. Empty means the agent's own task queue. A model has a task queue of
-	// its own if the rate of its calls is limited.
+	// TaskQueue is the task queue of the model calls. Empty means the agent's own task queue. It is not
+	// empty if the rate of the calls of the preferred model is limited.
 	TaskQueue string `json:"task_queue,omitempty"`
 
 	// Tools are the tools and sub-agents that the model may call, sorted by name.

@@ -235,6 +235,8 @@ type (
 // result, Apply counts it in [Usage].DuplicateEvents. After the agent has ended, Apply counts nothing.
 func (s *State) Apply(e Event) bool {
 	switch e.(type) {
+	case nil:
+		return false
 	case Resumed, Rewound, NotificationsDue, NotificationEnded:
 	case PermissionRevoked, ReloadAsked:
 		// An agent that has ended may still have an open run, which accepts these. An agent that is resumed keeps this state.

@@ -76,11 +76,12 @@ func (id Identity) definitionKey(agent string, reloads int) Key {
 	}{agent, reloads})
 }
 
-// ModelIdentity is the part that the keys of an agent's model calls have in common. The key of a model call is a hash
-// of this part and of the messages that the call sends. Therefore a worker can check that a request belongs to a key.
+// ModelIdentity is the part that the keys of an agent's model calls have in common while the agent has the same definition. The
+// key of a model call is a hash of this part and of the messages that the call sends. Therefore a worker can check that a
+// request belongs to a key.
 type ModelIdentity struct {
 	Identity
-	// PrefixHash is a hash of the part that all requests of the agent have in common: see [HashPrefix].
+	// PrefixHash is a hash of the part that all these requests have in common: see [HashPrefix].
 	PrefixHash string `json:"prefix_hash"`
 }
 
@@ -197,7 +198,7 @@ func ChildIncarnation(key Key) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(key)).String()
 }
 
-// HashPrefix returns a hash of the part that all requests of an agent have in common: see [Definition.RequestPrefix].
+// HashPrefix returns a hash of the part that all requests with one definition have in common: see [Definition.RequestPrefix].
 func HashPrefix(head llm.Request) string { return digest(head) }
 
 // HashMessages returns the hash of a list of messages. The list consists of earlier messages and the given messages.

@@ -64,7 +64,7 @@ type State struct {
 
 	// Definition is the agent's definition; nil if it has not been read yet.
 	Definition *Definition `json:"definition,omitempty"`
-	// PrefixHash is a hash of the part that all requests have in common: see [HashPrefix].
+	// PrefixHash is a hash of the part that all requests with this definition have in common: see [HashPrefix].
 	PrefixHash string `json:"prefix_hash,omitempty"`
 
 	// Messages are the messages of the transcript, except those at its beginning that were dropped: see [State.Drop].
@@ -311,8 +311,9 @@ type Outcome struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ModelIdentity returns the part that the keys of all model calls of the agent have in common. A key also depends on
-// the messages of its request. For requests for a summary, see [State.SummaryIdentity].
+// ModelIdentity returns the part that the keys of all model calls have in common while the agent has its current definition. A
+// reload may change it. A key also depends on the messages of its request. For requests for a summary, see
+// [State.SummaryIdentity].
 func (s *State) ModelIdentity() ModelIdentity { return ModelIdentity{s.Identity, s.PrefixHash} }
 
 // SentCount returns the number of messages that the next model call sends, without the system message.

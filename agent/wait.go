@@ -93,16 +93,16 @@ func until(now, ms int64) int64 {
 // WaitDeadline returns the earliest time at which the wait for somebody outside reaches its limit, in Unix milliseconds. It returns 0 if
 // no call waits, or if no such wait has a limit. A wait has no limit as long as the driver has to ask other runs about the call.
 func (s *State) WaitDeadline() int64 {
-	first := int64(0)
+	deadline := int64(0)
 	if s.unsearched() {
 		return 0
 	}
 	for _, c := range s.Calls {
-		if c.Waits() && !c.Search && c.Wait.Until != 0 && (first == 0 || c.Wait.Until < first) {
-			first = c.Wait.Until
+		if c.Waits() && !c.Search && c.Wait.Until != 0 && (deadline == 0 || c.Wait.Until < deadline) {
+			deadline = c.Wait.Until
 		}
 	}
-	return first
+	return deadline
 }
 
 // apply ends the waits that have reached their limits: see [State.WaitDeadline]. A call that waits for an approval is denied, and any

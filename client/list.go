@@ -56,7 +56,7 @@ type ListOptions struct {
 	outside bool
 	// After selects only the agents that come after this one in the list. A caller that has taken only a part of the list goes on
 	// with the rest if it sets After to the last entry of the part. Only the times in the entry count; if they are zero, After
-	// selects all agents. An agent that ended meanwhile may come again.
+	// selects all agents. An agent that has ended meanwhile, or that is paused in Temporal, may come again.
 	After Entry
 }
 
@@ -110,7 +110,7 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 // superseded reports whether the agent has a newer run than `info`, an item of Temporal's list. Temporal lists an old run without
 // the newer run if the options select only the old run.
 func (c *Client) superseded(ctx context.Context, o ListOptions, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
-	if len(o.Statuses) == 0 && o.After.Started.IsZero() || info.GetCloseTime() == nil {
+	if len(o.Statuses) == 0 && o.After.Started.IsZero() && o.After.Ended.IsZero() || info.GetCloseTime() == nil {
 		return false, nil
 	}
 	id := info.GetExecution().GetWorkflowId()

@@ -116,7 +116,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		end, err = d.awaitChild(ctx, child)
 		return end, true, err
 	}
-	depth := *cmp.Or(d.state.MaxDepth, &d.state.Definition.Limits.Depth)
+	depth := d.state.DepthLimit()
 	start := agent.Start{
 		Agent: child.Agent, Mode: agent.Task, KeyVersion: agent.KeyVersion, Incarnation: agent.ChildIncarnation(child.Key), Key: child.Key,
 		Message: &agent.QueuedMessage{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,

@@ -93,8 +93,8 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 	for _, f := range d.operations {
 		switch {
 		case f.key.Kind() == agent.KindNotify:
-			// The next run starts a notification in flight again, under the same key. A result that has arrived is applied before, so
-			// that a notification that was delivered is not delivered again.
+			// A notification that is in flight does not prevent the continue-as-new, because the next run starts it again, under the
+			// same key. If its result has arrived, this run applies the result first. Otherwise the notification would come twice.
 			if d.ready(f) {
 				return false
 			}
@@ -137,7 +137,8 @@ func (d *driver) historyGrew(ctx workflow.Context) bool {
 func (d *driver) continueAsNew(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
 	next := d.start
-	next.Mode, next.Message, next.State, next.From = d.state.Mode, nil, nil, nil
+	next.Mode = d.state.Mode
+	next.Message, next.State, next.From = nil, nil, nil // they belong to the first run
 	state := *d.state // a copy, because a replay of this run has to return the whole state
 	state.Drop()
 	var packed []byte

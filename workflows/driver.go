@@ -117,7 +117,7 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 }
 
 // checkVersion panics if this worker is older than the agent and cannot make its keys: see [agent.KeyVersion]. The panic fails
-// the workflow task, and Temporal gives the task to another worker.
+// the workflow task. Temporal repeats the task until a newer worker gets it.
 func checkVersion(version int) {
 	if version > agent.KeyVersion {
 		panic(fmt.Sprintf("the agent's keys have version %d, and this worker supports versions up to %d: update the worker", version, agent.KeyVersion))
@@ -388,10 +388,13 @@ func (d *driver) endOperation(f *operation) {
 // tool call gets a result that stands in, and the step no longer contains the call.
 func (d *driver) cancelUnwanted(step agent.Step) {
 	for _, f := range d.operations {
-		switch kind := f.key.Kind(); {
-		case kind == agent.KindMessages: // the search ends soon, and a later step may ask for it under the same activity ID
-		case kind == agent.KindNotify: // no step asks for a notification
-		case f.cancel != nil && !agent.Wants(step, f.key):
+		switch f.key.Kind() {
+		case agent.KindMessages: // the search ends soon, and a later step may ask for it under the same activity ID
+			continue
+		case agent.KindNotify: // no step asks for a notification
+			continue
+		}
+		if f.cancel != nil && !agent.Wants(step, f.key) {
 			f.cancel()
 		}
 	}

@@ -22,7 +22,8 @@ func newAside(g *session.Flags) *cobra.Command {
 		Short: "Ask an agent a question while it works",
 		Long: `aside asks an agent's model a question while the agent works. The model answers from what
 the agent has said and done so far. The agent keeps working, and neither the question nor
-the answer becomes part of its conversation. The tokens and the cost of the answer count.
+the answer becomes part of its conversation. The tokens and the cost of the answer count
+towards its usage and limits.
 
 If QUESTION is "-", aside reads it from standard input.
 

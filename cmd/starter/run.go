@@ -33,15 +33,15 @@ func newRun(g *session.Flags) *cobra.Command {
 		Use:   "run [flags] [--] [TASK|-]",
 		Short: "Start an agent and show its messages as they come",
 		Long: `run starts an agent and shows its messages as they come. It returns when the agent has
-answered, is held or has ended. With --chat, the agent waits after its answer for the next
-message (starter send). Messages go to standard output, and the tokens and the cost at the
-end to standard error.
+answered, has ended or is held (a failure or an interrupt has stopped its turn). With
+--chat, the agent waits after its answer for the next message (starter send). Messages go to
+standard output, and the tokens and the cost at the end to standard error.
 
 If TASK is "-", run reads it from standard input. It does the same if there is no TASK and
 standard input is not a terminal.
 
-The agent runs on Temporal and on the workers, so the agent goes on if you interrupt run. If no
-worker answers, or no worker has the agent, run waits; --wait limits this time.
+The agent runs on Temporal and on the workers, so the agent goes on if you interrupt run. If
+no worker answers, or no worker has the agent, run waits; --wait limits this time.
 
 A script can repeat run with the same --id:
 
@@ -52,13 +52,13 @@ A script can repeat run with the same --id:
   - If the ID belongs to any other agent, or to a chat that has ended, the exit code is 7.
 
 If a limit of the agent ends its turn, the exit code is 6.`,
-		Example: `  starter run -a assistant What is in the file notes.md?
-  starter run -a assistant --id daily-report --detach -- --verbose is a flag, explain it
+		Example: `  starter run -a assistant 'What is in the file notes.md?'
+  starter run -a assistant --id daily-report --detach -- '--verbose is a flag. Explain it.'
   starter run -a assistant --chat --id talk Hello
   git diff | starter run -a reviewer -
-  answer=$(starter run -q -a assistant What is 6 times 7?)
-  starter run -a assistant --image chart.png What does it show?
-  starter run -a assistant --output-schema invoice.json Which invoice is due first?`,
+  answer=$(starter run -q -a assistant 'What is 6 times 7?')
+  starter run -a assistant --image chart.png 'What does it show?'
+  starter run -a assistant --output-schema invoice.json 'Which invoice is due first?'`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runAgent(cmd, g, o, args) },
 	}
 	f := cmd.Flags()

@@ -26,8 +26,8 @@ If no worker answers, show reads the agent from its history.
 
 With --actions, show also estimates, from the agent's histories, how many actions Temporal
 Cloud bills for the agent. The estimate leaves out the sub-agents. It also leaves out
-queries and the heartbeats with partial text, because histories do not have them. With --action-price,
-show also prints the cost.`,
+queries and the heartbeats with partial text, because histories do not have them. With
+--action-price, show also prints the cost.`,
 		Example:           "  starter show talk\n  starter show --json talk | jq .usage\n  starter show --actions --action-price 50 talk",
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1),

@@ -16,7 +16,8 @@ func newUpgrade(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade ID",
 		Short: "Move an agent to the current version of its workers",
-		Long: `upgrade moves an agent to the current version of its workers (worker --deployment). You
+		Long: `upgrade moves an agent to the current version of its workers (see --deployment in
+"worker --help"). You
 need it for agents of workers with --pinned, which otherwise stay on their version until
 their history has grown long.
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -199,21 +200,29 @@ func TestListFiltersByStateAndAgent(t *testing.T) {
 	require.Zero(t, code)
 	require.Regexp(t, `(?m)^ID +AGENT +STATUS +WAITS FOR +TOKENS +COST +AGE +TASK$`, out)
 	require.Regexp(t, `(?m)^`+id("busy")+` +x +running +0 +- +\d+ s +wait$`, out)
-	// Page by page, the list has the same agents in the same order. The newest of them has ended.
-	whole := w.Must("list", "--json")
-	var pages []string
-	for after := []string(nil); ; {
-		out, errs, code := w.Starter(append([]string{"list", "--limit", "1", "--json"}, after...)...)
+	// Page by page, the list has the same agents in the same order, although one that has ended is newer than one that has not.
+	listed := func(args ...string) (ids []string, after string) {
+		out, errs, code := w.Starter(append([]string{"list", "--json"}, args...)...)
 		require.Zero(t, code)
-		pages = append(pages, strings.Trim(strings.TrimSpace(out), "[]"))
-		next := regexp.MustCompile(`--after (\S+),`).FindStringSubmatch(errs)
-		if next == nil {
-			break
+		var rows []struct{ ID string }
+		require.NoError(t, json.Unmarshal([]byte(out), &rows))
+		for _, r := range rows {
+			ids = append(ids, r.ID)
 		}
-		after = []string{"--after", next[1]}
+		if next := regexp.MustCompile(`--after (\S+),`).FindStringSubmatch(errs); next != nil {
+			after = next[1]
+		}
+		return ids, after
 	}
-	require.Len(t, pages, len(all))
-	require.JSONEq(t, whole, "["+strings.Join(pages, ",")+"]")
+	whole, _ := listed("--limit", "0")
+	pages, after := listed("--limit", "2")
+	for after != "" {
+		var page []string
+		page, after = listed("--limit", "2", "--after", after)
+		pages = append(pages, page...)
+	}
+	require.Equal(t, whole, pages)
+	require.Less(t, slices.Index(whole, id("waiting")), slices.Index(whole, id("failed")))
 
 	offers := w.Must("__complete", "show", t.Name())
 	for name := range all {

@@ -36,9 +36,9 @@ const (
 // If a secret looks random (see [LooksRandom]), a Redactor also finds every part of the secret that has at least 12 bytes. A
 // Redactor does not find secrets that are encrypted, compressed, reversed or split into smaller parts.
 type Redactor struct {
-	// exact is searched in the text itself.
+	// exact has the byte strings that are searched for in the text itself.
 	exact windows
-	// folded is searched in the text with its ASCII letters small.
+	// folded has byte strings in lower case. They are searched for in a copy of the text whose ASCII letters are in lower case.
 	folded windows
 }
 

@@ -123,7 +123,10 @@ func merge(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) {
 	if err := endpoint.CheckExtra(extra, ours); err != nil {
 		return nil, err
 	}
-	all, _ := members(encoded) // encoded is a JSON object
+	all, err := members(encoded)
+	if err != nil { // nested too deeply
+		return nil, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		all = slices.DeleteFunc(all, func(m exact.Member) bool { return m.Name == name })
 		all = append(all, exact.Member{Name: name, Value: extra[name]})

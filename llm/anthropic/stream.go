@@ -87,7 +87,7 @@ func (s *assembly) Whole(a endpoint.Response) error {
 // Spoke reports whether the reply has a text, a reasoning or a tool call.
 func (s *assembly) Spoke() bool { return s.spoke }
 
-// Rest returns how long to read the rest of the stream.
+// Rest implements [endpoint.Reply]. Before the event that ends the reply, it returns 0.
 func (s *assembly) Rest() time.Duration {
 	if s.stopped || s.ending.StopReason != nil {
 		return endpoint.AfterFinish

@@ -91,7 +91,9 @@ func fields(req llm.Request, form form) (map[string]json.RawMessage, error) {
 		return nil, fmt.Errorf("the request has a JSON value that is not valid, such as the parameters of a tool or the output schema: %w; correct the value", err)
 	}
 	var all map[string]json.RawMessage
-	_ = json.Unmarshal(encoded, &all) // encoded is a JSON object
+	if err := json.Unmarshal(encoded, &all); err != nil { // nested too deeply
+		return nil, err
+	}
 	if err := endpoint.CheckExtra(p.Extra, ours); err != nil {
 		return nil, err
 	}

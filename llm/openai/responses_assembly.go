@@ -85,7 +85,7 @@ func (a *responseAssembly) Whole(whole endpoint.Response) error {
 // Spoke reports whether the stream so far contains text, reasoning, a refusal or a function call.
 func (a *responseAssembly) Spoke() bool { return a.size > 0 }
 
-// Rest returns how long to read the rest of the stream.
+// Rest implements [endpoint.Reply]. Before the event that ends the reply, it returns 0.
 func (a *responseAssembly) Rest() time.Duration {
 	if a.final != nil {
 		return endpoint.AfterFinish

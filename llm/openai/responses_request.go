@@ -119,7 +119,9 @@ func addExtra(encoded []byte, extra map[string]json.RawMessage) ([]byte, error) 
 		return nil, err
 	}
 	var all map[string]json.RawMessage
-	_ = json.Unmarshal(encoded, &all) // encoded is a JSON object
+	if err := json.Unmarshal(encoded, &all); err != nil { // nested too deeply
+		return nil, err
+	}
 	for name, value := range extra {
 		var ours, theirs map[string]json.RawMessage
 		if slices.Contains(responsesMerged, name) && json.Unmarshal(all[name], &ours) == nil && json.Unmarshal(value, &theirs) == nil && theirs != nil {

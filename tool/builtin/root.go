@@ -51,7 +51,7 @@ func (r root) relative(name string) (string, error) {
 		return ".", nil
 	}
 	folders := []string{r.Root}
-	// A command shows the path without links. The links are read at each call, because the folder may be replaced.
+	// A command such as pwd may show the path with its links resolved. The links are read at each call, because the folder may be replaced.
 	if resolved, err := filepath.EvalSymlinks(r.Root); err == nil {
 		folders = append(folders, resolved)
 	}

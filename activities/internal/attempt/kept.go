@@ -66,11 +66,14 @@ func (k *kept) get(key agent.Key, out any) bool {
 	if !ok && k.folder != nil {
 		data, err = k.folder.read(string(key))
 	}
-	if err == nil && data != nil {
+	if err == nil && data == nil {
+		return false
+	}
+	if err == nil {
 		err = json.Unmarshal(data, out)
 	}
 	if err != nil {
 		k.log.Error("a kept result cannot be read", "key", key, "error", err)
 	}
-	return err == nil && data != nil
+	return err == nil
 }

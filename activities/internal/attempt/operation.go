@@ -139,7 +139,7 @@ func (e *Operation) Context() context.Context { return e.ctx }
 // Attempt returns the attempt that began the operation.
 func (e *Operation) Attempt() *Attempt { return e.first }
 
-// leave removes an attempt that has ended before the operation from those that wait for it.
+// leave is for an attempt that ends while the operation is still running. The attempt then no longer waits for the operation.
 //   - If other attempts still wait, the operation continues.
 //   - If none waits and all attempts were lost, the operation continues, because a later attempt may need the result.
 //   - If none waits, and the workflow cancelled one of them or the worker is stopping, leave cancels the operation.

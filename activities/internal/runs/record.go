@@ -57,8 +57,11 @@ func (r *Reader) Told(ctx context.Context, e protocol.Recall) (*agent.Result, er
 		if err != nil {
 			return nil, fmt.Errorf("read what run %s told the model about a call: %w", run, err)
 		}
-		if s != nil && s.CallRecord(call).Result != nil {
-			return s.CallRecord(call).Result, nil
+		if s == nil {
+			continue
+		}
+		if told := s.CallRecord(call).Result; told != nil {
+			return told, nil
 		}
 	}
 	return nil, nil

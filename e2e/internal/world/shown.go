@@ -134,9 +134,10 @@ func (w *World) Compare(id string) {
 func (w *World) query(id string, out any, name string, args ...any) {
 	w.Eventually("the agent answers the query "+name, func() bool {
 		value, err := w.Temporal.QueryWorkflow(w.T.Context(), id, "", name, args...)
-		// Temporal refuses queries of a busy workflow, and a query may fail in a worker while the history grows. A query has no
-		// answer in time if its worker has just lost the connection.
+		// Temporal refuses queries of a busy workflow, and of one whose worker has not polled for a while: it may be busy, too. A query
+		// may fail in a worker while the history grows. It has no answer in time if its worker has just lost the connection.
 		if errors.As(err, new(*serviceerror.QueryFailed)) || errors.As(err, new(*serviceerror.ResourceExhausted)) ||
+			errors.As(err, new(*serviceerror.FailedPrecondition)) ||
 			errors.As(err, new(*serviceerror.DeadlineExceeded)) || errors.Is(err, context.DeadlineExceeded) {
 			return false
 		}

@@ -44,6 +44,7 @@ func Exercise(t *testing.T, api standin.API, newClient func(t testing.TB, server
 	t.Run("ACutStreamIsNoReply", func(t *testing.T) { cutStream(t, api, newClient) })
 	t.Run("FaultsPass", func(t *testing.T) { faultsPass(t, api, newClient) })
 	t.Run("TokensAreBounded", func(t *testing.T) { tokensAreBounded(t, api, newClient) })
+	t.Run("DeepRequestIsWholeOrRefused", func(t *testing.T) { deepRequest(t, newClient) })
 }
 
 // question returns a request with the given messages. If no messages are given, the request has one user message.

@@ -171,3 +171,30 @@ func cutConnection(t *testing.T, newClient connector) {
 		})
 	}
 }
+
+// deepRequest checks that a client sends the whole request or none if a value in it is nested almost as deeply as package encoding/json
+// allows: 10,000 levels. The body of the request has a few levels more.
+func deepRequest(t *testing.T, newClient connector) {
+	const most = 10_000
+	for depth := most - 10; depth <= most; depth++ {
+		deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
+		endpoint := &standin.Endpoint{Client: llmtest.Script(llmtest.Say("Hi."), llmtest.Say("Hi.")), Lenient: true}
+		client := newClient(t, endpoint)
+		schema, call := question(), question(
+			llm.Message{Role: llm.User, Content: "How is the weather?"},
+			llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{llmtest.ToolCall("1", "look", deep)}},
+			llm.Message{Role: llm.Tool, ToolCallID: "1", Content: "Nice."},
+		)
+		schema.Tools = []llm.ToolSpec{{Name: "look", Parameters: json.RawMessage(deep)}}
+		for _, req := range []llm.Request{schema, call} {
+			req.Params.Extra = map[string]json.RawMessage{"extra_setting": json.RawMessage("1")}
+			before := len(endpoint.Requests())
+			_, err := client.Complete(t.Context(), req)
+			if err != nil {
+				require.Len(t, endpoint.Requests(), before, "what was refused was not sent")
+				continue
+			}
+			require.Contains(t, string(endpoint.Requests()[before].Body), "How is the weather?")
+		}
+	}
+}

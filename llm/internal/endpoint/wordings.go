@@ -129,7 +129,7 @@ var wordings = []struct {
 		},
 	},
 	{
-		// A chat template refuses the messages. llama.cpp reports that as a 500, but the same request never succeeds.
+		// The texts: a chat template refuses the messages. llama.cpp reports that as a 500, but the same request never succeeds.
 		class: llm.InvalidRequest,
 		words: []string{"base_resp 2013"}, // MiniMax
 		texts: []string{"roles must alternate", " at row *, column "},

@@ -64,7 +64,7 @@ type item struct {
 	drawnFor form
 }
 
-// form is what the lines of an item depend on.
+// form is what the lines of an item depend on, as far as it may change after the item has been added. It tells whether `drawn` is still right.
 type form struct {
 	width    int
 	expanded bool
@@ -195,7 +195,7 @@ func (it *item) unfolded(f form) []string {
 // byText names the person who has decided. `by` is empty if that person's program did not know the name.
 func byText(by string) string { return printable.Name(cmp.Or(by, "a person")) }
 
-// pretty returns arguments with one value in a line. Arguments that are no JSON stay as they are.
+// pretty returns arguments with one value per line. Arguments that are no JSON stay as they are.
 func pretty(arguments string) string {
 	var spaced bytes.Buffer
 	if json.Indent(&spaced, []byte(arguments), "", "  ") != nil {

@@ -32,7 +32,8 @@ type model struct {
 	conversation
 
 	md markdown
-	// growing has the lines of the reply that the model writes now, and arguments those of the calls that wait for an approval.
+	// growing holds the lines of the reply that the model is writing. arguments holds the lines of the arguments of calls that wait for
+	// an approval.
 	growing       memo
 	arguments     map[agent.Key]*memo
 	input         textarea.Model

@@ -26,8 +26,7 @@ func Images(names []string) ([]string, error) {
 			return nil, exit.Errorf(exit.Usage, "--image: the file cannot be read: %w; name an image file or a web address", err)
 		}
 		if info.Size() > agent.MaxImageBytes {
-			return nil, exit.Errorf(exit.Usage, "--image: %s has %.1f MB; the limit is %d MiB: make it smaller, or give its web address",
-				name, float64(info.Size())/1e6, agent.MaxImageBytes>>20)
+			return nil, exit.Errorf(exit.Usage, "--image: %s has %d bytes; the limit is %d: make it smaller, or give its web address", name, info.Size(), agent.MaxImageBytes)
 		}
 		data, err := os.ReadFile(name)
 		if err != nil {
