@@ -208,5 +208,5 @@ func attemptEnded(ctx context.Context, text string) error {
 	if temporal.IsCanceledError(context.Cause(ctx)) {
 		return temporal.NewCanceledError()
 	}
-	return temporal.NewApplicationErrorWithCause("the attempt has ended: "+clip.UTF8(text, maxErrorBytes), protocol.AttemptEnded, nil)
+	return temporal.NewApplicationErrorWithCause("this attempt ended before the call did, because its worker is stopping or its time is up; Temporal makes another attempt: "+clip.UTF8(text, maxErrorBytes), protocol.AttemptEnded, nil)
 }

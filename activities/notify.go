@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,8 +23,8 @@ import (
 func (a *Activities) Notify(ctx context.Context, in protocol.NotifyInput) error {
 	h, ok := a.hooks[in.Hook]
 	if !ok {
-		return temporal.NewApplicationError(fmt.Sprintf("there is no hook %q on this worker, which has %s; add the hook to the configuration of the workers",
-			in.Hook, strings.Join(slices.Sorted(maps.Keys(a.hooks)), ", ")), protocol.Missing)
+		return temporal.NewApplicationError(fmt.Sprintf("there is no hook %q on this worker, which has these hooks: %s; add the hook to the configuration of the workers",
+			in.Hook, cmp.Or(strings.Join(slices.Sorted(maps.Keys(a.hooks)), ", "), "none")), protocol.Missing)
 	}
 	id, key := names(ctx)
 	message := a.newHookMessage(id, in)

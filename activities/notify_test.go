@@ -135,7 +135,7 @@ func TestRefusedNotificationIsNotRetried(t *testing.T) {
 	failed := s.notify(other)
 	require.Equal(t, protocol.Missing, failed.Type())
 	require.False(t, failed.NonRetryable(), "another worker may have the hook")
-	require.Contains(t, failed.Message(), `no hook "mail" on this worker, which has pager`)
+	require.Contains(t, failed.Message(), `no hook "mail" on this worker, which has these hooks: pager`)
 }
 
 // The notification of an external call has the URL for its result, and no other call has one. The token of the URL does not enter the

@@ -37,8 +37,9 @@ func (c *Client) Aside(ctx context.Context, id, question string) (string, error)
 	return answer, err
 }
 
-// updateRun is [Client.update] for an update that names the newest run, because after a reset the new run must refuse it. `arg` makes
-// the argument of the update from [protocol.RunSuffix] of the run's ID. If the agent gets a new run meanwhile, updateRun tries again.
+// updateRun is [Client.update] for an update that names the agent's newest run. After a reset, Temporal delivers the update to the new run,
+// too, and that run refuses an update that names another run. `arg` makes the argument of the update from [protocol.RunSuffix] of the
+// run's ID. If the agent has got a new run before the update arrives, updateRun sends another update, which names the new run.
 func (c *Client) updateRun(ctx context.Context, id string, out any, name string, arg func(run string) any) error {
 	var err error
 	for range maxMoves {

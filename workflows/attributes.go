@@ -10,7 +10,8 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// Attributes returns the search attributes with which the workflow of an agent starts: the status "running", and no cost.
+// Attributes returns the search attributes with which the workflow of an agent starts: the name of its definition, the status "running",
+// and the cost 0. The attributes that say for whom it waits and why it is held are empty.
 func Attributes(in agent.Start) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(
 		protocol.AttributeAgent.ValueSet(in.Agent), protocol.AttributeStatus.ValueSet(string(agent.Running)), protocol.AttributeWaitingFor.ValueSet(""), protocol.AttributeReason.ValueSet(""), protocol.AttributeCost.ValueSet(0))

@@ -139,7 +139,7 @@ func (d *driver) continueAsNew(ctx workflow.Context) error {
 	next := d.start
 	next.Mode = d.state.Mode
 	next.Message, next.State, next.From = nil, nil, nil // they belong to the first run
-	state := *d.state // a copy, because a replay of this run has to return the whole state
+	state := *d.state                                   // a copy, because a replay of this run has to return the whole state
 	state.Drop()
 	var packed []byte
 	err := d.convert(func() (err error) {

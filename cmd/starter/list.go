@@ -68,7 +68,7 @@ sub-agent.`,
 	f.BoolVar(&o.running, "running", false, "only agents that are working")
 	f.BoolVar(&o.waiting, "waiting", false, "only agents that wait for a message, or for somebody outside: an approval, an answer or a result")
 	f.BoolVar(&o.held, "held", false, "only agents whose turn is held: a failure or an interrupt has stopped it")
-	f.BoolVar(&o.failed, "failed", false, "only agents that failed, ran out of time or were terminated")
+	f.BoolVar(&o.failed, "failed", false, "only agents that failed, reached a timeout of Temporal or were terminated")
 	f.BoolVar(&o.Orphans, "orphans", false, "only sub-agents that are running although their parent has ended")
 	f.StringVarP(&o.Agent, "agent", "a", "", "only agents with this `name` in the configuration")
 	f.Func("after", "only agents after this `position`: list prints it if there are more agents", func(text string) (err error) {

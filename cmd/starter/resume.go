@@ -20,10 +20,10 @@ func newResume(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume ID",
 		Short: "Continue an agent that failed or was ended from outside",
-		Long: `resume continues an agent that failed, was terminated or cancelled, or ran out of time.
-The agent goes on from its last state and keeps its ID. Nothing that has a result is done
-again. A tool call that began and has no result runs again only if its tool is
-read-only or idempotent.
+		Long: `resume continues an agent that failed, was terminated or cancelled, or reached a timeout
+of Temporal. The agent goes on from its last state and keeps its ID. Nothing that has a
+result is done again. A tool call that began and has no result runs again only if its
+tool is read-only or idempotent.
 
 If the agent is running already, resume only shows it.
 

@@ -129,8 +129,8 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// list reads the list of tools from the server and stores the list in the Source. If the first attempt fails, list tries once
-// more with a new session.
+// list reads the list of tools from the server and stores the list in the Source. If a session cannot read the list, list tries once more
+// with a new session. If it cannot connect, it does not try again.
 func (s *Source) list() ([]tool.Tool, error) {
 	ctx, cancel := context.WithTimeout(s.life, s.server.ConnectTimeout)
 	defer cancel()

@@ -91,7 +91,8 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 	return append(lines, indented(mark, fmt.Sprintf("%s%s waits for its result: %s", name, who, shellword.Starter("complete", w.AgentID).With("--call "+w.Handle()).Then("RESULT")), m.width)...)
 }
 
-// subAgents returns the lines of the tree of sub-agents. Those that have ended are only counted, unless the calls are expanded.
+// subAgents returns the lines of the tree of sub-agents. Unless the calls are expanded, a sub-agent that has ended is shown only if one below
+// it is still running. The title counts all that have ended.
 func (m *model) subAgents() []string {
 	if len(m.tree) < 2 {
 		return nil

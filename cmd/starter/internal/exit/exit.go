@@ -15,7 +15,7 @@ const (
 	OK          Code = 0
 	Failure     Code = 1   // any error without a code of its own
 	Usage       Code = 2   // wrong flags, arguments or configuration
-	AgentFailed Code = 3   // the agent failed, is held, was cancelled or terminated, or ran out of time
+	AgentFailed Code = 3   // the agent failed, is held, was cancelled or terminated, or reached a timeout of Temporal
 	WrongState  Code = 4   // there is no such agent, or its state does not allow the command
 	Unreachable Code = 5   // Temporal or a worker did not answer
 	Limit       Code = 6   // a limit of the agent ended its turn, or the output limit of the model cut the answer
@@ -28,7 +28,7 @@ const Help = `Exit codes:
   0    success
   1    failure
   2    wrong flags, arguments or configuration
-  3    the agent failed, is held, was cancelled or terminated, or ran out of time
+  3    the agent failed, is held, was cancelled or terminated, or reached a timeout of Temporal
   4    no such agent, or its state does not allow the command
   5    Temporal or a worker did not answer
   6    a limit of the agent (model calls, tokens, cost or time) ended its turn, or the output limit of the model cut the answer
