@@ -222,9 +222,9 @@ func (s *State) bringsAnswer(child Key) bool {
 	})
 }
 
-// insertLateResult puts the message m, which brings a late result, into the queue. The message comes before the
-// messages of users, and before late results that enter the transcript at a later position. Therefore m enters the
-// transcript before all of these.
+// insertLateResult puts the message m, which brings a late result, into the queue: before the messages of users, and
+// before late results that enter the transcript at a later position. So m enters the transcript before all of these,
+// unless it has to wait for its own position: see [QueuedMessage].After.
 func (s *State) insertLateResult(m QueuedMessage) {
 	s.Usage.Repaired++
 	i := slices.IndexFunc(s.Queue, func(o QueuedMessage) bool { return o.Late == nil || o.After > m.After })

@@ -15,7 +15,11 @@ func newClose(g *session.Flags) *cobra.Command {
 		Use:   "close ID",
 		Short: "End an agent when it has answered its messages",
 		Long: `close ends an agent as soon as it has answered all messages that it has received. An agent
-that is waiting for a message ends at once.
+that is waiting for a message ends at once. So does an agent whose turn is held, but as
+failed and without an answer: to get the answer, first send it a message.
+
+close does not wait for sub-agents in the background. They are cancelled, unless the agent
+has keep_agents.
 
 close needs a worker, and waits for one as long as --wait allows.`,
 		Example: "  starter close talk",

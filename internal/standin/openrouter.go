@@ -17,8 +17,7 @@ import (
 //
 // Later requests should send the list back on the same message, with each text whole again:
 //   - A missing list is a violation: see [Provider.Violations].
-//   - A changed list is refused if the list that was sent has a signature, because Anthropic refuses it. If that list has no signature, the
-//     change is a violation.
+//   - If the list in the reply had a signature, a changed list is refused, as by Anthropic. If it had none, a changed list is a violation.
 //   - The indexes that come back are not checked, because in a stream the index of each encrypted entry or summary is 0, even if there are
 //     several.
 //

@@ -17,7 +17,8 @@ const notRun = "not run: "
 // maxOpenings is the largest number of places in a text at which [beside] tries to read calls.
 const maxOpenings = 20
 
-// quoted matches the beginning of a line in which a model quotes something: a quotation or code in Markdown.
+// quoted matches the part of a line before a call if Markdown marks the call as a quotation: the line begins like a quotation or like
+// indented code, or has a backtick anywhere before the call.
 var quoted = regexp.MustCompile("^(?:>|\t| {4})|`")
 
 // beside separates the tool calls at the beginning or at the end of a text from the other text. The calls are in the markup of a model, and

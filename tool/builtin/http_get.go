@@ -72,7 +72,7 @@ type getter struct {
 func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 	u, err := url.Parse(strings.TrimSpace(in.URL))
 	if err != nil {
-		return tool.Result{}, errors.New("the URL cannot be parsed")
+		return tool.Result{}, errors.New("the URL is not valid: it must be whole, such as https://example.com/page?q=a%20b, where %20 stands for a space and %25 for a percent sign")
 	}
 	if err := checkURL(u); err != nil {
 		return tool.Result{}, err
