@@ -21,8 +21,8 @@ type CallRecord struct {
 	Phase ChildPhase `json:"phase,omitempty"`
 	// Spent is what the sub-agent had spent at its end; nil if unknown.
 	Spent *Spending `json:"spent,omitempty"`
-	// After is the number of messages that the earlier run had at its end. It is set if the call had a result, but
-	// the sub-agent's answer could still come: see [Child].After.
+	// After is the number of messages after which the sub-agent's answer could have entered the transcript of the earlier run at its
+	// end: see [State.Entry]. It is set if the call had a result, but the answer could still come: see [Child].After.
 	After int `json:"after,omitempty"`
 	// Decider says who had decided on the call; nil if nobody had. A call that was approved may have run.
 	Decider *Decider `json:"decider,omitempty"`
@@ -60,6 +60,7 @@ func (s *State) CallRecord(call Call) CallRecord {
 	if call.Child == "" {
 		return s.recallTold(call.Key)
 	}
+	r.Decider = s.deciderOf(call.Key)
 	child := s.child(call.Child)
 	if child != nil {
 		r.Phase, r.Spent, r.Grant = child.Phase, child.Spent, child.Grant
@@ -79,7 +80,7 @@ func (s *State) CallRecord(call Call) CallRecord {
 		r.Phase = ChildHasAnswered // only an ended sub-agent is removed from the state
 	}
 	if r.Late = s.lateResults(call); r.Phase != ChildHasAnswered {
-		r.After = s.Count()
+		r.After = max(child.After, s.Entry())
 	}
 	switch {
 	case result.Kind.goesOn():
@@ -118,7 +119,7 @@ func (r CallRecord) Join(older CallRecord) (all CallRecord, more bool) {
 	if all.Result == nil && all.Child == "" {
 		all.Child, all.Grant = r.Child, r.Grant
 	}
-	return all, all.Result == nil || all.Result.Kind.StandsIn() && !all.Phase.Ended()
+	return all, all.Result == nil || all.Result.Kind.StandsIn()
 }
 
 // resultOf returns the result of the call with the given key, without its time. The second value is false if the state has no result of
@@ -147,6 +148,17 @@ func (s *State) childOf(call Key) (child Key, found bool) {
 		return s.Messages[i].Child, true
 	}
 	return "", false
+}
+
+// deciderOf returns who has decided on the call with the given key; nil if nobody has.
+func (s *State) deciderOf(call Key) *Decider {
+	if c := s.call(call); c != nil {
+		return c.Decider
+	}
+	if i := s.resultIndex(call); i >= 0 {
+		return s.Messages[i].Decider
+	}
+	return nil
 }
 
 // lateResults returns the late results of a call: see [LateResult]. Each has its position in the transcript, counted from 0, in

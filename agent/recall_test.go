@@ -160,3 +160,35 @@ func TestEditedCallForASubAgentIsRecalledAsItWasTold(t *testing.T) {
 	require.Contains(t, first.Messages[2].Content, "A person changed the arguments")
 	require.Equal(t, transcript(first), transcript(run(first)))
 }
+
+// What a run says of the call of a sub-agent holds for all that it knows: the reply that is in flight, what still older runs have said, and
+// who decided on the call. The small worlds have shown what a later run does otherwise.
+func TestRecordOfASubAgentsCall(t *testing.T) {
+	s := agent.New("a", agent.Start{Agent: "x", Incarnation: "l", Mode: agent.Chat, Message: &agent.QueuedMessage{ID: "m1", Text: "go"}}, 0)
+	s.Apply(agent.DefinitionLoaded{Key: s.Next().(agent.Load).Key, Definition: agent.Definition{
+		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}}, Limits: agent.Limits{Depth: 1},
+		Tools: []agent.Tool{{Name: "scout", Agent: "scout", Background: true, Approval: true}},
+	}})
+	s.Advance(0)
+	calls(t, s, "scout", `{"task":"look"}`)
+	call := s.Pending()[0]
+	s.Apply(agent.Decided{Decision: agent.Decision{Key: call.Key, Approve: true, By: "ann"}})
+	call = agent.Call{Key: call.Key, Name: "scout", CallID: call.CallID}
+	require.Equal(t, 3, s.Count())
+	require.Equal(t, 3, s.CallRecord(call).After)
+	require.Equal(t, "ann", s.CallRecord(call).Decider.By)
+
+	s.Apply(agent.ModelAsked{Key: s.Next().(agent.CallModel).Key})
+	told := s.CallRecord(call)
+	require.Equal(t, 4, told.After, "the model was asked for a reply without the sub-agent's answer")
+
+	later := told
+	later.After, later.Phase = 3, agent.ChildHasFailed
+	all, more := later.Join(told)
+	require.True(t, more, "an older run may have gone on for longer")
+	require.Equal(t, 4, all.After)
+
+	child := s.Children[0].Key
+	s.Children[0].After = 9 // from a still older run
+	require.Equal(t, 9, s.CallRecord(agent.Call{Key: call.Key, Child: child}).After)
+}
