@@ -41,7 +41,7 @@ func (r *report) steady(label string, late float64) {
 		return
 	}
 	ratio := late / r.early
-	r.goal(label, fmt.Sprintf("%.2f×", ratio), ratio <= 1.02, "≤ 1.02×")
+	r.goal(label, fmt.Sprintf("%.3f×", ratio), ratio <= 1.02, "≤ 1.02×")
 }
 
 // note adds a row without a goal, for a measurement of the agent alone.
