@@ -24,7 +24,7 @@ type target struct {
 	info fs.FileInfo // as it was when the file was opened
 }
 
-// asking is a tool whose calls need an approval: see [tool.Spec.NeedsApproval].
+// asking wraps a tool, so that each call needs an approval: see [tool.Spec.NeedsApproval].
 type asking struct{ tool.Tool }
 
 // Spec implements [tool.Tool].

@@ -3,8 +3,8 @@ package heap
 
 import "runtime"
 
-// Bytes returns the size of all objects on the heap after a garbage collection. What the test holds must outlive the call: see
-// [runtime.KeepAlive].
+// Bytes returns the size of all objects on the heap after a garbage collection. Call [runtime.KeepAlive] afterwards with the object that the
+// test measures. If not, the collection may remove this object, too.
 func Bytes() int {
 	runtime.GC()
 	runtime.GC() // the first one may only run finalizers
