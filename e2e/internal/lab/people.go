@@ -156,18 +156,9 @@ func (p *people) settle(ctx context.Context, c *reagent.Client, id string) error
 	})
 }
 
-// weigh checks that the tool result in the line m agrees with the decision that the agent has accepted on the call. Else the decision is
-// lost.
-func (p *people) weigh(v *Verdict, m line) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.accepted[wait{agent.Key(m.key), agent.WaitsForApproval}] != "" && strings.HasPrefix(m.content, "not run: ") || p.lost(m) {
-		v.problemf("%s: the decision on %s was accepted and lost: %q", v.owners[m.key], m.answers, m.content)
-	}
-}
-
-// hold is [people.weigh] for all lines of an agent that may be cancelled or interrupted: a call that was approved may then not run, and a
-// result from outside may come with a later message, when the call was left unanswered.
+// hold checks that the lines of an agent agree with the decisions that the agent has accepted. Else a decision is lost. The agent may have
+// been cancelled or interrupted, so a call that was approved need not have run. A result from outside may come with a later message, if the
+// call was left unanswered.
 func (p *people) hold(v *Verdict, id string, lines []line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,7 +170,7 @@ func (p *people) hold(v *Verdict, id string, lines []line) {
 	}
 	for _, m := range lines {
 		if tool, _, _ := strings.Cut(m.answers, " "); p.lost(m) && late[m.key] != givenFor(tool) {
-			v.problemf("%s: the decision on %s was accepted and lost: %q", id, m.answers, m.content)
+			v.problemf("%s: the decision on %s was accepted and lost: %q in %v", id, m.answers, m.content, lines)
 		}
 	}
 }

@@ -126,8 +126,8 @@ func (s *Soak) hearInterrupted(ctx context.Context, v *Verdict, id string, messa
 		for _, l := range lines {
 			v.owners[l.key] = each
 			v.weigh(l)
-			s.people.weigh(v, l)
 		}
+		s.people.hold(v, each, lines)
 		if each == id {
 			s.hearSenders(v, id, lines, messages)
 		}
