@@ -111,8 +111,8 @@ func resolveEach(what string, values map[string]string, report func(name, proble
 	return out
 }
 
-// collected calls the function `resolved` and returns its values. If `resolved` reports problems, collected returns an error with all of
-// them instead.
+// collected calls the function `resolved` and returns its values. If `resolved` has reported problems, collected returns one error that lists
+// them all.
 func collected(resolved func(report func(name, problem string)) map[string]string) (map[string]string, error) {
 	var errs []error
 	values := resolved(func(name, problem string) { errs = append(errs, fmt.Errorf("%s: %s", name, problem)) })

@@ -24,7 +24,7 @@ type target struct {
 	info fs.FileInfo // as it was when the file was opened
 }
 
-// asking wraps a tool, so that each call needs an approval: see [tool.Spec.NeedsApproval].
+// asking is a tool with [tool.Spec.NeedsApproval], whatever the specification of the embedded tool says.
 type asking struct{ tool.Tool }
 
 // Spec implements [tool.Tool].

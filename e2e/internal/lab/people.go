@@ -156,9 +156,10 @@ func (p *people) settle(ctx context.Context, c *reagent.Client, id string) error
 	})
 }
 
-// hold checks that the lines of an agent agree with the decisions that the agent has accepted. Else a decision is lost. The agent may have
-// been cancelled or interrupted, so a call that was approved need not have run. A result from outside may come with a later message, if the
-// call was left unanswered.
+// hold compares the lines of an agent with the decisions that the agent has accepted. It reports a problem for each decision that is lost. The
+// agent may have been cancelled or interrupted. Then two differences are allowed:
+//   - A call may not have run although a person has approved it.
+//   - The transcript may have the result from outside of a call in a later message.
 func (p *people) hold(v *Verdict, id string, lines []line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -3,8 +3,8 @@ package heap
 
 import "runtime"
 
-// Bytes returns the size of all objects on the heap after a garbage collection. Call [runtime.KeepAlive] afterwards with the object that the
-// test measures. If not, the collection may remove this object, too.
+// Bytes collects the garbage and returns the size of all objects that are left on the heap. The collection also removes the object that the
+// test measures if the test does not use it any more. To prevent this, call [runtime.KeepAlive] with the object after Bytes.
 func Bytes() int {
 	runtime.GC()
 	runtime.GC() // the first one may only run finalizers

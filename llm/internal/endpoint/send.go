@@ -144,8 +144,9 @@ func (b *Base) lost(ctx context.Context, err error) error {
 	return err
 }
 
-// readBody reads the body of a response that is not streamed, and returns `a` with the body. A body that is cut off or too large is an error.
-// There is one exception: with an error status, readBody takes what has come, unless `ctx`, the context of the request, has ended.
+// readBody reads the body of a response that is not streamed. It returns `a` with this body. A body that is cut off or too large is an error.
+// But if the response has an error status, readBody returns the part of the body that has arrived. It does so only as long as `ctx`, the
+// context of the request, has not ended.
 func readBody(ctx context.Context, a Response, body io.Reader) (Response, error) {
 	encoded, err := io.ReadAll(io.LimitReader(body, MaxReply+1))
 	if err == nil && len(encoded) > MaxReply {
