@@ -35,6 +35,8 @@ type wireCase struct {
 		Temperature     *float64        `json:"temperature"`
 		ToolChoice      string          `json:"tool_choice"`
 		OutputSchema    json.RawMessage `json:"output_schema"`
+		Parallel        *bool           `json:"parallel_tool_calls"`
+		Extra           map[string]json.RawMessage
 	}
 	Expect struct {
 		Outcome string
@@ -150,7 +152,7 @@ func (c wireCase) run(t *testing.T, stream bool) {
 	p := c.Params
 	req.Params.ReasoningEffort, req.Params.MaxOutputTokens, req.Params.OutputSchema = p.ReasoningEffort, p.MaxOutputTokens, p.OutputSchema
 	req.Params.ToolChoice = p.ToolChoice
-	req.Params.Temperature = p.Temperature
+	req.Params.Temperature, req.Params.ParallelToolCalls, req.Params.Extra = p.Temperature, p.Parallel, p.Extra
 
 	reply, err := client.Complete(t.Context(), req)
 
@@ -261,4 +263,3 @@ func wireRefused(t *testing.T, call llm.ToolCall) bool {
 	require.NoError(t, err)
 	return resolved.Validate(object) != nil
 }
-

@@ -39,11 +39,14 @@ func between(before, after string) string {
 }
 
 // arguments returns the arguments of a tool call. An empty input becomes an empty object. If the reply was cut off at the output
-// limit, the input stays empty, so that package repair sees that the arguments are missing. `reason` is the finish reason of the
-// reply.
+// limit, it is the other way round, because endpoints send {} for an input that the model has not begun to write. Then package repair
+// sees that the arguments are missing. `reason` is the finish reason of the reply.
 func (p piece) arguments(reason string) string {
-	if strings.TrimSpace(p.input) == "" && !finish.AtLimit(reason) {
+	switch input := strings.TrimSpace(p.input); {
+	case input == "" && !finish.AtLimit(reason):
 		return "{}"
+	case input == "{}" && finish.AtLimit(reason):
+		return ""
 	}
 	return p.input
 }

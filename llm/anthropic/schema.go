@@ -105,6 +105,15 @@ func members(encoded json.RawMessage) ([]exact.Member, error) {
 	return exact.Members(encoded)
 }
 
+// withMember sets a member: in its place if the object has it, and at the end if not.
+func withMember(all []exact.Member, name string, value json.RawMessage) []exact.Member {
+	if i := slices.IndexFunc(all, func(m exact.Member) bool { return m.Name == name }); i >= 0 {
+		all[i].Value = value
+		return all
+	}
+	return append(all, exact.Member{Name: name, Value: value})
+}
+
 // withDefault adds a member, unless the object has a member of this name.
 func withDefault(all []exact.Member, name, value string) []exact.Member {
 	if slices.ContainsFunc(all, func(m exact.Member) bool { return m.Name == name }) {

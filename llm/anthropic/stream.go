@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,6 +65,8 @@ type growing struct {
 	input     strings.Builder
 	signature strings.Builder
 	call      int // the index of the tool call among the calls of the reply
+	// members has the texts that deltas have added to the members of a block of another kind, such as a compaction.
+	members map[string]*strings.Builder
 }
 
 // blockSize is counted for each block in addition to its texts, in bytes. It limits the number of blocks.
@@ -198,8 +202,38 @@ func (s *assembly) grow(c chunk) error {
 			return err
 		}
 		return s.addText(g, string(d.Thinking))
+	case "tool_use":
+		return s.addInput(g, string(d.PartialJSON))
 	}
-	return s.addInput(g, string(d.PartialJSON))
+	if err := s.addInput(g, string(d.PartialJSON)); err != nil {
+		return err
+	}
+	return s.addMembers(g, c.Delta)
+}
+
+// addMembers adds the texts in a delta to the members of a block that is sent back as it came, such as a compaction.
+func (s *assembly) addMembers(g *growing, encoded json.RawMessage) error {
+	all, err := members(encoded)
+	if err != nil {
+		return nil //nolint:nilerr // what is not a delta adds nothing
+	}
+	for _, m := range all {
+		var part string
+		if m.Name == "type" || m.Name == "partial_json" || json.Unmarshal(m.Value, &part) != nil {
+			continue
+		}
+		if g.members == nil {
+			g.members = map[string]*strings.Builder{}
+		}
+		if g.members[m.Name] == nil {
+			g.members[m.Name] = &strings.Builder{}
+		}
+		g.members[m.Name].WriteString(part)
+		if err := s.count(len(m.Name) + len(part)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // close ends a block. For a tool call without input, it passes an empty object to `tell`: see [piece.arguments].
@@ -288,14 +322,24 @@ func (g *growing) whole() piece {
 		}
 	default:
 		p.raw = g.start
-		if all, err := members(g.start); err == nil && json.Valid([]byte(g.input.String())) {
-			for i := range all {
-				if all[i].Name == "input" {
-					all[i].Value = json.RawMessage(g.input.String())
+		all, err := members(g.start)
+		if err != nil {
+			break
+		}
+		if input := g.input.String(); json.Valid([]byte(input)) {
+			all = withMember(all, "input", json.RawMessage(input))
+		}
+		for _, name := range slices.Sorted(maps.Keys(g.members)) {
+			var text string
+			for _, m := range all {
+				if m.Name == name {
+					_ = json.Unmarshal(m.Value, &text) // a text in the first event comes before those of the deltas; null adds nothing
 				}
 			}
-			p.raw = exact.Object(all)
+			encoded, _ := endpoint.Encode(text + g.members[name].String()) // a string has a JSON form
+			all = withMember(all, name, encoded)
 		}
+		p.raw = exact.Object(all)
 	}
 	return p
 }

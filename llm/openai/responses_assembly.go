@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -21,8 +20,13 @@ type responseEvent struct {
 	OutputIndex  *count                          `json:"output_index"`
 	ItemID       text                            `json:"item_id"`
 	SummaryIndex count                           `json:"summary_index"`
+	ContentIndex count                           `json:"content_index"`
 	Delta        text                            `json:"delta"`
 	Arguments    text                            `json:"arguments"`
+	Input        text                            `json:"input"`
+	Text         text                            `json:"text"`
+	Refusal      text                            `json:"refusal"`
+	Part         contentParts                    `json:"part"`
 	Item         outputItem                      `json:"item"`
 	Response     endpoint.Optional[responseBody] `json:"response"`
 }
@@ -62,10 +66,10 @@ type assembledItem struct {
 	done      bool // the item is complete
 	call      int  // the number of the function call, from 1; 0 if the item is not a function call
 	named     bool // tell was called with the name of the function
-	text      strings.Builder
-	refused   strings.Builder
-	thoughts  strings.Builder
-	arguments strings.Builder
+	text      parted
+	refused   parted
+	thoughts  parted
+	arguments parted
 }
 
 // Whole reads a response that is not streamed.
@@ -149,18 +153,24 @@ func (a *responseAssembly) add(failed endpoint.Response, e responseEvent) (part 
 	case openai.ResponseStreamEventOutputItemDone:
 		a.end(e)
 	case openai.ResponseStreamEventOutputTextDelta:
-		a.addText(a.find(e, "message"), string(e.Delta))
+		a.addText(a.find(e, "message"), e.ContentIndex, string(e.Delta))
+	case openai.ResponseStreamEventOutputTextDone:
+		a.endText(a.find(e, "message"), e.ContentIndex, string(e.Text))
 	case openai.ResponseStreamEventRefusalDelta:
-		a.find(e, "message").refused.WriteString(string(e.Delta))
-		a.size += len(e.Delta)
+		a.addRefusal(a.find(e, "message"), e.ContentIndex, string(e.Delta))
+	case openai.ResponseStreamEventRefusalDone:
+		a.endRefusal(a.find(e, "message"), e.ContentIndex, string(e.Refusal))
+	case openai.ResponseStreamEventContentPartDone:
+		a.endText(a.find(e, "message"), e.ContentIndex, e.Part.join("", textKinds...))
+		a.endRefusal(a.find(e, "message"), e.ContentIndex, e.Part.join("", "refusal"))
 	case openai.ResponseStreamEventReasoningSummaryTextDelta, openai.ResponseStreamEventReasoningTextDelta:
 		a.addThought(a.find(e, "reasoning"), e.SummaryIndex, string(e.Delta))
-	case openai.ResponseStreamEventFunctionArgumentsDelta:
+	case openai.ResponseStreamEventReasoningSummaryTextDone, openai.ResponseStreamEventReasoningTextDone:
+		a.endThought(a.find(e, "reasoning"), e.SummaryIndex, string(e.Text))
+	case openai.ResponseStreamEventFunctionArgumentsDelta, openai.ResponseStreamEventCustomToolInputDelta:
 		a.addArguments(a.find(e, "function_call"), string(e.Delta))
-	case openai.ResponseStreamEventFunctionArgumentsDone:
-		if item := a.find(e, "function_call"); item.arguments.Len() == 0 {
-			a.addArguments(item, string(e.Arguments))
-		}
+	case openai.ResponseStreamEventFunctionArgumentsDone, openai.ResponseStreamEventCustomToolInputDone:
+		a.endArguments(a.find(e, "function_call"), string(cmp.Or(e.Arguments, e.Input)))
 	case openai.ResponseStreamEventCompleted, openai.ResponseStreamEventIncomplete, openai.ResponseStreamEventFailed, "response.done":
 		return true, a.finish(failed, kind, body)
 	default:
@@ -211,7 +221,7 @@ func (a *responseAssembly) find(e responseEvent, kind string) *assembledItem {
 
 // known returns the item whose ID or index is in the event; nil if there is none.
 func (a *responseAssembly) known(e responseEvent) *assembledItem {
-	if item := a.byID[cmp.Or(string(e.ItemID), e.Item.id)]; item != nil {
+	if item := a.byID[cmp.Or(string(e.ItemID), e.Item.id, e.Item.callID)]; item != nil {
 		return item
 	}
 	if e.OutputIndex != nil {
@@ -238,8 +248,8 @@ func (a *responseAssembly) open(e responseEvent, begun outputItem) *assembledIte
 func (a *responseAssembly) set(item *assembledItem, is outputItem) {
 	a.held += len(is.raw) - len(item.raw)
 	item.outputItem = is
-	if is.id != "" {
-		a.byID[is.id] = item
+	if id := cmp.Or(is.id, is.callID); id != "" { // llama.cpp names a call without an ID by its call ID
+		a.byID[id] = item
 	}
 	if is.kind != "function_call" {
 		return
@@ -276,32 +286,31 @@ func (a *responseAssembly) end(e responseEvent) {
 	if e.Item.kind == "" {
 		return
 	}
-	item := a.find(responseEvent{OutputIndex: e.OutputIndex, ItemID: text(e.Item.id)}, e.Item.kind)
+	item := a.find(responseEvent{OutputIndex: e.OutputIndex, ItemID: text(cmp.Or(e.Item.id, e.Item.callID))}, e.Item.kind)
 	if item.done && (item.id != e.Item.id || item.callID != e.Item.callID) {
 		item = a.open(e, e.Item)
 	}
 	a.set(item, e.Item)
 	item.done = true
-	if item.text.Len() == 0 {
-		a.addText(item, item.said)
+	if item.text.empty() {
+		a.addText(item, 0, item.said)
 	}
-	if item.arguments.Len() == 0 {
+	if item.arguments.empty() {
 		a.addArguments(item, item.outputItem.arguments)
 	}
-	if item.thoughts.Len() == 0 {
+	if item.thoughts.empty() {
 		a.addThought(item, 0, item.thought)
 	}
-	if item.refused.Len() == 0 {
-		item.refused.WriteString(item.refusal)
-		a.size += len(item.refusal)
+	if item.refused.empty() {
+		a.addRefusal(item, 0, item.refusal)
 	}
 }
 
-func (a *responseAssembly) addText(item *assembledItem, part string) {
+func (a *responseAssembly) addText(item *assembledItem, index count, part string) {
 	if part == "" {
 		return
 	}
-	item.text.WriteString(part)
+	item.text.add(index, part)
 	a.size += len(part)
 	if a.said != nil && a.said != item {
 		part = betweenTexts + part
@@ -310,15 +319,32 @@ func (a *responseAssembly) addText(item *assembledItem, part string) {
 	a.tell(llm.Delta{Text: part})
 }
 
+// endText handles the event that has the whole text of a part of a message.
+func (a *responseAssembly) endText(item *assembledItem, index count, whole string) {
+	if item.text.end(index, whole) {
+		a.addText(item, index, whole)
+	}
+	a.held += len(whole)
+}
+
+func (a *responseAssembly) addRefusal(item *assembledItem, index count, part string) {
+	item.refused.add(index, part)
+	a.size += len(part)
+}
+
+func (a *responseAssembly) endRefusal(item *assembledItem, index count, whole string) {
+	if item.refused.end(index, whole) {
+		a.addRefusal(item, index, whole)
+	}
+	a.held += len(whole)
+}
+
 // addThought adds a part of reasoning. `index` is the number of the part of the summary.
 func (a *responseAssembly) addThought(item *assembledItem, index count, part string) {
 	if part == "" {
 		return
 	}
-	if before := a.thought; before.item == item && before.part != index {
-		item.thoughts.WriteString(betweenTexts)
-	}
-	item.thoughts.WriteString(part)
+	item.thoughts.add(index, part)
 	a.size += len(part)
 	if now := (thoughtPart{item, index}); now != a.thought {
 		if a.thought.item != nil {
@@ -329,13 +355,27 @@ func (a *responseAssembly) addThought(item *assembledItem, index count, part str
 	a.tell(llm.Delta{Reasoning: part})
 }
 
+func (a *responseAssembly) endThought(item *assembledItem, index count, whole string) {
+	if item.thoughts.end(index, whole) {
+		a.addThought(item, index, whole)
+	}
+	a.held += len(whole)
+}
+
 func (a *responseAssembly) addArguments(item *assembledItem, part string) {
 	if part == "" || item.kind != "function_call" {
 		return
 	}
-	item.arguments.WriteString(part)
+	item.arguments.add(0, part)
 	a.size += len(part)
 	a.tell(llm.Delta{ToolCall: &llm.ToolCallDelta{Index: item.call - 1, Arguments: part}})
+}
+
+func (a *responseAssembly) endArguments(item *assembledItem, whole string) {
+	if item.arguments.end(0, whole) {
+		a.addArguments(item, whole)
+	}
+	a.held += len(whole)
 }
 
 // response returns the assembled response. Its items are those of the last event. Some endpoints omit the items there, or their
@@ -360,10 +400,10 @@ func (a *responseAssembly) output() []outputItem {
 	var items []outputItem
 	for _, item := range sorted {
 		is := item.outputItem
-		is.said = cmp.Or(is.said, item.text.String())
-		is.refusal = cmp.Or(is.refusal, item.refused.String())
-		is.thought = cmp.Or(is.thought, item.thoughts.String())
-		is.arguments = cmp.Or(item.arguments.String(), is.arguments)
+		is.said = cmp.Or(is.said, item.text.join(""))
+		is.refusal = cmp.Or(is.refusal, item.refused.join(""))
+		is.thought = cmp.Or(is.thought, item.thoughts.join(betweenTexts))
+		is.arguments = cmp.Or(item.arguments.join(""), is.arguments)
 		items = append(items, is)
 	}
 	return items

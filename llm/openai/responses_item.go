@@ -41,6 +41,7 @@ func (item *outputItem) UnmarshalJSON(encoded []byte) error {
 		CallID    text         `json:"call_id"`
 		Name      text         `json:"name"`
 		Arguments text         `json:"arguments"`
+		Input     text         `json:"input"`
 	}
 	*item = outputItem{}
 	if json.Unmarshal(encoded, &wire) != nil {
@@ -53,8 +54,10 @@ func (item *outputItem) UnmarshalJSON(encoded []byte) error {
 	}
 	switch item.kind {
 	case "message":
-		item.said = wire.Content.join("", "output_text", "text", "")
+		item.said = wire.Content.join("", textKinds...)
 		item.refusal = wire.Content.join("", "refusal")
+	case "custom_tool_call": // of a tool whose arguments are a text; the agent offers none, so the model is told what the arguments must be
+		item.kind, item.arguments = "function_call", string(cmp.Or(wire.Arguments, wire.Input))
 	case "reasoning":
 		thought := wire.Content.join(betweenTexts, "reasoning_text", "text", "")
 		item.thought = cmp.Or(wire.Summary.join(betweenTexts, "summary_text", "text", ""), thought)
@@ -62,6 +65,9 @@ func (item *outputItem) UnmarshalJSON(encoded []byte) error {
 	}
 	return nil
 }
+
+// textKinds are the kinds of the parts with the text of a message.
+var textKinds = []string{"output_text", "text", ""}
 
 // speaks reports whether a reply with this item is not empty.
 func (item outputItem) speaks() bool {
@@ -123,10 +129,13 @@ func (parts contentParts) join(between string, kinds ...string) string {
 	return strings.Join(texts, between)
 }
 
+// responseUsage has the fields of chat completions, too, because some gateways send these.
 type responseUsage struct {
-	InputTokens  count `json:"input_tokens"`
-	OutputTokens count `json:"output_tokens"`
-	InputDetails endpoint.Optional[struct {
+	InputTokens      count `json:"input_tokens"`
+	OutputTokens     count `json:"output_tokens"`
+	PromptTokens     count `json:"prompt_tokens"`
+	CompletionTokens count `json:"completion_tokens"`
+	InputDetails     endpoint.Optional[struct {
 		CachedTokens     count `json:"cached_tokens"`
 		CacheWriteTokens count `json:"cache_write_tokens"`
 	}] `json:"input_tokens_details"`
@@ -141,6 +150,7 @@ type responseBody struct {
 	Model      text                             `json:"model"`
 	Status     text                             `json:"status"`
 	Output     outputItems                      `json:"output"`
+	OutputText text                             `json:"output_text"` // beside the items, or in their place
 	Usage      endpoint.Optional[responseUsage] `json:"usage"`
 	Incomplete endpoint.Optional[struct {
 		Reason text `json:"reason"`
@@ -160,6 +170,9 @@ func (b *responseBody) UnmarshalJSON(encoded []byte) error {
 		return err
 	}
 	*b = responseBody(p)
+	if b.OutputText != "" && !slices.ContainsFunc(b.Output, outputItem.speaks) {
+		b.Output = append(b.Output, outputItem{kind: "message", said: string(b.OutputText)})
+	}
 	b.missing = b.Output == nil
 	b.raw = bytes.Clone(encoded)
 	return nil

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/reagent-dev/reagent/internal/finish"
@@ -16,8 +17,8 @@ func (b responseBody) reply(req llm.Request, family string) (llm.Reply, error) {
 		Message: llm.Message{Role: llm.Assistant, Opaque: opaqueOf(b.Output, family)},
 		Model:   string(b.Model),
 		Usage: llm.Usage{
-			InputTokens:      int(usage.InputTokens),
-			OutputTokens:     int(usage.OutputTokens),
+			InputTokens:      int(cmp.Or(usage.InputTokens, usage.PromptTokens)),
+			OutputTokens:     int(cmp.Or(usage.OutputTokens, usage.CompletionTokens)),
 			CachedTokens:     int(usage.InputDetails.Value.CachedTokens),
 			CacheWriteTokens: int(usage.InputDetails.Value.CacheWriteTokens),
 			ReasoningTokens:  int(usage.OutputDetails.Value.ReasoningTokens),
