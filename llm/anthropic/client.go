@@ -108,6 +108,8 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	known := c.forms.of(model, req)
 	known.plain = known.plain || c.options.NoStream
 	known.uncached = known.uncached || c.options.NoPromptCache
+	known.signed = known.signed || endpoint.Line(model) == "claude"
+	known.thoughtful = known.thoughtful || !known.signed && wantsThinking(c.Host, model)
 	var refusals []string
 	family := familyOf(c.Host, model, req)
 	ctx, began := endpoint.Began(ctx)
@@ -131,6 +133,9 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 		return reply, err
 	}
 }
+
+// SendsReasoning reports whether requests to a model may have the reasoning of earlier replies that other models have made.
+func (c *Client) SendsReasoning(model string) bool { return wantsThinking(c.Host, model) }
 
 // version is the version of the API, which each request names.
 const version = "2023-06-01"

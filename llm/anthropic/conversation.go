@@ -31,17 +31,17 @@ type conversation struct {
 	ids    endpoint.CallIDs
 }
 
-// newConversation converts the messages of a request. Blocks of earlier replies that must be sent back, such as thinking, are sent only
-// if `family` made them: see [block.raw].
+// newConversation converts the messages of a request. Which blocks of earlier replies are sent back, such as thinking, depends on `family`
+// and on the form: see [assistantBlocks].
 //
 // The API has rules for the order:
 //   - Messages of the same role in a row become one turn.
 //   - The results of tool calls are the first blocks of the turn after the calls.
 //   - The first turn and the last turn are user turns, because many models refuse to continue an assistant turn.
-func newConversation(messages []llm.Message, family string) (*conversation, error) {
+func newConversation(messages []llm.Message, family string, f form) (*conversation, error) {
 	c := &conversation{}
 	for i, m := range messages {
-		if err := c.add(m, family); err != nil {
+		if err := c.add(m, family, f); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
@@ -58,7 +58,7 @@ func textTurn(text string) turn {
 	return turn{Role: "user", Content: []block{{Type: "text", Text: text}}, ours: true}
 }
 
-func (c *conversation) add(m llm.Message, family string) error {
+func (c *conversation) add(m llm.Message, family string, f form) error {
 	content, err := contentOf(m)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (c *conversation) add(m llm.Message, family string) error {
 			return err
 		}
 		if len(m.Parts) == 0 { // a layout cannot describe parts
-			content, calls = nil, assistantBlocks(m, calls, family)
+			content, calls = nil, assistantBlocks(m, calls, family, f)
 		}
 		c.append("assistant", append(content, calls...))
 	default:

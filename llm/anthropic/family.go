@@ -3,6 +3,8 @@ package anthropic
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
+	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
@@ -27,4 +29,18 @@ func familyOf(host, model string, req llm.Request) string {
 		}
 	}
 	return endpoint.Family(host, model) + "#" + hex.EncodeToString(sum.Sum(nil))[:8]
+}
+
+// sameEndpoint reports whether two families differ at most in the beginning of the request.
+func sameEndpoint(a, b string) bool {
+	a, _, _ = strings.Cut(a, "#")
+	b, _, _ = strings.Cut(b, "#")
+	return a == b
+}
+
+// wantsThinking reports whether the provider of a model demands the thinking of all earlier replies that called tools. Claude is the
+// opposite: it accepts only what it has signed, and only after the same beginning.
+func wantsThinking(host, model string) bool {
+	provider, line := endpoint.Provider(host), endpoint.Line(model)
+	return slices.Contains([]string{"deepseek", "moonshot", "minimax", "xiaomi"}, provider) || slices.Contains([]string{"deepseek", "kimi", "minimax", "mimo"}, line)
 }

@@ -29,6 +29,8 @@ type form struct {
 	silent      bool // with `thinking` of type "disabled" if the tool choice forces a call
 	unforced    bool // with the tool choice "auto" instead of one that forces a call
 	declared    bool // with the tools that the conversation has called, if the request has no tools
+	thoughtful  bool // with the thinking of all earlier replies, also unsigned: see [assistantBlocks]
+	signed      bool // without thinking that has no signature
 	limit       int  // the largest output limit of the model, in tokens; 0 if it is not known
 
 	// The client does not remember these fields, because they depend on the conversation, not on the model.
@@ -59,7 +61,11 @@ var lessons = []lesson{
 	{regexp.MustCompile(`(?i)exceed context limit: ([0-9]+) \+ [0-9]+ > ([0-9]+)`), learnRoom},
 	// messages.1.content.0: Invalid `signature` in `thinking` block
 	// messages.3.content.8: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.
+	{regexp.MustCompile("(?i)signature|thinking.* blocks .*cannot be modified"), func(f *form, _ llm.Request, _ []string) { f.signed, f.thoughtful = true, false }},
 	{regexp.MustCompile("(?i)signature|thinking.* blocks .*cannot be modified"), func(f *form, _ llm.Request, _ []string) { f.unsigned = true }},
+	// The `content[].thinking` in the thinking mode must be passed back to the API.
+	// thinking is enabled but reasoning_content is missing in assistant tool call message at index 2
+	{regexp.MustCompile(`(?i)\b(?:thinking|reasoning(?:_content)?)\b.{0,80}\b(?:passed back|is missing)\b`), func(f *form, _ llm.Request, _ []string) { f.thoughtful = !f.signed }},
 	// messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.
 	{regexp.MustCompile("(?i)expected .?thinking.? or .?redacted_thinking"), func(f *form, _ llm.Request, _ []string) { f.bare = true }},
 	// "thinking.type.disabled" is not supported for this model. Use "thinking.type.enabled" and "output_config.effort" to control it.

@@ -82,7 +82,7 @@ type piece struct {
 	// id, name and input are fields of a tool_use block. The input is the text that the model wrote; it may be empty.
 	id, name, input string
 	// raw is the JSON of the whole block if later requests must send it back. It is nil for text, for tool_use, and for thinking
-	// without a signature.
+	// without a text and a signature.
 	raw json.RawMessage
 }
 
@@ -122,7 +122,7 @@ func readPiece(raw json.RawMessage) (piece, bool) {
 		p.input = inputText(b.Input)
 	case "thinking":
 		p.text = string(b.Thinking)
-		if b.Signature != "" {
+		if b.Signature != "" || b.Thinking != "" {
 			p.raw = raw
 		}
 	case "":

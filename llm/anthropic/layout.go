@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ import (
 type place struct {
 	Type   string `json:"type"`
 	Length int    `json:"length,omitempty"`
+	// Signature is that of a thinking block.
+	Signature text `json:"signature,omitempty"`
 
 	raw json.RawMessage // the element as it was stored
 }
@@ -61,12 +64,16 @@ func layoutOf(pieces []piece, family string) llm.Opaque {
 	return llm.Opaque{Family: family, Data: strings.ToValidUTF8(string(data), "\uFFFD")}
 }
 
-// assistantBlocks returns the content of an assistant message. `calls` are the blocks of its tool calls. Raw blocks of earlier replies
-// are sent only if `family` made them: see [block.raw]. If `family` is empty, none are sent.
-func assistantBlocks(m llm.Message, calls []block, family string) []block {
-	said := m.Content
+// assistantBlocks returns the content of an assistant message. `calls` are the blocks of its tool calls. Which raw blocks of earlier replies
+// are sent, depends on the form (see [block.raw]):
+//   - Usually only those that `family` made.
+//   - With [form.thoughtful] also those that the same endpoint made after another beginning. If a message with calls has no thinking block,
+//     its reasoning becomes one without a signature.
+//   - With [form.unsigned] none, and with [form.signed] no thinking without a signature.
+func assistantBlocks(m llm.Message, calls []block, family string, f form) []block {
+	said, called := m.Content, len(calls) > 0
 	var places []place
-	if family != "" && m.Opaque.Family == family {
+	if !f.unsigned && (m.Opaque.Family == family || f.thoughtful && sameEndpoint(m.Opaque.Family, family)) {
 		_ = json.Unmarshal([]byte(m.Opaque.Data), &places) // if there is no list, the text comes first, and then the calls
 	}
 	length := 0
@@ -89,14 +96,26 @@ func assistantBlocks(m llm.Message, calls []block, family string) []block {
 			all, said = appendText(all, said[:length]), said[length:]
 		case p.Type == "tool_use" && len(calls) > 0:
 			all, calls = append(all, calls[0]), calls[1:]
+		case f.signed && p.Type == "thinking" && p.Signature == "":
 		case p.Type != "tool_use" && p.Type != "":
 			all = append(all, block{raw: p.raw, Type: p.Type})
 		}
+	}
+	if f.thoughtful && called && !slices.ContainsFunc(all, block.thinks) {
+		all = slices.Insert(all, 0, unsignedThinking(cmp.Or(m.Reasoning, noThought)))
 	}
 	for len(all) > 0 && all[len(all)-1].thinks() && strings.TrimSpace(said) == "" && len(calls) == 0 {
 		all = all[:len(all)-1] // the API refuses a message that ends with thinking
 	}
 	return append(appendText(all, said), calls...)
+}
+
+// noThought is the thinking of a message with calls that has none, because another model made it. Kimi refuses an empty text.
+const noThought = " "
+
+func unsignedThinking(thought string) block {
+	raw, _ := endpoint.Encode(signedBlock{Type: "thinking", Thinking: thought}) // strings have a JSON form
+	return block{raw: raw, Type: "thinking"}
 }
 
 // withoutText returns a layout in which one text stands for the whole text of the message. This text is in the place of the first text,

@@ -173,14 +173,30 @@ func TestBrokenDataIsIgnored(t *testing.T) {
 	}
 }
 
-// Thinking that was cut off has no signature. The API would refuse it.
-func TestThinkingWithoutASignatureIsNotKept(t *testing.T) {
+// Some providers do not sign their thinking, and want it back. An endpoint that refuses it does not get it again.
+func TestThinkingWithoutASignatureGoesBackUntilItIsRefused(t *testing.T) {
 	t.Parallel()
-	p := answering(replyBody("end_turn", `{"type":"thinking","thinking":"Hm","signature":""}`, `{"type":"text","text":"Hi"}`))
-	reply, err := serve(t, p).Complete(t.Context(), ask())
+	first, refuse := true, rules(rule{`"thinking":"Hm"`, "messages.1.content.0: Invalid `signature` in `thinking` block"})
+	p := &picky{next: &standin.Endpoint{Client: llmtest.Script(llmtest.Say("Hi."), llmtest.Say("Hi.")), Lenient: true}, refuse: func(body []byte) (int, string) {
+		if first {
+			first = false
+			return 200, replyBody("end_turn", `{"type":"thinking","thinking":"Hm","signature":""}`, `{"type":"text","text":"Hi"}`)
+		}
+		return refuse(body)
+	}}
+	client := serve(t, p)
+	reply, err := client.Complete(t.Context(), ask(user("a")))
 	require.NoError(t, err)
 	require.Equal(t, "Hm", reply.Message.Reasoning)
-	require.Empty(t, reply.Message.Opaque)
+	for range 2 {
+		_, err = client.Complete(t.Context(), ask(user("a"), reply.Message, user("b")))
+		require.NoError(t, err)
+	}
+	bodies := p.bodies()
+	require.Len(t, bodies, 4, "the client has learned from one refusal")
+	require.Contains(t, string(bodies[1]), `"thinking":"Hm"`)
+	require.NotContains(t, string(bodies[2]), `"thinking":"Hm"`)
+	require.NotContains(t, string(bodies[3]), `"thinking":"Hm"`)
 }
 
 // A turn of another provider has no thinking. With a budget, the API refuses to continue such a turn with thinking, so the client

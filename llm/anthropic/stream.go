@@ -299,7 +299,7 @@ func (s *assembly) answer() answer {
 	return a
 }
 
-// signedBlock is a thinking block as the API sends it in a response that is not streamed.
+// signedBlock is a thinking block as the API sends it in a response that is not streamed. Other providers do not sign it.
 type signedBlock struct {
 	Type      string `json:"type"`
 	Thinking  string `json:"thinking"`
@@ -317,7 +317,7 @@ func (g *growing) whole() piece {
 	case "thinking":
 		var start wireBlock
 		_ = json.Unmarshal(g.start, &start)
-		if signature := string(start.Signature) + g.signature.String(); signature != "" {
+		if signature := string(start.Signature) + g.signature.String(); signature != "" || p.text != "" {
 			p.raw, _ = endpoint.Encode(signedBlock{p.kind, p.text, signature}) // strings have a JSON form
 		}
 	default:

@@ -141,7 +141,7 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	var learned []string
 	var once form
 	ctx, began := endpoint.Began(ctx)
-	for form := c.forms.of(model, first); ; {
+	for form := c.forms.of(model, first, req); ; {
 		reply, err := c.ask(ctx, renew, model, req, form)
 		if next, l, ok := form.learn(req, c.options.API == AutoAPI && !c.deployment(), err); ok && !began() && len(learned) < endpoint.MaxLessons {
 			if l.once {
@@ -151,8 +151,8 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 			form = next
 			continue
 		}
-		if err == nil && len(learned) > 0 && form&^once != c.forms.of(model, first) {
-			c.forms.keep(model, form&^once, learned, c.options.Log)
+		if err == nil && len(learned) > 0 && form&^once != c.forms.of(model, first, req) {
+			c.forms.keep(model, form&^once, req, learned, c.options.Log)
 		}
 		return reply, advise(err)
 	}
@@ -171,6 +171,9 @@ func (c *Client) SendsReasoning(model string) bool { return c.reasoning(model).S
 
 // ask sends the request once. The form decides to which API the request goes.
 func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Request, form form) (llm.Reply, error) {
+	if len(req.Params.OutputSchema) > 0 && form.has(formats) {
+		req = endpoint.SchemaInPrompt(req)
+	}
 	if form.has(viaResponses) {
 		return c.askResponses(ctx, renew, model, req, form)
 	}

@@ -1,10 +1,13 @@
 package openai
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"log/slog"
 	"maps"
 	"sync"
+
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // form says how a request is written. Endpoints that have the same API accept different requests. A form is a set of deviations from
@@ -36,7 +39,13 @@ const (
 	viaResponses                   // the request goes to the Responses API
 	noInclude                      // the Responses API does not return encrypted reasoning
 	noReplay                       // the Responses API does not get the items of earlier replies back
+	jsonObject                     // the output format is json_object, and the schema of the output is in the instructions
+	noFormat                       // without an output format; the schema of the output is in the instructions
+	noLimit                        // without the field max_output_tokens
 )
+
+// formats are the deviations that depend on the schema of the output, and not only on the model.
+const formats = jsonObject | noFormat
 
 func (f form) has(deviation form) bool { return f&deviation != 0 }
 
@@ -64,29 +73,52 @@ func (f form) fields(base map[string]json.RawMessage) map[string]json.RawMessage
 type forms struct {
 	mu    sync.Mutex
 	known map[string]form
+	// formats has the [formats] for each model and schema.
+	formats map[subject]form
 }
 
+// subject is a model with the schema of an output and whether the request has tools: some endpoints take only one of both.
+type subject struct {
+	model  string
+	schema [sha256.Size]byte
+	tools  bool
+}
+
+func subjectOf(model string, req llm.Request) subject {
+	return subject{model, sha256.Sum256(req.Params.OutputSchema), len(req.Tools) > 0}
+}
+
+// maxFormats is the largest number of schemas that the client remembers. When it is reached, the client forgets all of them.
+const maxFormats = 1000
+
 // of returns the form for the next request to a model: the one that [forms.keep] has stored, or `first`.
-func (m *forms) of(model string, first form) form {
+func (m *forms) of(model string, first form, req llm.Request) form {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known, ok := m.known[model]; ok {
-		return known
+		first = known
 	}
-	return first
+	return first | m.formats[subjectOf(model, req)]
 }
 
 // keep stores the form that a model accepts, and logs what the client has learned. Call it after the model has replied to a request
 // in this form.
-func (m *forms) keep(model string, f form, learned []string, log *slog.Logger) {
+func (m *forms) keep(model string, f form, req llm.Request, learned []string, log *slog.Logger) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known == nil {
 		m.known = map[string]form{}
 	}
-	if m.known[model] == f {
+	if m.formats == nil || len(m.formats) >= maxFormats {
+		m.formats = map[subject]form{}
+	}
+	at := subjectOf(model, req)
+	if m.known[model] == f&^formats && m.formats[at] == f&formats {
 		return // another request has learned the same
 	}
-	m.known[model] = f
+	m.known[model] = f &^ formats
+	if f.has(formats) {
+		m.formats[at] = f & formats
+	}
 	log.Info("the endpoint of a model accepts only another form of requests; later requests have it", "model", model, "form", learned)
 }

@@ -162,11 +162,34 @@ var lessons = []lesson{
 		words:   regexp.MustCompile(`(?i)\bstrict\b`),
 		applies: func(req llm.Request, _ form) bool { return len(req.Params.OutputSchema) > 0 },
 	},
+	{
+		name: "no output format beside tools", learn: noFormat, forget: jsonObject, // Groq, Cerebras, Gemini
+		words:   regexp.MustCompile(`(?i)\bjson mode\b.{0,80}\btools?\b|\btools?\b.{0,80}\bresponse_format\b|\bresponse_format\b.{0,80}\btools?\b|function calling with a response mime type`),
+		applies: func(req llm.Request, _ form) bool { return len(req.Params.OutputSchema) > 0 && len(req.Tools) > 0 },
+	},
+	{
+		name: "a JSON object for a schema of the output", learn: jsonObject, // DeepSeek
+		words:   outputFormat,
+		applies: func(req llm.Request, f form) bool { return len(req.Params.OutputSchema) > 0 && !f.has(formats) },
+	},
+	{
+		name: "no output format", learn: noFormat, forget: jsonObject,
+		words:   outputFormat,
+		applies: func(req llm.Request, f form) bool { return len(req.Params.OutputSchema) > 0 && f.has(jsonObject) },
+	},
+	{
+		name: "no output limit", learn: noLimit, api: ResponsesAPI, // ChatGPT's backend
+		words:   regexp.MustCompile(`(?i)\b(?:unsupported|unknown|unrecognized|unexpected)\b.{0,40}\bmax_output_tokens\b|\bmax_output_tokens\b.{0,40}\b(?:unsupported|not supported|not permitted)\b`),
+		applies: func(req llm.Request, _ form) bool { return req.Params.MaxOutputTokens > 0 },
+	},
 	{ // the last one, because many messages mention streams
 		name: "no streaming", learn: noStream,
 		words: regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`),
 	},
 }
+
+// outputFormat matches messages about the output format, or about a schema of the output that the endpoint cannot compile.
+var outputFormat = regexp.MustCompile(`(?i)response_format|text\.format|\bjson_schema\b|\bjson_object\b|\bjson schema\b|\bjson mode\b|structured output|guided|grammar`)
 
 // learn looks for a lesson that fits the error of a request in the form `f`. If there is one, learn returns the form for the next
 // request, the lesson, and true. If the error has another reason, or if no lesson would change the form, learn returns false. `auto`

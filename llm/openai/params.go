@@ -39,8 +39,8 @@ type function struct {
 }
 
 type responseFormat struct {
-	Type       string     `json:"type"`
-	JSONSchema jsonSchema `json:"json_schema"`
+	Type       string      `json:"type"`
+	JSONSchema *jsonSchema `json:"json_schema,omitempty"`
 }
 
 // jsonSchema is the field `json_schema` of the field `response_format`. It has the field `strict` only for endpoints that demand it,
@@ -78,8 +78,12 @@ func fields(req llm.Request, form form) (map[string]json.RawMessage, error) {
 		wire.ParallelToolCalls = p.ParallelToolCalls
 		wire.ToolChoice = toolChoice(p.ToolChoice)
 	}
-	if len(p.OutputSchema) > 0 {
-		wire.ResponseFormat = &responseFormat{"json_schema", jsonSchema{Name: "answer", Schema: p.OutputSchema, Strict: form.has(strictSchema)}}
+	switch {
+	case len(p.OutputSchema) == 0 || form.has(noFormat):
+	case form.has(jsonObject):
+		wire.ResponseFormat = &responseFormat{Type: "json_object"}
+	default:
+		wire.ResponseFormat = &responseFormat{"json_schema", &jsonSchema{Name: "answer", Schema: p.OutputSchema, Strict: form.has(strictSchema)}}
 	}
 	for _, t := range req.Tools {
 		t.Parameters = parameters(t.Parameters, form)

@@ -42,7 +42,7 @@ type responsesTool struct {
 
 // responsesText is the field `text`, with the schema of the answer.
 type responsesText struct {
-	Format responsesFormat `json:"format"`
+	Format any `json:"format"`
 }
 
 type responsesFormat struct {
@@ -70,9 +70,11 @@ var responsesMerged = []string{"reasoning", "text"}
 func responsesRequest(model string, req llm.Request, form form, family string) ([]byte, error) {
 	p := req.Params
 	body := responsesBody{
-		Model:           model,
-		MaxOutputTokens: p.MaxOutputTokens,
-		Stream:          !form.has(noStream),
+		Model:  model,
+		Stream: !form.has(noStream),
+	}
+	if !form.has(noLimit) {
+		body.MaxOutputTokens = p.MaxOutputTokens
 	}
 	if !form.has(noTemperature) {
 		body.Temperature = p.Temperature
@@ -90,7 +92,11 @@ func responsesRequest(model string, req llm.Request, form form, family string) (
 	if p.ReasoningEffort != "" {
 		body.Reasoning = &openai.ResponseReasoning{Effort: p.ReasoningEffort}
 	}
-	if len(p.OutputSchema) > 0 {
+	switch {
+	case len(p.OutputSchema) == 0 || form.has(noFormat):
+	case form.has(jsonObject):
+		body.Text = &responsesText{map[string]string{"type": "json_object"}}
+	default:
 		body.Text = &responsesText{responsesFormat{Type: "json_schema", Name: "answer", Schema: withProperties(p.OutputSchema)}}
 	}
 	if len(req.Tools) > 0 {

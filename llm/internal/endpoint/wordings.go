@@ -72,6 +72,7 @@ var wordings = []struct {
 			"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "data_inspection_failed",
 			"1301",                             // Zhipu
 			"base_resp 1026", "base_resp 1027", // MiniMax: in the request, in the reply
+			"cyber_policy", "biological_risk", // OpenAI
 		},
 		texts: []string{
 			"content management policy",         // Azure
@@ -148,6 +149,8 @@ var types = map[string]llm.Class{
 	"rate_limit_error":      llm.RateLimited,
 	"rate_limit_exceeded":   llm.RateLimited,
 	"overloaded_error":      llm.Overloaded,
+	"server_is_overloaded":  llm.Overloaded, // OpenAI
+	"slow_down":             llm.Overloaded, // OpenAI
 	"server_error":          llm.ServerError,
 	"internal_server_error": llm.ServerError,
 	"api_error":             llm.ServerError,
