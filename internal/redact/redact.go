@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode"
 )
 
@@ -36,6 +38,18 @@ const (
 // If a secret looks random (see [LooksRandom]), a Redactor also finds every part of the secret that has at least 12 bytes. A
 // Redactor does not find secrets that are encrypted, compressed, reversed or split into smaller parts.
 type Redactor struct {
+	forms atomic.Pointer[forms]
+
+	mu sync.Mutex
+	// fixed are the secrets of [New], and added those of [Redactor.Add], the newest last.
+	fixed, added []string
+}
+
+// maxAdded is the largest number of added secrets that are hidden. Tokens that live for an hour are added again and again.
+const maxAdded = 64
+
+// forms are the forms of the secrets.
+type forms struct {
 	// exact has the byte strings that are searched for in the text itself.
 	exact windows
 	// folded has byte strings in lower case. They are searched for in a copy of the text whose ASCII letters are in lower case.
@@ -56,7 +70,30 @@ func newWindows() windows { return windows{set: map[string]struct{}{}, begin: ne
 // New returns a Redactor that hides the given secrets. It ignores white space around a secret, and secrets of fewer than 4
 // bytes.
 func New(secrets ...string) *Redactor {
-	r := &Redactor{newWindows(), newWindows()}
+	r := &Redactor{fixed: secrets}
+	r.forms.Store(formsOf(secrets))
+	return r
+}
+
+// Add hides more secrets from now on. The Redactor forgets the oldest added ones if there are more than 64.
+func (r *Redactor) Add(secrets ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := len(r.added)
+	for _, secret := range secrets {
+		if !slices.Contains(r.added, secret) && !slices.Contains(r.fixed, secret) {
+			r.added = append(r.added, secret)
+		}
+	}
+	if len(r.added) == known {
+		return
+	}
+	r.added = slices.Clone(r.added[max(0, len(r.added)-maxAdded):])
+	r.forms.Store(formsOf(slices.Concat(r.fixed, r.added)))
+}
+
+func formsOf(secrets []string) *forms {
+	r := &forms{newWindows(), newWindows()}
 	for _, secret := range secrets {
 		secret = strings.TrimSpace(secret)
 		if len(secret) < minSecret {
@@ -111,7 +148,7 @@ func LooksRandom(value string) bool {
 
 // addBase64 adds parts of the base64 forms of a secret to the byte strings that are hidden, for both alphabets of base64. The
 // Redactor then finds every encoded part of the secret that has at least `width` bytes.
-func (r *Redactor) addBase64(secret string, width int) {
+func (r *forms) addBase64(secret string, width int) {
 	// Base64 encodes groups of three bytes. So a secret within a longer text has three forms: one for each position of its first
 	// byte in a group.
 	for before := range 3 {
@@ -144,7 +181,14 @@ func (w *windows) add(text string, width int) {
 // Text returns a text with each secret replaced by "[hidden]". If the text contains a secret, Text also replaces bytes that
 // are not UTF-8 by U+FFFD.
 func (r *Redactor) Text(text string) string {
-	if r == nil || len(r.exact.set) == 0 {
+	if r == nil {
+		return text
+	}
+	return r.forms.Load().text(text)
+}
+
+func (r *forms) text(text string) string {
+	if len(r.exact.set) == 0 {
 		return text
 	}
 	spans := r.find(view{text: text}, nil)
@@ -182,7 +226,7 @@ type span struct{ from, to int }
 
 // find searches the decoded text of a view for the byte strings that are hidden. For each match, it appends to `spans` the bytes
 // of the original text from which the match was decoded.
-func (r *Redactor) find(v view, spans []span) []span {
+func (r *forms) find(v view, spans []span) []span {
 	spans = r.exact.find(v.text, v, spans)
 	if len(r.folded.set) > 0 {
 		spans = r.folded.find(small(v.text), v, spans)

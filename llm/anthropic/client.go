@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -65,6 +66,12 @@ type Options struct {
 	Query map[string]string
 	// Log receives an entry when the client learns which requests an endpoint accepts. Defaults to [slog.Default].
 	Log *slog.Logger
+	// Credential returns the credential for each request, for keys that change. It replaces what it returns of APIKey, Headers and Query.
+	// Nil means that these do not change.
+	Credential llm.CredentialSource
+	// TLS configures the connection to the endpoint, for example with a client certificate. Nil means the defaults of package tls. It
+	// cannot be combined with HTTPClient.
+	TLS *tls.Config
 	// HTTPClient sends the requests. It must not retry. If HTTPClient is nil, the client uses one that does not follow
 	// redirects.
 	HTTPClient *http.Client
@@ -86,7 +93,7 @@ func New(options Options) (*Client, error) {
 	root := strings.TrimRight(cmp.Or(options.BaseURL, DefaultBaseURL), "/")
 	base, err := endpoint.NewBase(endpoint.Settings{
 		Name: options.Name, BaseURL: strings.TrimSuffix(root, "/v1"), APIKey: options.APIKey,
-		Timeout: options.Timeout, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query, HTTPClient: options.HTTPClient,
+		Timeout: options.Timeout, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query, Credential: options.Credential, TLS: options.TLS, HTTPClient: options.HTTPClient,
 	}, "/messages")
 	if err != nil {
 		return nil, err
@@ -145,7 +152,7 @@ func (c *Client) ask(ctx context.Context, renew func(), body []byte, req llm.Req
 	reply := assembly{renew: renew, tell: llm.Stream(ctx)}
 	err := c.Send(ctx, endpoint.Request{
 		Path: "/v1/messages", Body: body, Key: req.Key, Stream: streams,
-		Header: map[string]string{"Anthropic-Version": version, "X-Api-Key": c.APIKey},
+		Header: map[string]string{"Anthropic-Version": version}, KeyHeader: "X-Api-Key",
 	}, &reply)
 	if err != nil {
 		return llm.Reply{}, err

@@ -15,6 +15,7 @@ package openai
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -77,6 +78,12 @@ type Options struct {
 	Query map[string]string
 	// Log receives an entry when the client learns which requests an endpoint accepts. Defaults to [slog.Default].
 	Log *slog.Logger
+	// Credential returns the credential for each request, for keys that change. It replaces what it returns of APIKey, Headers and Query.
+	// Nil means that these do not change.
+	Credential llm.CredentialSource
+	// TLS configures the connection to the endpoint, for example with a client certificate. Nil means the defaults of package tls. It
+	// cannot be combined with HTTPClient.
+	TLS *tls.Config
 	// HTTPClient sends the requests. It must not retry. If HTTPClient is nil, the client uses one that does not follow
 	// redirects.
 	HTTPClient *http.Client
@@ -102,7 +109,7 @@ func New(options Options) (*Client, error) {
 	}
 	base, err := endpoint.NewBase(endpoint.Settings{
 		Name: options.Name, BaseURL: cmp.Or(options.BaseURL, DefaultBaseURL), APIKey: options.APIKey,
-		Timeout: options.Timeout, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query, HTTPClient: options.HTTPClient,
+		Timeout: options.Timeout, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query, Credential: options.Credential, TLS: options.TLS, HTTPClient: options.HTTPClient,
 	}, "/chat/completions", "/responses")
 	if err != nil {
 		return nil, err
@@ -195,9 +202,7 @@ func (c *Client) ask(ctx context.Context, renew func(), model string, req llm.Re
 
 // post sends a request with the given body, and gives the response to `reply`. `path` is added to the base URL.
 func (c *Client) post(ctx context.Context, path string, body []byte, req llm.Request, form form, reply endpoint.Reply) error {
-	header := map[string]string{}
-	if c.APIKey != "" {
-		header["Authorization"] = "Bearer " + c.APIKey
-	}
-	return c.Send(ctx, endpoint.Request{Path: path, Header: header, Body: body, Key: req.Key, Stream: !form.has(noStream)}, reply)
+	return c.Send(ctx, endpoint.Request{
+		Path: path, Body: body, Key: req.Key, Stream: !form.has(noStream), KeyHeader: "Authorization", KeyPrefix: "Bearer ",
+	}, reply)
 }

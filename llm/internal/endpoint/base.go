@@ -3,6 +3,7 @@ package endpoint
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -29,6 +30,8 @@ type Settings struct {
 	Name, BaseURL, APIKey string
 	Timeout, IdleTimeout  time.Duration
 	Headers, Query        map[string]string
+	Credential            llm.CredentialSource
+	TLS                   *tls.Config
 	HTTPClient            *http.Client
 }
 
@@ -56,7 +59,7 @@ func NewBase(s Settings, paths ...string) (*Base, error) {
 		return nil, fmt.Errorf("model %q: %w", s.Name, err)
 	}
 	if s.HTTPClient == nil {
-		s.HTTPClient = NewHTTPClient()
+		s.HTTPClient = NewHTTPClient(s.TLS)
 	}
 	secrets := Secrets(s.APIKey, s.BaseURL, s.Headers, s.Query)
 	return &Base{Settings: s, Host: base.Host, secrets: redact.New(secrets...), replies: redact.Random(secrets...)}, nil
@@ -81,8 +84,10 @@ func (s Settings) check(paths []string) (*url.URL, error) {
 		return nil, errors.New("Timeout is negative; set a positive duration, or 0 for the default") //nolint:staticcheck // begins with the name of the option
 	case s.IdleTimeout < 0:
 		return nil, errors.New("IdleTimeout is negative; set a positive duration, or 0 for the default")
-	case strings.ContainsFunc(s.APIKey, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+	case !isToken(s.APIKey):
 		return nil, errors.New("APIKey contains white space or a control character; remove it")
+	case s.TLS != nil && s.HTTPClient != nil:
+		return nil, errors.New("TLS and HTTPClient are both set; set TLSClientConfig in the transport of the HTTPClient instead of TLS")
 	}
 	return base, nil
 }

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +14,10 @@ import (
 )
 
 // NewHTTPClient returns an HTTP client that returns a redirect response instead of following it. By default, net/http follows many
-// redirects of a POST with a GET, and the error of that GET would be misleading.
-func NewHTTPClient() *http.Client {
+// redirects of a POST with a GET, and the error of that GET would be misleading. `config` may be nil.
+func NewHTTPClient(config *tls.Config) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = config.Clone()
 	transport.MaxIdleConnsPerHost = 32 // the agents of one worker send many requests to few hosts
 	return &http.Client{
 		Transport:     transport,
@@ -27,18 +29,20 @@ func NewHTTPClient() *http.Client {
 type Request struct {
 	// Path is added to the base URL.
 	Path string
-	// Header has the headers that the client's API requires. An empty value is not sent.
+	// Header has the headers that the client's API requires.
 	Header map[string]string
-	Body   []byte
+	// KeyHeader is the header with the API key, and KeyPrefix what stands before the key.
+	KeyHeader, KeyPrefix string
+	Body                 []byte
 	// Key is the value of the Idempotency-Key header; it may be empty.
 	Key string
 	// Stream says whether the request asks for a stream.
 	Stream bool
 }
 
-// http returns the request with all headers and the query of the settings.
-func (r Request) http(ctx context.Context, s Settings) (*http.Request, error) {
-	out, err := http.NewRequestWithContext(ctx, http.MethodPost, s.BaseURL+r.Path, bytes.NewReader(r.Body))
+// http returns the request with all headers and the query.
+func (r Request) http(ctx context.Context, baseURL string, c llm.Credential) (*http.Request, error) {
+	out, err := http.NewRequestWithContext(ctx, http.MethodPost, baseURL+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -52,16 +56,17 @@ func (r Request) http(ctx context.Context, s Settings) (*http.Request, error) {
 		out.Header["idempotency-key"] = []string{r.Key}
 	}
 	for name, value := range r.Header {
-		if value != "" {
-			out.Header.Set(name, value)
-		}
-	}
-	for name, value := range s.Headers {
 		out.Header.Set(name, value)
 	}
-	if len(s.Query) > 0 {
+	if c.APIKey != "" {
+		out.Header.Set(r.KeyHeader, r.KeyPrefix+c.APIKey)
+	}
+	for name, value := range c.Headers {
+		out.Header.Set(name, value)
+	}
+	if len(c.Query) > 0 {
 		query := out.URL.Query()
-		for name, value := range s.Query {
+		for name, value := range c.Query {
 			query.Set(name, value)
 		}
 		out.URL.RawQuery = query.Encode()
@@ -72,8 +77,30 @@ func (r Request) http(ctx context.Context, s Settings) (*http.Request, error) {
 // Send sends a request, and gives the response to `reply`, streamed or not. It returns the error of `reply`, the error that the response
 // contains (see [Response.Failure]), the one of [Response.TooLarge], or a [LostError] if there is no complete response. If the context has
 // ended with [ErrSilent] or [ErrTimeout], a LostError wraps this cause.
+//
+// If the endpoint refuses a credential of [Settings.Credential], Send repeats the request with the next one: see [llm.CredentialSource].
 func (b *Base) Send(ctx context.Context, request Request, reply Reply) error {
-	r, err := request.http(ctx, b.Settings)
+	c, err := b.credential(ctx, nil)
+	if err != nil {
+		return err
+	}
+	err = b.send(ctx, request, c, reply)
+	told, ok := errors.AsType[*llm.Error](err)
+	if b.Credential == nil || !ok || told.Status != http.StatusUnauthorized {
+		return err
+	}
+	next, failed := b.credential(ctx, &c)
+	switch {
+	case failed != nil:
+		return failed
+	case next.Equal(c):
+		return err
+	}
+	return b.send(ctx, request, next, reply)
+}
+
+func (b *Base) send(ctx context.Context, request Request, c llm.Credential, reply Reply) error {
+	r, err := request.http(ctx, b.BaseURL, c)
 	if err != nil {
 		return err
 	}
