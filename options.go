@@ -1,6 +1,7 @@
 package reagent
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/url"
@@ -9,13 +10,14 @@ import (
 
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/internal/redact"
+	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
 // models converts the models of the options to the form that package activities needs. It creates a client for each model
 // whose [Model.Client] is nil.
-func (o Options) models() (map[string]activities.Model, error) {
+func (o Options) models(hide *redact.Redactor) (map[string]activities.Model, error) {
 	models := map[string]activities.Model{}
 	for name, m := range o.Models {
 		if m.Name == "" {
@@ -32,14 +34,18 @@ func (o Options) models() (map[string]activities.Model, error) {
 		switch {
 		case m.Client != nil:
 		case m.Provider == "anthropic":
-			made.Client, err = anthropic.New(anthropic.Options{
-				Name: name, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query, Timeout: m.Timeout,
+			var client *anthropic.Client
+			client, err = anthropic.New(anthropic.Options{
+				Name: name, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query, Credential: hiding(m.Credential, hide), TLS: m.TLS, Timeout: m.Timeout,
 				IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache, Log: o.Logger,
 			})
+			if err == nil {
+				made.Client, made.SendReasoning = client, client.SendsReasoning(m.Name)
+			}
 		default:
 			var client *openai.Client
 			client, err = openai.New(openai.Options{
-				Name: name, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query,
+				Name: name, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query, Credential: hiding(m.Credential, hide), TLS: m.TLS,
 				Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, Reasoning: m.Reasoning, Log: o.Logger,
 			})
 			if err == nil {
@@ -54,6 +60,40 @@ func (o Options) models() (map[string]activities.Model, error) {
 	return models, nil
 }
 
+// hiding returns a source whose credentials `hide` hides from then on. It returns nil if the source is nil.
+func hiding(source llm.CredentialSource, hide *redact.Redactor) llm.CredentialSource {
+	if source == nil {
+		return nil
+	}
+	return func(ctx context.Context, refused *llm.Credential) (llm.Credential, error) {
+		c, err := source(ctx, refused)
+		hide.Add(redact.OnlyRandom(withWords(credentialTexts(c.APIKey, c.Headers, c.Query)))...)
+		return c, err
+	}
+}
+
+// credentialTexts returns the texts of a credential that may be secret.
+func credentialTexts(key string, values ...map[string]string) []string {
+	texts := []string{key}
+	for _, of := range values {
+		for name, value := range of {
+			if !redact.IsSetting(name) {
+				texts = append(texts, value)
+			}
+		}
+	}
+	return texts
+}
+
+// withWords returns the texts and, of those with several words, such as "Bearer KEY", each word.
+func withWords(texts []string) []string {
+	all := slices.Clone(texts)
+	for _, text := range texts {
+		all = append(all, strings.Fields(text)...)
+	}
+	return all
+}
+
 // modelQueue returns the task queue for the calls of a model that has a limit on requests.
 func (o Options) modelQueue(name string) string { return o.TaskQueue + ".model." + name }
 
@@ -65,14 +105,7 @@ func (o Options) modelQueue(name string) string { return o.TaskQueue + ".model."
 func (o Options) secrets() []string {
 	var found []string
 	for _, m := range o.Models {
-		found = append(found, m.APIKey)
-		for _, values := range []map[string]string{m.Headers, m.Query} {
-			for name, value := range values {
-				if !redact.IsSetting(name) {
-					found = append(found, value)
-				}
-			}
-		}
+		found = append(found, credentialTexts(m.APIKey, m.Headers, m.Query)...)
 	}
 	for _, s := range o.MCPServers {
 		found = slices.AppendSeq(slices.AppendSeq(found, maps.Values(s.Env)), maps.Values(s.Headers))
@@ -93,8 +126,5 @@ func (o Options) secrets() []string {
 			signing = append(signing, secret, strings.TrimPrefix(secret, "whsec_"))
 		}
 	}
-	for _, secret := range slices.Clone(found) {
-		found = append(found, strings.Fields(secret)...)
-	}
-	return slices.Concat(redact.OnlyRandom(found), signing, o.Secrets)
+	return slices.Concat(redact.OnlyRandom(withWords(found)), signing, o.Secrets)
 }

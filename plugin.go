@@ -109,8 +109,16 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 	}
 	o.MCPServers = slices.Clone(o.MCPServers)
 	for i := range o.MCPServers {
-		if s := &o.MCPServers[i]; s.Logger != nil {
+		s := &o.MCPServers[i]
+		if s.Logger != nil {
 			s.Logger = slog.New(hide.Handler(s.Logger.Handler()))
+		}
+		if source := s.Credential; source != nil {
+			s.Credential = func(ctx context.Context, refused *map[string]string) (map[string]string, error) {
+				headers, err := source(ctx, refused)
+				hide.Add(redact.OnlyRandom(withWords(credentialTexts("", headers)))...)
+				return headers, err
+			}
 		}
 	}
 	p := &Plugin{temporal: temporal, options: o, hide: hide}
@@ -124,7 +132,7 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 func (p *Plugin) build(ctx context.Context) error {
 	o := p.options
 	var err error
-	if p.models, err = o.models(); err != nil {
+	if p.models, err = o.models(p.hide); err != nil {
 		return err
 	}
 	if p.tools, err = newToolbox(ctx, o); err != nil {

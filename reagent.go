@@ -10,6 +10,7 @@ package reagent
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"time"
 
@@ -152,6 +153,11 @@ type Model struct {
 	Headers map[string]string
 	// Query is added to the query of the URL of every request, such as "api-version".
 	Query map[string]string
+	// Credential returns the credential for each request, for keys that change: see [llm.CredentialSource]. What it returns counts more
+	// than APIKey, Headers and Query. The plugin hides it in payloads and logs. Nil means that these do not change.
+	Credential llm.CredentialSource
+	// TLS configures the connection to the endpoint, for example with a client certificate. Nil means the defaults of package tls.
+	TLS *tls.Config
 	// Client calls the model. If Client is set, the fields about the endpoint are ignored: Provider, API, BaseURL, APIKey, Headers,
 	// Query, Timeout, IdleTimeout, NoStream and NoPromptCache.
 	Client llm.Client

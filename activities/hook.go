@@ -1,17 +1,12 @@
 package activities
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
-	"os"
-	"os/exec"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -104,71 +99,16 @@ func (h hook) deliver(ctx context.Context, key agent.Key, body []byte) error {
 	return webhook.Post(ctx, webhook.Message{URL: h.URL, Headers: h.Headers, Key: h.key, ID: string(key), Body: body}, time.Now())
 }
 
-const (
-	// maxHookOutput is the size, in bytes, to which the output of a command is cut.
-	maxHookOutput = 1000
-	// hookGrace limits the time for which the output of a command is read after the command has exited.
-	hookGrace = time.Second
-)
+// maxHookOutput is the size, in bytes, to which each output of a command is cut.
+const maxHookOutput = 1000
 
 // run runs the command once. When the command has exited, or ctx has ended, run kills all processes that the command has started. The
 // error contains the beginning of the command's output.
 func (h hook) run(ctx context.Context, body []byte) error {
-	stdin, feed, err := os.Pipe()
-	if err != nil {
-		return fmt.Errorf("make a pipe for the command's input: %w", err)
-	}
-	defer feed.Close()
-	reader, writer, err := os.Pipe()
-	if err != nil {
-		stdin.Close()
-		return fmt.Errorf("make a pipe for the command's output: %w", err)
-	}
-	defer reader.Close()
-	cmd := exec.Command(h.Command[0], h.Command[1:]...) //nolint:noctx // the end of ctx kills the whole group
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = processgroup.Environ(h.Env), stdin, writer, writer
-	group, err := processgroup.Start(cmd)
-	stdin.Close() // only the command uses these ends of the pipes
-	writer.Close()
-	if err != nil {
-		return fmt.Errorf("the command cannot be started: %w; check that the program exists on the worker and is executable", err)
-	}
-	go func() {
-		_, _ = feed.Write(body) // the command need not read it
-		feed.Close()
-	}()
-	output := make(chan string, 1)
-	go func() {
-		first := &head{limit: maxHookOutput}
-		_, _ = io.Copy(first, reader)
-		output <- first.String()
-	}()
-	stop := context.AfterFunc(ctx, group.Kill)
-	defer stop()
-	if err = group.Wait(); err == nil {
-		return nil
-	}
-	time.AfterFunc(hookGrace, func() { reader.Close() }) // a process that has left the group may keep the pipe open
-	text := strings.TrimSpace(strings.ToValidUTF8(<-output, "\uFFFD"))
-	if ctx.Err() != nil {
+	command := processgroup.Command{Argv: h.Command, Env: processgroup.Environ(h.Env), Stdin: body, MaxOutput: maxHookOutput}
+	stdout, stderr, err := command.Run(ctx)
+	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("the command was killed when the time for the delivery was over, or when the attempt was cancelled: %w", ctx.Err())
-	} else {
-		err = fmt.Errorf("the command failed: %w", err)
 	}
-	if text != "" {
-		err = fmt.Errorf("%w: %s", err, text)
-	}
-	return err
-}
-
-// head keeps the first `limit` bytes that are written, and drops the rest without an error.
-type head struct {
-	bytes.Buffer
-
-	limit int
-}
-
-func (w *head) Write(b []byte) (int, error) {
-	w.Buffer.Write(b[:min(len(b), w.limit-w.Len())])
-	return len(b), nil
+	return processgroup.Told(err, stdout, stderr)
 }

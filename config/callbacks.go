@@ -44,7 +44,7 @@ func (c Callbacks) secrets(report func(field, problem string)) []string {
 			field = fmt.Sprintf("old_secrets[%d]", i-1)
 		}
 		missing := false
-		value := strings.TrimSpace(resolve(ref, func(problem string) {
+		value := strings.TrimSpace(resolve(ref, "", func(problem string) {
 			missing = true
 			report(field, problem)
 		}))

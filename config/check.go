@@ -74,9 +74,8 @@ func (r *reader) checkModel(path string, m Model) {
 	if r.present(path+".prompt_cache") && m.Provider != "anthropic" {
 		r.problemf(path+".prompt_cache", "is for the provider anthropic; other providers cache prompts by themselves, so remove it")
 	}
-	if m.APIKeyEnv != "" && m.APIKeyFile != "" {
-		r.problemf(path, "has both api_key_env and api_key_file; keep one")
-	}
+	r.checkKey(path, m.Key)
+	r.checkTLS(path, m.TLS)
 	if m.Model == "" && !r.hasProblem(path) && !r.hasProblem(path+".model") {
 		r.problemf(path+".model", "missing; write the provider's name for the model, such as gpt-4o-mini")
 	}
@@ -107,6 +106,11 @@ func (r *reader) checkMCPServer(path string, s MCPServer) {
 	}
 	if s.Env != nil && hasURL {
 		r.problemf(path+".env", "is for servers with a command; write headers for a server with a url")
+	}
+	r.checkKey(path, s.Key)
+	r.checkTLS(path, s.TLS)
+	if hasCommand && (s.Key.set() || s.TLS != TLS{}) {
+		r.problemf(path, "has an API key or TLS files, which are for servers with a url; write env for a server with a command")
 	}
 	if s.Headers != nil && hasCommand {
 		r.problemf(path+".headers", "is for servers with a url; write env for a server with a command")

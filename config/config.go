@@ -3,7 +3,7 @@
 //
 // A [Config] does not contain the API keys of models. It has the names of environment variables or files, which the worker
 // reads when it needs an API key: see [Model.APIKey]. Some values, such as headers, may refer to environment variables and
-// files: see [MCPServer.ResolveHeaders].
+// files: see [MCPServer.ResolveEnv].
 package config
 
 import (
@@ -77,17 +77,12 @@ type Model struct {
 	// the environment variable [BaseURLEnv], or to [DefaultBaseURL] if the variable is empty. For the provider "anthropic",
 	// BaseURL defaults to [DefaultAnthropicURL].
 	BaseURL string
-	// APIKeyEnv is the name of the environment variable that has the API key. If APIKeyEnv and `APIKeyFile` are empty,
-	// requests have no API key; most local endpoints need none.
-	//
-	// If the file has no `base_url`, no `api_key_env` and no `api_key_file` for the model, APIKeyEnv defaults to
+	// Key says where the API key comes from. If the file has no `base_url` and no key for the model, APIKeyEnv defaults to
 	// [DefaultAPIKeyEnv], or to [AnthropicKeyEnv] for the provider "anthropic". There is one exception: if the endpoint comes
 	// from [BaseURLEnv] and the variable OPENAI_API_KEY is empty, APIKeyEnv stays empty.
-	APIKeyEnv string
-	// APIKeyFile is the path of a file that contains the API key. A valid configuration has at most one of APIKeyFile and
-	// `APIKeyEnv`; [Model.APIKey] prefers the file. In the file, this field is `api_key_file`. A relative path there is
-	// relative to the folder of the configuration file.
-	APIKeyFile string
+	Key
+	// TLS has the files for the connection to the endpoint.
+	TLS
 	// Timeout limits the time from the request to the last byte of the response. For a streamed reply, it limits the time to
 	// the first part of the content, and then the time from each part to the next. Defaults to [DefaultModelTimeout].
 	Timeout time.Duration
@@ -101,11 +96,11 @@ type Model struct {
 	Reasoning Reasoning
 	// API is the API of the provider "openai": "chat", "responses" or "auto". Empty means auto.
 	API string
-	// Headers are sent with every request to the endpoint. Values may refer to environment variables and files: see
-	// [Model.ResolveHeaders].
+	// Headers are sent with every request to the endpoint. Values may refer to environment variables, files and the API key: see
+	// [Model.Credential].
 	Headers map[string]string
-	// Query is added to the URL of every request, such as "api-version". Values may refer to environment variables and files:
-	// see [Model.ResolveQuery].
+	// Query is added to the URL of every request, such as "api-version". Values may refer to environment variables, files and the key:
+	// see [Model.Credential].
 	Query map[string]string
 	// NoPromptCache turns off the prompt cache of the provider "anthropic". In the file, this is `prompt_cache: false`.
 	NoPromptCache bool
@@ -139,9 +134,13 @@ type MCPServer struct {
 
 	// URL is the endpoint; empty if `Command` is set.
 	URL string
-	// Headers are sent with every request to the endpoint. Values may refer to environment variables and files: see
-	// [MCPServer.ResolveHeaders].
+	// Headers are sent with every request to the endpoint. Values may refer to environment variables, files and the API key: see
+	// [MCPServer.Credential].
 	Headers map[string]string
+	// Key says where the key for the endpoint comes from.
+	Key
+	// TLS has the files for the connection to the endpoint.
+	TLS
 
 	// Prefix is added before the names of all tools of this server, except those in `Rename`.
 	Prefix string

@@ -51,7 +51,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 
 	main := Model{
 		Provider: "openai", Model: "gpt-4o-mini", BaseURL: "https://api.openai.com/v1",
-		APIKeyEnv: "OPENAI_API_KEY", Timeout: 90 * time.Second,
+		Key: Key{APIKeyEnv: "OPENAI_API_KEY"}, Timeout: 90 * time.Second,
 		Params: llm.Params{
 			Temperature: new(0.2), TopP: new(1.0), MaxOutputTokens: 4096, Seed: new(0),
 			ReasoningEffort: "low", ParallelToolCalls: new(false), ToolChoice: "auto",
@@ -83,7 +83,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 			"main":   main,
 			"cold":   cold,
 			"local":  {Provider: "openai", Model: "qwen3", BaseURL: "http://127.0.0.1:8000/v1", Timeout: DefaultModelTimeout},
-			"openai": {Provider: "openai", Model: "gpt-4o", BaseURL: DefaultBaseURL, APIKeyEnv: DefaultAPIKeyEnv, Timeout: DefaultModelTimeout},
+			"openai": {Provider: "openai", Model: "gpt-4o", BaseURL: DefaultBaseURL, Key: Key{APIKeyEnv: DefaultAPIKeyEnv}, Timeout: DefaultModelTimeout},
 		},
 		MCPServers: map[string]MCPServer{
 			"files": {
@@ -170,7 +170,7 @@ agents:
 // Each call reads the key again, without the line break that editors add.
 func TestKeyOfAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
-	m := Model{APIKeyFile: file}
+	m := Key{APIKeyFile: file}
 	_, err := m.APIKey()
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.NoError(t, os.WriteFile(file, []byte(" \n"), 0o600))

@@ -69,14 +69,18 @@ func variable(ref string) string {
 }
 
 // resolve replaces each reference in a value by the value of the environment variable, or by the content of the file without white space
-// around it. If a variable is not set, or a file cannot be read or is empty, resolve calls `report` with a text that says so.
-func resolve(value string, report func(problem string)) string {
+// around it. If `key` is not empty, it replaces ${api_key}. If a variable is not set, or a file cannot be read or is empty, resolve calls
+// `report` with a text that says so.
+func resolve(value, key string, report func(problem string)) string {
 	return reference.ReplaceAllStringFunc(value, func(ref string) string {
 		if strings.HasPrefix(ref, "$$") {
 			return ref[1:]
 		}
 		path, ok := fileOf(ref)
-		if !ok {
+		switch {
+		case !ok && key != "" && variable(ref) == apiKeyReference:
+			return key
+		case !ok:
 			return lookup(variable(ref), report)
 		}
 		content, err := os.ReadFile(path)
@@ -100,13 +104,13 @@ func lookup(variable string, report func(problem string)) string {
 }
 
 // resolveEach returns a copy of a map with the values that [resolve] returns. It reports problems with `what`, a dot and the map key.
-func resolveEach(what string, values map[string]string, report func(name, problem string)) map[string]string {
+func resolveEach(what string, values map[string]string, key string, report func(name, problem string)) map[string]string {
 	if values == nil {
 		return nil
 	}
 	out := make(map[string]string, len(values))
 	for _, name := range sorted(values) {
-		out[name] = resolve(values[name], func(problem string) { report(what+"."+name, problem) })
+		out[name] = resolve(values[name], key, func(problem string) { report(what+"."+name, problem) })
 	}
 	return out
 }
@@ -122,29 +126,18 @@ func collected(resolved func(report func(name, problem string)) map[string]strin
 	return values, nil
 }
 
-func resolveAll(what string, values map[string]string) (map[string]string, error) {
-	return collected(func(report func(name, problem string)) map[string]string { return resolveEach(what, values, report) })
+func resolveAll(what string, values map[string]string, key string) (map[string]string, error) {
+	return collected(func(report func(name, problem string)) map[string]string {
+		return resolveEach(what, values, key, report)
+	})
 }
 
-// ResolveHeaders returns a copy of the headers. In the copy, each reference ${NAME} is replaced by the value of the worker's
-// environment variable NAME. Each reference ${file:PATH} is replaced by the content of the file, without white space around it. It
-// is an error if a variable is not set, or if a file cannot be read or is empty. A variable that is set may be empty.
-func (s MCPServer) ResolveHeaders() (map[string]string, error) {
-	return resolveAll("headers", s.Headers)
-}
-
-// ResolveEnv returns a copy of `Env`. It replaces the same references and returns the same errors as [MCPServer.ResolveHeaders].
+// ResolveEnv returns a copy of `Env`. In the copy, each reference ${NAME} is replaced by the value of the worker's environment variable NAME.
+// Each reference ${file:PATH} is replaced by the content of the file, without white space around it. It is an error if a variable is not
+// set, or if a file cannot be read or is empty. A variable that is set may be empty.
 func (s MCPServer) ResolveEnv() (map[string]string, error) {
-	return resolveAll("env", s.Env)
+	return resolveAll("env", s.Env, "")
 }
-
-// ResolveHeaders returns a copy of the headers. It replaces the same references and returns the same errors as
-// [MCPServer.ResolveHeaders].
-func (m Model) ResolveHeaders() (map[string]string, error) { return resolveAll("headers", m.Headers) }
-
-// ResolveQuery returns a copy of the query. It replaces the same references and returns the same errors as
-// [MCPServer.ResolveHeaders].
-func (m Model) ResolveQuery() (map[string]string, error) { return resolveAll("query", m.Query) }
 
 // ResolveEnv returns the environment variables whose names are in `Env`, with their values. It is an error if a variable is not set. A
 // variable that is set may be empty.
@@ -156,30 +149,6 @@ func (s Shell) resolveEnv(report func(name, problem string)) map[string]string {
 		env[name] = lookup(name, func(problem string) { report(fmt.Sprintf("env[%d]", i), problem) })
 	}
 	return env
-}
-
-// APIKey returns the model's API key. Each call reads the file or the environment variable again. APIKey returns "" if the
-// configuration names neither a file nor a variable. It returns an error if the file or the variable is missing or empty.
-func (m Model) APIKey() (string, error) {
-	if m.APIKeyFile != "" {
-		text, err := os.ReadFile(m.APIKeyFile)
-		if err != nil {
-			return "", fmt.Errorf("the file with the model's key cannot be read: %w; create it, or correct api_key_file", err)
-		}
-		key := strings.TrimSpace(string(text))
-		if key == "" {
-			return "", fmt.Errorf("the file %s with the model's key is empty; write the key into it", m.APIKeyFile)
-		}
-		return key, nil
-	}
-	if m.APIKeyEnv == "" {
-		return "", nil
-	}
-	key := strings.TrimSpace(os.Getenv(m.APIKeyEnv))
-	if key == "" {
-		return "", fmt.Errorf("the environment variable %s is empty or not set; it must contain the model's API key", m.APIKeyEnv)
-	}
-	return key, nil
 }
 
 // CheckEnvironment checks the environment variables and files to which the configuration refers. Of models, MCP servers and the tool
@@ -210,22 +179,15 @@ func (c *Config) CheckEnvironment() error {
 			continue
 		}
 		m, path := c.Models[name], "models."+name
-		if _, err := m.APIKey(); err != nil {
-			field, advice := "api_key_env", inWorker
-			if m.APIKeyFile != "" {
-				field, advice = "api_key_file", ""
-			} else if _, written := c.source.lines[path+".api_key_env"]; written {
-				advice += ", or leave out api_key_env for an endpoint that needs no key"
-			}
-			at(path)(field, err.Error()+advice)
-		}
-		resolveEach("headers", m.Headers, at(path))
-		resolveEach("query", m.Query, at(path))
+		c.checkKeyEnvironment(path, m.Key, at(path))
+		resolveEach("headers", m.Headers, m.stand(), at(path))
+		resolveEach("query", m.Query, m.stand(), at(path))
 	}
 	for _, name := range sorted(c.MCPServers) {
 		if s, path := c.MCPServers[name], "mcp_servers."+name; servers[name] {
-			resolveEach("env", s.Env, at(path))
-			resolveEach("headers", s.Headers, at(path))
+			c.checkKeyEnvironment(path, s.Key, at(path))
+			resolveEach("env", s.Env, "", at(path))
+			resolveEach("headers", s.Headers, s.stand(), at(path))
 		}
 	}
 	if c.userOf(shellTool) != "" {
@@ -243,8 +205,8 @@ func (c *Config) CheckEnvironment() error {
 			}
 			at(path)(field, err.Error())
 		}
-		resolveEach("headers", h.Headers, at(path))
-		resolveEach("env", h.Env, at(path))
+		resolveEach("headers", h.Headers, "", at(path))
+		resolveEach("env", h.Env, "", at(path))
 	}
 	if c.Callbacks != nil {
 		c.Callbacks.secrets(at("callbacks"))

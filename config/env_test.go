@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/llm"
 )
 
 const environmentFile = `models:
@@ -30,7 +32,7 @@ func TestEnvironmentIsCheckedForWhatAgentsUse(t *testing.T) {
 	cfg, err := Parse("agents.yaml", []byte(environmentFile))
 	require.NoError(t, err)
 	require.EqualError(t, cfg.CheckEnvironment(),
-		"agents.yaml:2: models.main.api_key_env: the environment variable REAGENT_TEST_KEY is empty or not set; it must contain the model's API key; set it in the environment of the worker, or leave out api_key_env for an endpoint that needs no key\n"+
+		"agents.yaml:2: models.main.api_key_env: the environment variable REAGENT_TEST_KEY is empty or not set; it must contain the API key; set it in the environment of the worker, or leave out api_key_env for an endpoint that needs no key\n"+
 			"agents.yaml:9: mcp_servers.web.headers.Authorization: the environment variable REAGENT_TEST_TOKEN is not set; set it in the environment of the worker")
 
 	t.Setenv("REAGENT_TEST_KEY", "sk-secret")
@@ -39,10 +41,10 @@ func TestEnvironmentIsCheckedForWhatAgentsUse(t *testing.T) {
 }
 
 func TestKeyIsReadWhenItIsUsed(t *testing.T) {
-	m := Model{APIKeyEnv: "REAGENT_TEST_KEY"}
+	m := Key{APIKeyEnv: "REAGENT_TEST_KEY"}
 	t.Setenv("REAGENT_TEST_KEY", "  ")
 	_, err := m.APIKey()
-	require.EqualError(t, err, "the environment variable REAGENT_TEST_KEY is empty or not set; it must contain the model's API key")
+	require.EqualError(t, err, "the environment variable REAGENT_TEST_KEY is empty or not set; it must contain the API key")
 
 	t.Setenv("REAGENT_TEST_KEY", "sk-one\n")
 	key, err := m.APIKey()
@@ -58,11 +60,11 @@ func TestReferencesAreResolvedOnTheWorker(t *testing.T) {
 	unset(t, "REAGENT_TEST_TOKEN")
 	cfg, err := Parse("agents.yaml", []byte(environmentFile))
 	require.NoError(t, err)
-	_, err = cfg.MCPServers["web"].ResolveHeaders()
+	_, err = cfg.MCPServers["web"].Credential("")
 	require.EqualError(t, err, "headers.Authorization: the environment variable REAGENT_TEST_TOKEN is not set; set it in the environment of the worker")
 
 	t.Setenv("REAGENT_TEST_TOKEN", "t0p${HOME}")
-	headers, err := cfg.MCPServers["web"].ResolveHeaders()
+	headers, err := cfg.MCPServers["web"].Credential("")
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"Authorization": "Bearer t0p${HOME}", "X-Plain": "${HOME} costs $5"}, headers,
 		"a value is never expanded twice")
@@ -92,12 +94,11 @@ agents: {a: {model: main}}
 `))
 	require.NoError(t, err)
 	require.NoError(t, cfg.CheckEnvironment())
-	headers, err := cfg.Models["main"].ResolveHeaders()
+	got, err := cfg.Models["main"].Credential("")
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"A": "x from-a-variable", "B": "Bearer from-a-file"}, headers)
-	query, err := cfg.Models["main"].ResolveQuery()
-	require.NoError(t, err)
-	require.Equal(t, map[string]string{"api-version": "from-a-variable"}, query)
+	require.Equal(t, llm.Credential{
+		Headers: map[string]string{"A": "x from-a-variable", "B": "Bearer from-a-file"}, Query: map[string]string{"api-version": "from-a-variable"},
+	}, got)
 	require.Contains(t, cfg.Secrets(), "from-a-file")
 	require.Contains(t, cfg.SecretFiles(), filepath.Join(folder, "token"))
 
@@ -213,9 +214,9 @@ agents: {a: {model: m, tools: [shell], fallback: [default, file]}}
 `))
 	require.NoError(t, err)
 	require.EqualError(t, cfg.CheckEnvironment(), strings.Join([]string{
-		"agents.yaml:3: models.m.api_key_env: the environment variable UNSET is empty or not set; it must contain the model's API key; set it in the environment of the worker, or leave out api_key_env for an endpoint that needs no key",
-		"agents.yaml:4: models.default.api_key_env: the environment variable OPENAI_API_KEY is empty or not set; it must contain the model's API key; set it in the environment of the worker",
-		"agents.yaml:5: models.file.api_key_file: the file with the model's key cannot be read: open none: no such file or directory; create it, or correct api_key_file",
+		"agents.yaml:3: models.m.api_key_env: the environment variable UNSET is empty or not set; it must contain the API key; set it in the environment of the worker, or leave out api_key_env for an endpoint that needs no key",
+		"agents.yaml:4: models.default.api_key_env: the environment variable OPENAI_API_KEY is empty or not set; it must contain the API key; set it in the environment of the worker",
+		"agents.yaml:5: models.file.api_key_file: the file with the API key cannot be read: open none: no such file or directory; create it, or correct api_key_file",
 		"agents.yaml:6: callbacks.secret: the secret has 12 bytes; use a secret of at least 24 bytes",
 		"agents.yaml:6: callbacks.old_secrets[0]: the environment variable UNSET is not set; set it in the environment of the worker",
 		"agents.yaml:7: builtin.shell.env[0]: the environment variable UNSET is not set; set it in the environment of the worker",

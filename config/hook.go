@@ -45,14 +45,14 @@ func (h Hook) Occasions() []agent.Occasion {
 }
 
 // ResolveURL returns the URL; "" if the hook has a command. It replaces the same references and returns the same errors as
-// [MCPServer.ResolveHeaders]. It also returns an error if the result is not an http or https URL, or has a user name. The error never
+// [MCPServer.ResolveEnv]. It also returns an error if the result is not an http or https URL, or has a user name. The error never
 // contains the URL, which may be a secret.
 func (h Hook) ResolveURL() (string, error) {
 	if h.URL == "" {
 		return "", nil
 	}
 	var problem error
-	resolved := resolve(h.URL, func(text string) { problem = errors.New(text) })
+	resolved := resolve(h.URL, "", func(text string) { problem = errors.New(text) })
 	if text := checkWebURL(resolved); problem == nil && text != "" {
 		problem = errors.New(text)
 	}
@@ -60,11 +60,13 @@ func (h Hook) ResolveURL() (string, error) {
 }
 
 // ResolveHeaders returns a copy of the headers. It replaces the same references and returns the same errors as
-// [MCPServer.ResolveHeaders].
-func (h Hook) ResolveHeaders() (map[string]string, error) { return resolveAll("headers", h.Headers) }
+// [MCPServer.ResolveEnv].
+func (h Hook) ResolveHeaders() (map[string]string, error) {
+	return resolveAll("headers", h.Headers, "")
+}
 
-// ResolveEnv returns a copy of `Env`. It replaces the same references and returns the same errors as [MCPServer.ResolveHeaders].
-func (h Hook) ResolveEnv() (map[string]string, error) { return resolveAll("env", h.Env) }
+// ResolveEnv returns a copy of `Env`. It replaces the same references and returns the same errors as [MCPServer.ResolveEnv].
+func (h Hook) ResolveEnv() (map[string]string, error) { return resolveAll("env", h.Env, "") }
 
 // Secret returns the secret of the hook. It returns "" if the configuration names neither a file nor a variable. It returns an error
 // if the file or the variable is missing, or if the secret is too short or not base64 after "whsec_".

@@ -88,13 +88,11 @@ func named[T any](r *reader, into map[string]T, read func(place) T) func(place) 
 
 func (r *reader) model(p place) Model {
 	m := Model{Provider: "openai", Timeout: DefaultModelTimeout}
-	r.object(p, keys{
+	r.object(p, joined(r.key(&m.Key), r.tls(&m.TLS), keys{
 		"provider": r.oneOf(&m.Provider,
 			"%q is not a known provider; write openai, which means any OpenAI-compatible endpoint, or anthropic", "openai", "anthropic"),
 		"model":        r.text(&m.Model),
 		"base_url":     r.checked(&m.BaseURL, checkWebURL),
-		"api_key_env":  r.matching(&m.APIKeyEnv, envName, envNameHelp),
-		"api_key_file": r.filePath(&m.APIKeyFile),
 		"timeout":      r.duration(&m.Timeout),
 		"idle_timeout": r.duration(&m.IdleTimeout),
 		"stream":       r.negated(&m.NoStream),
@@ -131,11 +129,11 @@ func (r *reader) model(p place) Model {
 		},
 		"tool_choice": r.text(&m.Params.ToolChoice),
 		"extra":       func(p place) { m.Params.Extra = r.extra(p) },
-	})
+	}))
 	// The default endpoint is the provider's, which needs a key. Another endpoint gets a key only if the file names one.
 	if m.BaseURL == "" {
 		var keyEnv string
-		if m.BaseURL, keyEnv = r.defaultEndpoint(m.Provider, p); m.APIKeyEnv == "" && m.APIKeyFile == "" {
+		if m.BaseURL, keyEnv = r.defaultEndpoint(m.Provider, p); !m.Key.set() {
 			m.APIKeyEnv = keyEnv
 		}
 	}
@@ -184,7 +182,7 @@ func (r *reader) costLimit(p place, into *agent.Money) {
 
 func (r *reader) mcpServer(p place) MCPServer {
 	s := MCPServer{Timeout: DefaultMCPTimeout}
-	r.object(p, keys{
+	r.object(p, joined(r.key(&s.Key), r.tls(&s.TLS), keys{
 		"command":  r.texts(&s.Command, r.verbatim),
 		"env":      r.references(&s.Env, envName, "is not the name of an environment variable"),
 		"url":      r.checked(&s.URL, checkWebURL),
@@ -193,7 +191,7 @@ func (r *reader) mcpServer(p place) MCPServer {
 		"rename":   r.renames(&s.Rename),
 		"stateful": r.boolean(&s.Stateful),
 		"timeout":  r.duration(&s.Timeout),
-	})
+	}))
 	return s
 }
 

@@ -31,7 +31,7 @@ func (c *Config) Secrets() []string {
 	}
 	ignore := func(string, string) {}
 	addEach := func(values map[string]string) {
-		for _, value := range resolveEach("", values, ignore) {
+		for _, value := range resolveEach("", values, "", ignore) {
 			add(value)
 		}
 	}
@@ -50,6 +50,9 @@ func (c *Config) Secrets() []string {
 			for _, values := range u.Query() {
 				add(values...)
 			}
+		}
+		if key, err := s.APIKey(); err == nil {
+			add(key)
 		}
 		addEach(s.Env)
 		addEach(s.Headers)
@@ -117,10 +120,14 @@ func (c *Config) secretFiles() []secretFile {
 	for _, name := range sorted(c.Models) {
 		m, field := c.Models[name], "models."+name
 		add(field+".api_key_file", m.APIKeyFile)
+		add(field+".tls_key_file", m.TLS.KeyFile)
 		addReferences(field, m.Headers, m.Query)
 	}
 	for _, name := range sorted(c.MCPServers) {
-		addReferences("mcp_servers."+name, c.MCPServers[name].Env, c.MCPServers[name].Headers)
+		s, field := c.MCPServers[name], "mcp_servers."+name
+		add(field+".api_key_file", s.APIKeyFile)
+		add(field+".tls_key_file", s.TLS.KeyFile)
+		addReferences(field, s.Env, s.Headers)
 	}
 	for _, name := range sorted(c.Notify) {
 		h, field := c.Notify[name], "notify."+name

@@ -19,7 +19,7 @@ func (c Credential) Equal(other Credential) bool {
 }
 
 // CredentialSource returns the credential for the next request. A client calls it before each request, so it must be fast, and keep what
-// takes long to get. It is called concurrently. Its error becomes an error of class [Unauthorized], which is tried again.
+// takes long to get. It is called concurrently. Its error becomes an error of class [NoCredential].
 //
 // Usually `refused` is nil. If an endpoint has answered HTTP 401, the client calls the function once more with the credential that was
 // refused. If the result is another credential, the client repeats the request with it.

@@ -21,6 +21,8 @@ const (
 	Connection  Class = "Connection"  // no response, or an incomplete one
 	EmptyReply  Class = "EmptyReply"  // a reply that has no text, no tool call and no part
 	BadReply    Class = "BadReply"    // a success status without a valid reply, or a tool call that the endpoint cannot read
+	// NoCredential means that the source of the API key failed: see [CredentialSource].
+	NoCredential Class = "NoCredential"
 
 	// Compact: the same request never succeeds, but a shorter one may succeed.
 
@@ -39,7 +41,7 @@ const (
 // Retryable reports whether the same request may succeed later.
 func (c Class) Retryable() bool {
 	switch c {
-	case RateLimited, Overloaded, ServerError, Connection, EmptyReply, BadReply:
+	case RateLimited, Overloaded, ServerError, Connection, EmptyReply, BadReply, NoCredential:
 		return true
 	}
 	return false
@@ -52,6 +54,7 @@ var classTexts = map[Class]string{
 	Connection:     "no complete response from the endpoint",
 	EmptyReply:     "the reply was empty",
 	BadReply:       "the response is not a valid reply",
+	NoCredential:   "there is no API key for the endpoint",
 	ContextTooLong: "the conversation is too long for the model",
 	InvalidRequest: "the request was refused",
 	Unauthorized:   "the API key was refused",

@@ -116,3 +116,13 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// Keys that change are hidden as soon as they are known, also by a log handler that was made before.
+func TestAddedSecretsAreHidden(t *testing.T) {
+	r := New("first-secret-1")
+	for i := range 100 {
+		r.Add(fmt.Sprintf("token-%03d-abcdefgh", i))
+	}
+	require.Equal(t, "[hidden] [hidden]", r.Text("first-secret-1 token-099-abcdefgh"))
+	require.Equal(t, "token-000-abcdefgh", r.Text("token-000-abcdefgh"), "the oldest of more than 64 is forgotten")
+}

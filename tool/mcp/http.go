@@ -2,8 +2,11 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
@@ -14,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/reagent-dev/reagent/internal/exact"
+	"github.com/reagent-dev/reagent/internal/redact"
 )
 
 const (
@@ -31,12 +35,13 @@ const (
 var errTooLarge = errors.New("the response is longer than 16 MiB")
 
 // The caller must pass the MCP protocol version to [roundTripper.negotiated] as soon as it is negotiated.
-func newHTTPTransport(s Server) (*sdk.StreamableClientTransport, *roundTripper) {
+func newHTTPTransport(s Server, censor *redact.Redactor) (*sdk.StreamableClientTransport, *roundTripper) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.TLSClientConfig = s.TLS.Clone()
 	// An idle connection is closed after 30 seconds, before the server closes it. If the server closed it while a call is sent over
 	// it, the outcome of the call would be unknown.
 	base.IdleConnTimeout = 30 * time.Second
-	rt := &roundTripper{base: base, headers: s.Headers}
+	rt := &roundTripper{base: base, server: s, censor: censor}
 	return &sdk.StreamableClientTransport{
 		Endpoint:             s.URL,
 		HTTPClient:           &http.Client{Transport: rt, CheckRedirect: sameServer},
@@ -60,7 +65,8 @@ func sameServer(req *http.Request, via []*http.Request) error {
 // [delivery] what happened to the request.
 type roundTripper struct {
 	base     *http.Transport
-	headers  map[string]string
+	server   Server
+	censor   *redact.Redactor
 	protocol atomic.Pointer[string] // the negotiated protocol version; nil before it is known
 }
 
@@ -81,16 +87,14 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 			GotConn: func(httptrace.GotConnInfo) { d.update(func(s *deliveryState) { s.sent = true }) },
 		})
 	}
-	req = req.Clone(ctx)
-	for name, value := range t.headers {
-		if req.Header.Get(name) == "" {
-			req.Header.Set(name, value)
-		}
+	headers, err := t.headers(ctx, nil)
+	if err != nil {
+		return nil, err
 	}
-	if version := t.protocol.Load(); version != nil && req.Header.Get(protocolHeader) == "" {
-		req.Header.Set(protocolHeader, *version)
+	resp, err := t.send(req.Clone(ctx), headers)
+	if err == nil && resp.StatusCode == http.StatusUnauthorized && t.server.Credential != nil && (req.Body == nil || req.GetBody != nil) {
+		resp, err = t.again(req.Clone(ctx), resp, headers)
 	}
-	resp, err := t.base.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +109,55 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxMessage, delivery: d}
 	}
 	return resp, nil
+}
+
+// headers returns the configured headers for a request. `refused` are those that the server has just refused; nil if there are none.
+func (t *roundTripper) headers(ctx context.Context, refused *map[string]string) (map[string]string, error) {
+	if t.server.Credential == nil {
+		return t.server.Headers, nil
+	}
+	got, err := t.server.Credential(ctx, refused)
+	if err != nil {
+		return nil, fmt.Errorf("get the credential: %w", err)
+	}
+	if err := checkHeaders(got); err != nil {
+		return nil, err
+	}
+	t.censor.Add(headerSecrets(got)...)
+	all := maps.Clone(got)
+	for name, value := range t.server.Headers {
+		if _, ok := got[name]; !ok {
+			all[name] = value
+		}
+	}
+	return all, nil
+}
+
+// again sends a request again if the server has refused its credential and there is another one. If not, it returns the response.
+func (t *roundTripper) again(req *http.Request, refusal *http.Response, refused map[string]string) (*http.Response, error) {
+	headers, err := t.headers(req.Context(), &refused)
+	if err != nil || maps.Equal(headers, refused) {
+		return refusal, err
+	}
+	if req.GetBody != nil {
+		if req.Body, err = req.GetBody(); err != nil {
+			return refusal, nil //nolint:nilerr // the refusal is the answer
+		}
+	}
+	refusal.Body.Close()
+	return t.send(req, headers)
+}
+
+func (t *roundTripper) send(req *http.Request, headers map[string]string) (*http.Response, error) {
+	for name, value := range headers {
+		if req.Header.Get(name) == "" {
+			req.Header.Set(name, value)
+		}
+	}
+	if version := t.protocol.Load(); version != nil && req.Header.Get(protocolHeader) == "" {
+		req.Header.Set(protocolHeader, *version)
+	}
+	return t.base.RoundTrip(req)
 }
 
 // turnedAway handles an HTTP response with a status other than 2xx. If the body is a JSON-RPC error, turnedAway records the

@@ -15,7 +15,7 @@ const minSecret = 6
 // are secrets, and so is the part of a header's value after the first space, as in "Bearer TOKEN". The user name, the password and the
 // query values in [Server.URL] are secrets, too. A value of fewer than [minSecret] bytes is not hidden.
 func censor(s Server) *redact.Redactor {
-	var secrets []string
+	secrets := headerSecrets(s.Headers)
 	hide := func(values ...string) {
 		for _, v := range values {
 			if len(v) >= minSecret {
@@ -26,12 +26,6 @@ func censor(s Server) *redact.Redactor {
 	for _, v := range s.Env {
 		hide(v)
 	}
-	for _, v := range s.Headers {
-		hide(v)
-		if _, token, ok := strings.Cut(v, " "); ok { // Bearer …
-			hide(token)
-		}
-	}
 	if u, err := url.Parse(s.URL); err == nil {
 		password, _ := u.User.Password()
 		hide(u.User.Username(), password)
@@ -40,4 +34,17 @@ func censor(s Server) *redact.Redactor {
 		}
 	}
 	return redact.New(secrets...)
+}
+
+func headerSecrets(headers map[string]string) []string {
+	var secrets []string
+	for _, v := range headers {
+		_, token, _ := strings.Cut(v, " ") // Bearer …
+		for _, secret := range []string{v, token} {
+			if len(secret) >= minSecret {
+				secrets = append(secrets, secret)
+			}
+		}
+	}
+	return secrets
 }

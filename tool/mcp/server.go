@@ -7,6 +7,8 @@ package mcp
 
 import (
 	"cmp"
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,6 +39,12 @@ type Server struct {
 	// Headers are sent with every request to a remote server. The headers Idempotency-Key and X-Idempotency-Key are not
 	// allowed: with one of them, package net/http may send a POST request twice.
 	Headers map[string]string
+	// Credential returns headers for each request to a remote server, for tokens that change. They count more than Headers. It is called
+	// concurrently, so it must keep what takes long to get. Usually `refused` is nil. If the server has answered HTTP 401, Credential is
+	// called once more with the headers that were refused. If the result differs, the request is sent again. Nil means Headers alone.
+	Credential func(ctx context.Context, refused *map[string]string) (map[string]string, error)
+	// TLS configures the connection to a remote server, for example with a client certificate. Nil means the defaults of package tls.
+	TLS *tls.Config
 
 	// Prefix is put before the names of the server's tools. A tool that is listed in `Rename` gets no prefix.
 	Prefix string
@@ -75,8 +83,8 @@ func (s Server) withDefaults() (Server, error) {
 		return fail("Name is not set; set the name of the server")
 	case len(s.Command) > 0 && s.URL != "":
 		return fail("Command and URL are both set; set only one of them")
-	case len(s.Command) > 0 && len(s.Headers) > 0:
-		return fail("Headers are set, but a server with a Command gets no HTTP requests; set Env instead")
+	case len(s.Command) > 0 && (len(s.Headers) > 0 || s.Credential != nil || s.TLS != nil):
+		return fail("Headers, Credential or TLS are set, but a server with a Command gets no HTTP requests; set Env instead")
 	case len(s.Command) == 0 && s.URL == "":
 		return fail("neither Command nor URL is set; set one of them")
 	case s.URL != "" && (len(s.Env) > 0 || s.Dir != ""):
@@ -87,15 +95,22 @@ func (s Server) withDefaults() (Server, error) {
 			return fail(err.Error())
 		}
 	}
-	for name := range s.Headers {
-		switch http.CanonicalHeaderKey(name) {
-		case "Idempotency-Key", "X-Idempotency-Key":
-			return fail("the header " + name + " is not allowed, because net/http may send a request with it twice; remove it (the key of a call is sent in _meta)")
-		}
+	if err := checkHeaders(s.Headers); err != nil {
+		return fail(err.Error())
 	}
 	s.ConnectTimeout = cmp.Or(max(s.ConnectTimeout, 0), 30*time.Second)
 	s.Logger = cmp.Or(s.Logger, slog.Default()).With("mcp_server", s.Name)
 	return s, nil
+}
+
+func checkHeaders(headers map[string]string) error {
+	for name := range headers {
+		switch http.CanonicalHeaderKey(name) {
+		case "Idempotency-Key", "X-Idempotency-Key":
+			return errors.New("the header " + name + " is not allowed, because net/http may send a request with it twice; remove it (the key of a call is sent in _meta)")
+		}
+	}
+	return nil
 }
 
 // The error does not contain the URL, because the URL may contain a secret.

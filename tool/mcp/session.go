@@ -14,6 +14,7 @@ import (
 
 	"github.com/reagent-dev/reagent/internal/exact"
 	"github.com/reagent-dev/reagent/internal/jsonwords"
+	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -48,7 +49,7 @@ type session struct {
 }
 
 // If openSession returns an error, it has already stopped the command of a local server.
-func openSession(ctx context.Context, s Server, log func(line string)) (*session, error) {
+func openSession(ctx context.Context, s Server, censor *redact.Redactor, log func(line string)) (*session, error) {
 	sess := new(session)
 	client := sdk.NewClient(&sdk.Implementation{Name: "reagent", Version: "1"}, &sdk.ClientOptions{
 		Logger: s.Logger,
@@ -65,7 +66,7 @@ func openSession(ctx context.Context, s Server, log func(line string)) (*session
 	stdio := &stdioTransport{server: s, log: log}
 	rec := &recorder{inner: stdio}
 	if s.URL != "" {
-		transport, rt := newHTTPTransport(s)
+		transport, rt := newHTTPTransport(s, censor)
 		rec, sess.base = &recorder{inner: transport, negotiated: rt.negotiated}, rt.base
 	}
 	cs, err := client.Connect(ctx, rec, &sdk.ClientSessionOptions{ProtocolVersion: s.Protocol})

@@ -266,7 +266,7 @@ func (s *Source) connect() (*session, error) {
 	s.mu.Lock()
 	s.said = nil
 	s.mu.Unlock()
-	sess, err := openSession(ctx, s.server, s.logLine)
+	sess, err := openSession(ctx, s.server, s.censor, s.logLine)
 	s.mu.Lock()
 	said := strings.Join(s.said, "\n  ")
 	s.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/redact"
+	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/tool/builtin"
 	"github.com/reagent-dev/reagent/tool/mcp"
@@ -100,15 +101,15 @@ func modelOptions(cfg *config.Config) (map[string]reagent.Model, error) {
 }
 
 func modelOf(m config.Model) (reagent.Model, error) {
-	key, keyErr := m.APIKey()
-	headers, headersErr := m.ResolveHeaders()
-	query, queryErr := m.ResolveQuery()
+	_, keyErr := m.APIKey()
+	config, tlsErr := tlsConfig(m.TLS)
 	return reagent.Model{
-		Name: m.Model, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, APIKey: key, Headers: headers, Query: query,
-		Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache,
+		Name: m.Model, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, TLS: config,
+		Credential: source(m.Key, m.Credential, llm.Credential.Equal),
+		Timeout:    m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache,
 		Reasoning: reagent.Reasoning(m.Reasoning), Params: m.Params, Price: m.Price,
 		RequestsPerMinute: m.RequestsPerMinute, TokensPerMinute: m.TokensPerMinute,
-	}, cmp.Or(keyErr, headersErr, queryErr)
+	}, cmp.Or(keyErr, tlsErr)
 }
 
 // If no agent has the tool `shell`, builtinOptions leaves it out: its environment variables need not be set.
@@ -160,14 +161,18 @@ func mcpServers(cfg *config.Config) ([]mcp.Server, error) {
 		}
 		conf := cfg.MCPServers[name]
 		env, envErr := conf.ResolveEnv()
-		headers, headersErr := conf.ResolveHeaders()
-		if err := cmp.Or(envErr, headersErr); err != nil {
+		config, tlsErr := tlsConfig(conf.TLS)
+		if err := cmp.Or(envErr, tlsErr); err != nil {
 			return nil, fmt.Errorf("mcp server %s: %w", name, err)
 		}
-		all = append(all, mcp.Server{
-			Name: name, Command: conf.Command, Env: env, URL: conf.URL, Headers: headers,
+		server := mcp.Server{
+			Name: name, Command: conf.Command, Env: env, URL: conf.URL, TLS: config,
 			Prefix: conf.Prefix, Rename: conf.Rename, Stateful: conf.Stateful, Timeout: conf.Timeout,
-		})
+		}
+		if conf.URL != "" {
+			server.Credential = source(conf.Key, conf.Credential, maps.Equal)
+		}
+		all = append(all, server)
 	}
 	return all, nil
 }

@@ -23,14 +23,14 @@ func (b *Base) credential(ctx context.Context, refused *llm.Credential) (llm.Cre
 		if ctx.Err() != nil {
 			return llm.Credential{}, ctx.Err()
 		}
-		return llm.Credential{}, &llm.Error{Class: llm.Unauthorized, Message: "there is no credential for the endpoint: " + err.Error()}
+		return llm.Credential{}, &llm.Error{Class: llm.NoCredential, Message: err.Error(), Err: err}
 	}
 	if got.APIKey = strings.TrimSpace(got.APIKey); got.APIKey != "" {
 		c.APIKey = got.APIKey
 	}
 	c.Headers, c.Query = with(c.Headers, got.Headers), with(c.Query, got.Query)
 	if err := checkCredential(c); err != nil {
-		return llm.Credential{}, &llm.Error{Class: llm.Unauthorized, Message: err.Error()}
+		return llm.Credential{}, &llm.Error{Class: llm.NoCredential, Message: err.Error()}
 	}
 	secrets := Secrets(c.APIKey, b.BaseURL, c.Headers, c.Query)
 	b.secrets.Add(secrets...)

@@ -1,0 +1,73 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/credential"
+)
+
+// keyOf returns a function that returns the current API key. `refused` reports whether the endpoint has refused a key; it may be nil.
+func keyOf(k config.Key) func(ctx context.Context, refused func(key string) bool) (string, error) {
+	if len(k.APIKeyCommand) > 0 {
+		return credential.NewCommand(k.APIKeyCommand, k.APIKeyLifetime).Key
+	}
+	return func(context.Context, func(key string) bool) (string, error) { return k.APIKey() }
+}
+
+// source returns a function that returns the current credential, which `resolve` makes of the current key. The last argument is the
+// credential that an endpoint has refused; nil if there is none.
+func source[C any](k config.Key, resolve func(key string) (C, error), equal func(a, b C) bool) func(context.Context, *C) (C, error) {
+	current := keyOf(k)
+	return func(ctx context.Context, refused *C) (C, error) {
+		key, err := current(ctx, func(key string) bool {
+			if refused == nil {
+				return false
+			}
+			c, err := resolve(key)
+			return err == nil && equal(c, *refused)
+		})
+		if err != nil {
+			var none C
+			return none, err
+		}
+		return resolve(key)
+	}
+}
+
+// tlsConfig returns the configuration of a TLS connection; nil if no file is named. The client's certificate is read for each connection.
+func tlsConfig(files config.TLS) (*tls.Config, error) {
+	if files == (config.TLS{}) {
+		return nil, nil
+	}
+	made := &tls.Config{MinVersion: tls.VersionTLS12}
+	if files.CertFile != "" {
+		load := func() (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(files.CertFile, files.KeyFile)
+			if err != nil {
+				return nil, fmt.Errorf("tls_cert_file and tls_key_file: %w", err)
+			}
+			return &pair, nil
+		}
+		if _, err := load(); err != nil {
+			return nil, err
+		}
+		made.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
+	}
+	if files.CAFile != "" {
+		encoded, err := os.ReadFile(files.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("tls_ca_file: %w", err)
+		}
+		made.RootCAs = x509.NewCertPool()
+		if !made.RootCAs.AppendCertsFromPEM(encoded) {
+			return nil, errors.New("tls_ca_file: the file " + files.CAFile + " has no certificate in PEM")
+		}
+	}
+	return made, nil
+}
