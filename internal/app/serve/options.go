@@ -101,7 +101,11 @@ func modelOptions(cfg *config.Config) (map[string]reagent.Model, error) {
 }
 
 func modelOf(m config.Model) (reagent.Model, error) {
-	_, keyErr := m.APIKey()
+	key, keyErr := m.APIKey()
+	if len(m.APIKeyCommand) > 0 {
+		key = "a key" // the command runs when the first request needs the key
+	}
+	_, credentialErr := m.Credential(key) // says what is missing; each request gets the credential of its time
 	config, tlsErr := tlsConfig(m.TLS)
 	return reagent.Model{
 		Name: m.Model, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, TLS: config,
@@ -109,7 +113,7 @@ func modelOf(m config.Model) (reagent.Model, error) {
 		Timeout:    m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache,
 		Reasoning: reagent.Reasoning(m.Reasoning), Params: m.Params, Price: m.Price,
 		RequestsPerMinute: m.RequestsPerMinute, TokensPerMinute: m.TokensPerMinute,
-	}, cmp.Or(keyErr, tlsErr)
+	}, cmp.Or(keyErr, credentialErr, tlsErr)
 }
 
 // If no agent has the tool `shell`, builtinOptions leaves it out: its environment variables need not be set.

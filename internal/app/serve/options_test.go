@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool/builtin"
 )
 
@@ -20,7 +22,8 @@ func TestEverySettingReachesTheAgent(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "KEY", "HEADER", "HOOK_PATH", "HOOK_SECRET_OF_24_BYTES", "CALLBACK_SECRET", "OLD_CALLBACK_SECRET", "TEMPORAL_CONFIG_FILE"} {
 		t.Setenv(name, "value-of-"+name)
 	}
-	cfg, err := config.Parse("agents.yaml", []byte(`
+	cert, private := certificate(t)
+	cfg, err := config.Parse("agents.yaml", []byte(strings.NewReplacer("CERT", cert, "PRIVATE", private).Replace(`
 models:
   main:
     model: big
@@ -34,6 +37,9 @@ models:
     api: chat
     headers: {X-Key: "${HEADER}"}
     query: {api-version: "1"}
+    tls_cert_file: CERT
+    tls_key_file: PRIVATE
+    tls_ca_file: CERT
     temperature: 1
     price: {input: 1, output: 2}
     rate: {requests_per_minute: 10, tokens_per_minute: 1000}
@@ -41,7 +47,7 @@ models:
   claude: {provider: anthropic, model: opus, prompt_cache: false}
 builtin: {files_root: ., http_allow_private: true, shell: {folder: ., timeout: 1m, env: [HEADER]}}
 mcp_servers:
-  far: {url: "http://127.0.0.1:1/mcp", headers: {A: b}, prefix: p_, rename: {a: b}, timeout: 5m}
+  far: {url: "http://127.0.0.1:1/mcp", headers: {A: b}, tls_ca_file: CERT, prefix: p_, rename: {a: b}, timeout: 5m}
   near: {command: [server], env: {A: b}, stateful: true}
 notify:
   mail: {command: [mail], env: {A: "${HEADER}"}, on: [held]}
@@ -63,7 +69,7 @@ agents:
     output_schema: {type: object}
     limits: {model_calls: 1, tokens: 1, cost: 1, context_tokens: 1000, time: 1s, depth: 1, tool_result_bytes: 1, calls_per_reply: 1, background: 1, message: m}
   b: {model: small}
-`))
+`)))
 	require.NoError(t, err)
 	options, err := agentOptions(cfg, Options{Stateful: "all", ResultsDir: "folder"})
 	require.NoError(t, err)
@@ -72,8 +78,12 @@ agents:
 	require.Equal(t, reagent.ApprovalPolicy{
 		"default": reagent.ApprovalNever, "calculator": reagent.ApprovalAlways, "near.*": reagent.ApprovalDestructive,
 	}, options.Agents[0].Approval)
-	requireSet(t, options.Models["main"], "Client", "NoPromptCache") // only programs have the first
-	require.Equal(t, "value-of-HEADER", options.Models["main"].Headers["X-Key"])
+	requireSet(t, options.Models["main"], "Client", "APIKey", "Headers", "Query", "NoPromptCache") // only programs have the first four
+	credential, err := options.Models["main"].Credential(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, llm.Credential{
+		APIKey: "value-of-KEY", Headers: map[string]string{"X-Key": "value-of-HEADER"}, Query: map[string]string{"api-version": "1"},
+	}, credential)
 	require.True(t, options.Models["claude"].NoPromptCache)
 	tools, err := builtinOptions(cfg)
 	require.NoError(t, err)
@@ -81,8 +91,8 @@ agents:
 	requireSet(t, *tools.Shell)
 	require.Equal(t, map[string]string{"HEADER": "value-of-HEADER"}, tools.Shell.Env)
 	programs := []string{"Dir", "TaskQueue", "ConnectTimeout", "Protocol", "HTTPClient", "Logger"}
-	requireSet(t, options.MCPServers[0], append(programs, "Command", "Env", "Stateful")...)
-	requireSet(t, options.MCPServers[1], append(programs, "URL", "Headers", "Prefix", "Rename")...)
+	requireSet(t, options.MCPServers[0], append(programs, "Command", "Env", "Stateful", "Headers")...)
+	requireSet(t, options.MCPServers[1], append(programs, "URL", "Headers", "Credential", "TLS", "Prefix", "Rename")...)
 	requireSet(t, options.Notify[0], "URL", "Secret", "Headers", "Timeout")
 	requireSet(t, options.Notify[1], "Command", "Env")
 	require.Equal(t, reagent.Hook{
@@ -104,16 +114,23 @@ models:
   new: {model: m, base_url: "http://127.0.0.1:1/v1"}
   old: {model: m, base_url: "http://127.0.0.1:1/v1", api_key_env: SET, rate: {requests_per_minute: 10}}
   older: {model: m, base_url: "http://127.0.0.1:1/v1", api_key_env: NOT_SET}
+  vertex: {model: m, base_url: "http://127.0.0.1:1/v1", api_key_command: [echo, token], headers: {Authorization: "Bearer ${api_key}"}}
 agents: {a: {model: new}}
 `))
 	require.NoError(t, err)
 	require.NoError(t, cfg.CheckEnvironment())
 	options, err := agentOptions(cfg, Options{Stateful: "all"})
 	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"new", "old"}, slices.Collect(maps.Keys(options.Models)))
-	require.Equal(t, "value-of-SET", options.Models["old"].APIKey)
+	require.ElementsMatch(t, []string{"new", "old", "vertex"}, slices.Collect(maps.Keys(options.Models)))
+	credential, err := options.Models["old"].Credential(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, "value-of-SET", credential.APIKey)
+	credential, err = options.Models["vertex"].Credential(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, llm.Credential{Headers: map[string]string{"Authorization": "Bearer token"}}, credential)
 	require.Equal(t, "Model       new: m at http://127.0.0.1:1/v1\nModel       old: m at http://127.0.0.1:1/v1\n"+
-		"Model       older: not served, because the environment variable NOT_SET is empty or not set; it must contain the model's API key\n", modelsText(cfg))
+		"Model       older: not served, because the environment variable NOT_SET is empty or not set; it must contain the API key\n"+
+		"Model       vertex: m at http://127.0.0.1:1/v1\n", modelsText(cfg))
 }
 
 // A worker without an agent that runs commands has no shell.
