@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -43,14 +44,14 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// join returns a usage whose fields are the larger ones of two usages. In a stream, the first event has the numbers of the input,
-// and a later one has the total numbers of the output, and sometimes of the input, too.
-func (u usage) join(v usage) usage {
-	u.InputTokens = max(u.InputTokens, v.InputTokens)
-	u.CacheRead = max(u.CacheRead, v.CacheRead)
-	u.CacheCreation = max(u.CacheCreation, v.CacheCreation)
-	u.OutputTokens = max(u.OutputTokens, v.OutputTokens)
-	u.OutputDetails.ThinkingTokens = max(u.OutputDetails.ThinkingTokens, v.OutputDetails.ThinkingTokens)
+// join returns a usage with the fields of `later`, and those of `u` where `later` has none. In a stream, the first event has the numbers of
+// the input and a first number for the output, and a later one has the total numbers of the output, and sometimes of the input, too.
+func (u usage) join(later usage) usage {
+	u.InputTokens = cmp.Or(later.InputTokens, u.InputTokens)
+	u.CacheRead = cmp.Or(later.CacheRead, u.CacheRead)
+	u.CacheCreation = cmp.Or(later.CacheCreation, u.CacheCreation)
+	u.OutputTokens = cmp.Or(later.OutputTokens, u.OutputTokens)
+	u.OutputDetails.ThinkingTokens = cmp.Or(later.OutputDetails.ThinkingTokens, u.OutputDetails.ThinkingTokens)
 	return u
 }
 

@@ -61,6 +61,9 @@ func (a answer) check(reply llm.Reply) error {
 		// The API pauses only if it runs tools itself, and the client cannot express the results of such tools.
 		told.Class, told.Message = llm.InvalidRequest, "the model paused to wait for a tool of the server (finish reason pause_turn); "+
 			"remove the tools of the server from the extra parameters"
+	case reply.FinishReason == "compaction":
+		told.Class, told.Message = llm.InvalidRequest, "the API paused after it had summarised the conversation (finish reason compaction); "+
+			"remove pause_after_compaction from the extra parameters"
 	case told.Class != "" && a.StopDetails.Value.Explanation != "":
 		told.Message += ": " + string(a.StopDetails.Value.Explanation)
 	case told.Class != "":

@@ -42,9 +42,11 @@ type assembly struct {
 	model  string
 	blocks []*growing
 	// open has the blocks that have not ended, by their index in the stream.
-	open  map[count]*growing
-	calls int // the number of tool calls so far
-	size  int // the size of the reply so far, in bytes
+	open map[count]*growing
+	// announces says that the stream has an event at the beginning of a block.
+	announces bool
+	calls     int // the number of tool calls so far
+	size      int // the size of the reply so far, in bytes
 	// reasoned says that the function `tell` got a part of the reasoning.
 	reasoned bool
 	ending   ending
@@ -154,6 +156,7 @@ func (s *assembly) Take(a endpoint.Response, e endpoint.Event) error {
 }
 
 func (s *assembly) start(c chunk) error {
+	s.announces = true
 	p, ok := readPiece(c.Block)
 	if !ok {
 		return nil
@@ -187,8 +190,13 @@ func (s *assembly) start(c chunk) error {
 func (s *assembly) grow(c chunk) error {
 	g := s.open[c.Index]
 	var d delta
-	if json.Unmarshal(c.Delta, &d) != nil || g == nil {
+	if json.Unmarshal(c.Delta, &d) != nil {
 		return nil //nolint:nilerr // what is not a delta adds nothing
+	}
+	if g == nil {
+		if g = s.unannounced(c.Index, d); g == nil {
+			return nil
+		}
 	}
 	if d.Text != "" || d.Thinking != "" || d.PartialJSON != "" || d.Signature != "" {
 		s.renew()
@@ -209,6 +217,23 @@ func (s *assembly) grow(c chunk) error {
 		return err
 	}
 	return s.addMembers(g, c.Delta)
+}
+
+// unannounced begins a block in the stream of a proxy that sends only the deltas of blocks. It returns nil for a delta of a call, which would
+// have no name.
+func (s *assembly) unannounced(index count, d delta) *growing {
+	kinds := map[text]string{"text_delta": "text", "thinking_delta": "thinking"}
+	kind, ok := kinds[d.Type]
+	if !ok || s.announces {
+		return nil
+	}
+	g := &growing{piece: piece{kind: kind}}
+	if s.open == nil {
+		s.open = map[count]*growing{}
+	}
+	s.blocks, s.open[index] = append(s.blocks, g), g
+	s.size += blockSize
+	return g
 }
 
 // addMembers adds the texts in a delta to the members of a block that is sent back as it came, such as a compaction.

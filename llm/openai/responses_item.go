@@ -33,6 +33,7 @@ type outputItem struct {
 func (item *outputItem) UnmarshalJSON(encoded []byte) error {
 	var wire struct {
 		Type      text         `json:"type"`
+		Status    text         `json:"status"`
 		ID        text         `json:"id"`
 		Phase     text         `json:"phase"`
 		Content   contentParts `json:"content"`
@@ -56,6 +57,10 @@ func (item *outputItem) UnmarshalJSON(encoded []byte) error {
 	case "message":
 		item.said = wire.Content.join("", textKinds...)
 		item.refusal = wire.Content.join("", "refusal")
+	case "function_call":
+		if args := strings.TrimSpace(item.arguments); wire.Status == "incomplete" && (args == "" || args == "{}") {
+			item.arguments = "{" // the model has not begun to write them, so the call must not run without them
+		}
 	case "custom_tool_call": // of a tool whose arguments are a text; the agent offers none, so the model is told what the arguments must be
 		item.kind, item.arguments = "function_call", string(cmp.Or(wire.Arguments, wire.Input))
 	case "reasoning":

@@ -53,6 +53,8 @@ func arguments(text string) (object, wrong string) {
 		return text, ""
 	case markup.MatchString(rest):
 		return settle(text, first, "were followed by markup")
+	case llm.IsObject(rest) && compact(first) == "{}":
+		return settle(text, rest, "were after an empty object") // some gateways begin a call with {}, and send the arguments then
 	case llm.IsObject(rest) && compact(first) == compact(rest):
 		return settle(text, first, "were given twice")
 	}

@@ -48,7 +48,7 @@ func Reply(reply llm.Reply, req llm.Request) llm.Reply {
 	m.ToolCalls = slices.Clone(m.ToolCalls)
 	for i := range m.ToolCalls {
 		last := i == len(m.ToolCalls)-1
-		call(&m.ToolCalls[i], req.Tools, last && finish.AtLimit(reply.FinishReason), did)
+		call(&m.ToolCalls[i], req.Tools, last && finish.Cut(reply.FinishReason), did)
 	}
 	distinguish(m.ToolCalls)
 	reply.Repaired = did.lines

@@ -84,7 +84,10 @@ var wordings = []struct {
 		// DashScope uses the words of OpenAI's permanent error for limits per minute or per hour.
 		class: llm.RateLimited,
 		words: []string{"Throttling", "Throttling.RateQuota", "Throttling.AllocationQuota", "limit_requests"},
-		texts: []string{"exceeded your current quota*aliyun.com", "exceeded your current quota*alibabacloud.com"},
+		texts: []string{
+			"exceeded your current quota*aliyun.com", "exceeded your current quota*alibabacloud.com",
+			"allocated quota exceeded", // DashScope: tokens per minute, with the code insufficient_quota
+		},
 	},
 	{
 		class: llm.QuotaExceeded,
@@ -111,7 +114,9 @@ var wordings = []struct {
 		class: llm.RateLimited,
 		words: []string{
 			"base_resp 1002", "base_resp 1039", "base_resp 1041", "base_resp 2045", "base_resp 2056", // MiniMax
+			"ThrottlingException", // Bedrock
 		},
+		texts: []string{"too many requests, please wait"}, // Bedrock, as a 400
 	},
 	{
 		class: llm.Unauthorized,
