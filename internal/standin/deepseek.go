@@ -13,11 +13,27 @@ import (
 //   - The final message of a turn with calls should have the member; if it is missing, this is a violation.
 //   - In other messages the member is ignored.
 //   - A body with "thinking":{"type":"disabled"} turns the thinking off.
+//   - The type json_schema of `response_format` is refused. For json_object, the word JSON must be in a message.
 //
 // Sources: DeepSeek's guide "Thinking Mode", and for the wording the issue JohnnyZ93/oai-compatible-copilot#215. The pull request
-// theopenco/llmgateway#2093 reports that an empty text is accepted.
+// theopenco/llmgateway#2093 reports that an empty text is accepted. The page "JSON Output" has the rules of `response_format`, and the issues
+// llm-exe/llm-exe#662 and vercel/ai#7913 the wordings.
 func DeepSeek() *Provider {
-	return &Provider{rules: []rule{deepSeekThought}, dress: thoughtful}
+	return &Provider{rules: []rule{deepSeekThought, deepSeekFormat}, dress: thoughtful}
+}
+
+func deepSeekFormat(_ *Provider, r *posted) *refusal {
+	var refused *refusal
+	switch kind := r.outputFormat(); {
+	case kind == "json_schema":
+		refused = invalid("", "This response_format type is unavailable now")
+	case kind == "json_object" && !r.says("json"):
+		refused = invalid("", "Prompt must contain the word 'json' in some form to use 'response_format' of type 'json_object'.")
+	default:
+		return nil
+	}
+	refused.code = "invalid_request_error"
+	return refused
 }
 
 // thoughtful adds a reasoning to a reply, unless the request turns thinking off.

@@ -28,15 +28,24 @@ var geminiFields = []string{
 //     signatures are only recommended. A request without one is accepted, and the missing signature is recorded: see [Provider.Violations].
 //   - The schema of a tool must have properties.
 //   - Unknown members of the body, such as `seed`, are refused.
+//   - A model before Gemini 3 takes no `response_format` beside tools.
 //
 // Sources: Google's pages "Thought signatures" and "OpenAI compatibility", and the issues that the comments of the functions name.
 func Gemini() *Provider {
 	return &Provider{
-		rules:   []rule{geminiKnows, geminiSchemas, geminiSigned},
+		rules:   []rule{geminiKnows, geminiFormat, geminiSchemas, geminiSigned},
 		dress:   signed,
 		format:  func(whole *completion) { whole.Choices[0].Message.whole = true },
 		problem: geminiProblem,
 	}
+}
+
+// geminiFormat refuses an output format beside tools. Source: googleapis/python-genai#867.
+func geminiFormat(_ *Provider, r *posted) *refusal {
+	if r.outputFormat() == "" || len(r.Tools) == 0 || !strings.Contains(r.Model, "gemini-2") {
+		return nil
+	}
+	return invalid("", "Function calling with a response mime type: 'application/json' is unsupported")
 }
 
 // geminiContent is the value of `extra_content`.

@@ -38,6 +38,23 @@ func (r *posted) thinks() bool {
 	return thinking.Type != "disabled"
 }
 
+// outputFormat returns the type in `response_format`; "" if the request has none, or the type text.
+func (r *posted) outputFormat() string {
+	var format struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal(r.fields["response_format"], &format)
+	if format.Type == "text" {
+		return ""
+	}
+	return format.Type
+}
+
+// says reports whether a message contains a word, in any case.
+func (r *posted) says(word string) bool {
+	return strings.Contains(strings.ToLower(string(r.fields["messages"])), word)
+}
+
 // turn returns the index of the first message after the last user message.
 func (r *posted) turn() int {
 	at := 0

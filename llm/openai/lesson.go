@@ -164,7 +164,7 @@ var lessons = []lesson{
 	},
 	{
 		name: "no output format beside tools", learn: noFormat, forget: jsonObject, // Groq, Cerebras, Gemini
-		words:   regexp.MustCompile(`(?i)\bjson mode\b.{0,80}\btools?\b|\btools?\b.{0,80}\bresponse_format\b|\bresponse_format\b.{0,80}\btools?\b|function calling with a response mime type`),
+		words:   regexp.MustCompile(`(?i)\bjson mode\b.{0,80}\btools?\b|\btools?\b.{0,80}\bresponse_format\b|\bresponse_format\b.{0,80}\btools?\b|(?:function calling|tool use) with a response mime type`),
 		applies: func(req llm.Request, _ form) bool { return len(req.Params.OutputSchema) > 0 && len(req.Tools) > 0 },
 	},
 	{
