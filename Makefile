@@ -51,6 +51,10 @@ trajectories: ## replay every recorded conversation, not only the usual selectio
 endpoint-faults: ## run a hundred agents at an endpoint of which three answers in ten go wrong
 	REAGENT_ENDPOINT_FAULTS=all $(GO) test ./e2e/calls -run TestAgentsFinishAtAnEndpointThatFails -count=1 -timeout 20m -v
 
+.PHONY: providers
+providers: ## hold a chat of fifty messages, with people and faults, with the stand-in of every provider; PROVIDER selects one
+	REAGENT_PROVIDERS=all $(GO) test ./e2e/models -run 'TestLongChatHoldsWithEveryProvider$(if $(PROVIDER),/^$(PROVIDER)$$$$)' -count=1 -timeout 60m -v
+
 FAULTS ?= TestFaultsChangeNothing|TestPairsInOneTask
 
 .PHONY: faults

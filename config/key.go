@@ -27,7 +27,8 @@ type Key struct {
 	APIKeyLifetime time.Duration
 }
 
-// TLS has the files for a TLS connection. They are read for each new connection, so they may change.
+// TLS has the files for a TLS connection. A worker reads CertFile and KeyFile for each new connection, so they may change, and CAFile when it
+// starts.
 type TLS struct {
 	// CertFile and KeyFile have the client's certificate and its private key, in PEM. Both are set or none is.
 	CertFile, KeyFile string

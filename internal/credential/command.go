@@ -14,6 +14,7 @@ import (
 
 	"github.com/reagent-dev/reagent/internal/flight"
 	"github.com/reagent-dev/reagent/internal/processgroup"
+	"github.com/reagent-dev/reagent/internal/redact"
 )
 
 const (
@@ -84,7 +85,9 @@ func (c *Command) run(ctx context.Context) (string, error) {
 	defer cancel()
 	stdout, stderr, err := processgroup.Command{Argv: c.argv, Env: os.Environ(), MaxOutput: maxKey + 1}.Run(ctx)
 	if err != nil {
-		return "", processgroup.Told(err, stderr[:min(len(stderr), maxProblem)])
+		// A shell that traces its commands prints the key to both.
+		hide := redact.New(strings.Fields(string(stdout))...)
+		return "", processgroup.Told(err, []byte(hide.Text(string(stderr[:min(len(stderr), maxProblem)]))))
 	}
 	switch key := strings.TrimSpace(string(stdout)); {
 	case len(stdout) > maxKey:

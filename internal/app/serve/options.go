@@ -106,9 +106,9 @@ func modelOf(m config.Model) (reagent.Model, error) {
 		key = "a key" // the command runs when the first request needs the key
 	}
 	_, credentialErr := m.Credential(key) // says what is missing; each request gets the credential of its time
-	config, tlsErr := tlsConfig(m.TLS)
+	connection, tlsErr := tlsConfig(m.TLS)
 	return reagent.Model{
-		Name: m.Model, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, TLS: config,
+		Name: m.Model, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, TLS: connection,
 		Credential: source(m.Key, m.Credential, llm.Credential.Equal),
 		Timeout:    m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache,
 		Reasoning: reagent.Reasoning(m.Reasoning), Params: m.Params, Price: m.Price,
@@ -165,12 +165,12 @@ func mcpServers(cfg *config.Config) ([]mcp.Server, error) {
 		}
 		conf := cfg.MCPServers[name]
 		env, envErr := conf.ResolveEnv()
-		config, tlsErr := tlsConfig(conf.TLS)
+		connection, tlsErr := tlsConfig(conf.TLS)
 		if err := cmp.Or(envErr, tlsErr); err != nil {
 			return nil, fmt.Errorf("mcp server %s: %w", name, err)
 		}
 		server := mcp.Server{
-			Name: name, Command: conf.Command, Env: env, URL: conf.URL, TLS: config,
+			Name: name, Command: conf.Command, Env: env, URL: conf.URL, TLS: connection,
 			Prefix: conf.Prefix, Rename: conf.Rename, Stateful: conf.Stateful, Timeout: conf.Timeout,
 		}
 		if conf.URL != "" {

@@ -69,6 +69,11 @@ var gates = []gate{
 		},
 	},
 	{
+		name: "providers", about: "a long chat, with people and faults, with every provider",
+		reads: reads{"./e2e/models", "./cmd/..."},
+		parts: whole, figures: []figure{sum("chats", `^ +--- PASS: TestLongChat`), sum("requests", `(\d+) requests, `), sum("wrong answers", `(\d+) answers that went wrong`)},
+	},
+	{
 		name: "faults", about: "every disturbance at every point, and every pair of events in one task",
 		reads:   disturbed,
 		parts:   faultCases("TestPairsInOneTask"),
