@@ -30,7 +30,7 @@ func Stream(a API, reply llm.Reply) (body []byte, safe int) {
 
 func (a goodAnswer) write(w http.ResponseWriter) {
 	if a.stream {
-		writeStream(w, a.events(), a.random, a.pace)
+		a.writeStream(w, a.events(), a.random)
 		return
 	}
 	writeJSON(w, http.StatusOK, a.api.body(a.model, a.reply))
@@ -42,7 +42,7 @@ func (a goodAnswer) events() []event {
 
 func (a goodAnswer) contentType() string {
 	if a.stream {
-		return "text/event-stream"
+		return ContentType(a.api)
 	}
 	return "application/json"
 }
@@ -53,9 +53,17 @@ func (a goodAnswer) body() []byte {
 	}
 	var all bytes.Buffer
 	for _, e := range a.events() {
-		all.WriteString(e.bytes("\n"))
+		all.Write(a.bytes(e, "\n"))
 	}
 	return all.Bytes()
+}
+
+// bytes returns an event as it stands in the stream. `end` is the line end of server-sent events.
+func (a goodAnswer) bytes(e event, end string) []byte {
+	if f, ok := a.api.(framer); ok {
+		return f.frame(e)
+	}
+	return []byte(e.bytes(end))
 }
 
 // safe returns the number of bytes before which a test must cut the response, so that every client notices the cut. In a stream,

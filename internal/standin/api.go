@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -62,12 +63,33 @@ var apis = map[string]API{
 	"/messages":         Messages,
 }
 
-// apiAt returns the API at a path; nil if there is none.
-func apiAt(path string) API {
+// apiAt returns the API at a URL; nil if there is none.
+func apiAt(at *url.URL) API {
 	for suffix, a := range apis {
-		if strings.HasSuffix(path, suffix) {
+		if strings.HasSuffix(at.Path, suffix) {
 			return a
 		}
 	}
+	if a, ok := vertexAt(at); ok {
+		return a
+	}
+	if a, ok := bedrockAt(at); ok {
+		return a
+	}
 	return nil
+}
+
+// framer is an API whose streams are not server-sent events.
+type framer interface {
+	// frame returns an event as it stands in a stream, and contentType the Content-Type of the stream.
+	frame(e event) []byte
+	contentType() string
+}
+
+// ContentType returns the Content-Type of the streams of an API.
+func ContentType(a API) string {
+	if f, ok := a.(framer); ok {
+		return f.contentType()
+	}
+	return "text/event-stream"
 }

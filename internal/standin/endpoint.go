@@ -24,7 +24,7 @@ import (
 // Endpoint is an HTTP handler for the APIs [Chat], [Responses] and [Messages], for tests without a real model. The client in the
 // field [Endpoint.Client], such as a scripted model, makes the replies. If a request asks for a stream, Endpoint sends the reply as
 // a stream. It handles POST on paths that end in /chat/completions, /responses or /messages, and GET on paths that end in /models.
-// So the base URL may have any path. Endpoint is safe for concurrent use.
+// So the base URL may have any path. The APIs [Vertex] and [Bedrock] have paths of their own. Endpoint is safe for concurrent use.
 //
 // If the provider of the API would refuse a request, Endpoint sends the provider's error response and does not call
 // [Endpoint.Client]. If that client returns an [*llm.Error], the class of the error determines the response:
@@ -111,7 +111,7 @@ func (e *Endpoint) Requests() []Recorded {
 
 // ServeHTTP implements [http.Handler].
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a := e.Provider.api(apiAt(r.URL.Path), r.URL)
+	a := e.Provider.api(apiAt(r.URL), r.URL)
 	switch {
 	case a != nil && r.Method == http.MethodPost:
 		e.complete(w, r, a)
@@ -158,9 +158,10 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request, a API) {
 	if c, ok := a.(chat); ok {
 		reply = c.dress(body, reply)
 	}
-	if a == Messages {
+	switch a.(type) {
+	case messages, vertex, bedrock:
 		reply.Usage = e.PromptCache.count(body, reply.Usage)
-	} else {
+	default:
 		reply.Usage = e.PrefixCache.count(body, reply.Usage)
 	}
 	answer := goodAnswer{api: a, model: wire.model, reply: reply, stream: wire.stream, usage: wire.usage}

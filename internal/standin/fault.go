@@ -86,7 +86,8 @@ var kinds = []struct {
 		}
 		broken := event{name: "error", data: compact(problem)}
 		events := a.events()
-		writeStream(w, append(events[:random.IntN(len(events)-2):len(events)-2], broken), nil, nil)
+		a.pace = nil
+		a.writeStream(w, append(events[:random.IntN(len(events)-2):len(events)-2], broken), nil)
 	}},
 	{"empty reply", func(w http.ResponseWriter, a goodAnswer, _ *rand.Rand) {
 		a.reply.Message, a.reply.FinishReason = llm.Message{}, "stop"
@@ -94,7 +95,8 @@ var kinds = []struct {
 	}},
 	{"garbage", func(w http.ResponseWriter, a goodAnswer, _ *rand.Rand) {
 		if a.stream {
-			writeStream(w, []event{{data: []byte(`{"choices":[{"delta":{"content":"x"}}]}}`)}}, nil, nil)
+			a.pace = nil
+			a.writeStream(w, []event{{data: []byte(`{"choices":[{"delta":{"content":"x"}}]}}`)}}, nil)
 			return
 		}
 		_, _ = io.WriteString(w, `"upstream unavailable"`)

@@ -63,28 +63,29 @@ func compact(v any) []byte {
 	return bytes.TrimSpace(buffer.Bytes())
 }
 
-// writeStream sends an event stream. If `random` is nil, it sends the events one by one, and calls `pace` before each of them.
-// `pace` may be nil. If `random` is not nil, writeStream does not call `pace`. It varies the stream at random: the line ends,
-// comments between the events, and the size of the portions in which the bytes are sent.
-func writeStream(w http.ResponseWriter, events []event, random *rand.Rand, pace func(event int)) {
-	w.Header().Set("Content-Type", "text/event-stream")
+// writeStream sends an event stream. If `random` is nil, it sends the events one by one, and calls `pace` before each of them. If
+// `random` is not nil, it does not call `pace`, and varies the stream at random: the line ends, comments between the events, and the size of
+// the portions in which the bytes are sent.
+func (a goodAnswer) writeStream(w http.ResponseWriter, events []event, random *rand.Rand) {
+	w.Header().Set("Content-Type", ContentType(a.api))
 	w.WriteHeader(http.StatusOK)
 	if random == nil {
 		for i, e := range events {
-			if pace != nil {
-				pace(i)
+			if a.pace != nil {
+				a.pace(i)
 			}
-			send(w, []byte(e.bytes("\n")))
+			send(w, a.bytes(e, "\n"))
 		}
 		return
 	}
 	end := []string{"\n", "\r\n", "\r"}[random.IntN(3)]
+	_, framed := a.api.(framer)
 	var all bytes.Buffer
 	for _, e := range events {
-		if random.IntN(4) == 0 {
+		if random.IntN(4) == 0 && !framed {
 			all.WriteString(": keep-alive" + end + end)
 		}
-		all.WriteString(e.bytes(end))
+		all.Write(a.bytes(e, end))
 	}
 	for all.Len() > 0 {
 		send(w, all.Next(1+random.IntN(200)))

@@ -3,6 +3,8 @@
 //	llm.Request → body.go, conversation.go          → endpoint
 //	llm.Reply   ← reply.go ← stream.go, incoming.go ← endpoint
 //
+// Claude on Google's and Amazon's clouds differs in the wrapping of the requests: see [Platform].
+//
 // Anthropic's library is not used, for these reasons:
 //   - The library's types change the order of JSON members, and write numbers in another form. A part of a prompt must keep its
 //     bytes, because Anthropic's prompt cache compares them, and because the signature of a thinking block depends on them.
@@ -20,7 +22,6 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -41,9 +42,13 @@ type Options struct {
 	// Name is the configuration's name of the model, for error messages. If it is empty, error messages use the provider's
 	// name of the model.
 	Name string
-	// BaseURL is the URL to which "/v1/messages" is added. It may also end in "/v1". Defaults to [DefaultBaseURL].
+	// Platform is where the models run. The zero value is [Anthropic].
+	Platform Platform
+	// BaseURL is the URL to which "/v1/messages" is added. It may also end in "/v1". Defaults to [DefaultBaseURL]. For another Platform,
+	// BaseURL has no default: see [Vertex] and [Bedrock].
 	BaseURL string
-	// APIKey is sent in the header X-Api-Key. If it is empty, the header is not sent. [New] removes white space around the key.
+	// APIKey is sent in the header X-Api-Key, or as a bearer token to another Platform than Anthropic. If it is empty, the header is not
+	// sent. [New] removes white space around the key.
 	APIKey string
 	// Timeout limits the time from the request to the last byte of the response. For a streamed reply, it limits the time to the
 	// first part of the content, and then the time from each part to the next. Defaults to [DefaultTimeout].
@@ -80,8 +85,9 @@ type Options struct {
 // Client is an [llm.Client] for endpoints with Anthropic's Messages API. It is safe for concurrent use.
 type Client struct {
 	*endpoint.Base
-	options Options
-	forms   forms
+	options  Options
+	wrapping wrapping
+	forms    forms
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -90,15 +96,18 @@ var _ llm.Client = (*Client)(nil)
 // the option.
 func New(options Options) (*Client, error) {
 	options.Log = cmp.Or(options.Log, slog.Default())
-	root := strings.TrimRight(cmp.Or(options.BaseURL, DefaultBaseURL), "/")
-	base, err := endpoint.NewBase(endpoint.Settings{
-		Name: options.Name, BaseURL: strings.TrimSuffix(root, "/v1"), APIKey: options.APIKey,
-		Timeout: options.Timeout, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query, Credential: options.Credential, TLS: options.TLS, HTTPClient: options.HTTPClient,
-	}, "/messages")
+	wrapping, baseURL, err := options.wrapping()
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Base: base, options: options}, nil
+	base, err := endpoint.NewBase(endpoint.Settings{
+		Name: options.Name, BaseURL: baseURL, APIKey: options.APIKey,
+		Timeout: options.Timeout, IdleTimeout: options.IdleTimeout, Headers: options.Headers, Query: options.Query, Credential: options.Credential, TLS: options.TLS, HTTPClient: options.HTTPClient,
+	}, wrapping.paths...)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Base: base, options: options, wrapping: wrapping}, nil
 }
 
 // Complete sends the request to the first candidate and returns the reply. The caller may try the other candidates. The error
@@ -115,17 +124,17 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	known := c.forms.of(model, req)
 	known.plain = known.plain || c.options.NoStream
 	known.uncached = known.uncached || c.options.NoPromptCache
-	known.signed = known.signed || endpoint.Line(model) == "claude"
+	known.signed = known.signed || c.claude(model)
 	known.thoughtful = known.thoughtful || !known.signed && wantsThinking(c.Host, model)
 	var refusals []string
-	family := familyOf(c.Host, model, req)
+	family := c.family(model, req)
 	ctx, began := endpoint.Began(ctx)
 	for f := known; ; {
 		body, err := encodeBody(model, family, req, f)
 		if err != nil {
 			return llm.Reply{}, err
 		}
-		reply, err := c.ask(ctx, renew, body, req, family, !f.plain)
+		reply, err := c.ask(ctx, renew, model, body, req, family, !f.plain)
 		next, refused := f.after(err, req, func(next form) bool {
 			other, err := encodeBody(model, family, req, next)
 			return err == nil && !bytes.Equal(other, body)
@@ -144,17 +153,15 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 // SendsReasoning reports whether requests to a model may have the reasoning of earlier replies that other models have made.
 func (c *Client) SendsReasoning(model string) bool { return wantsThinking(c.Host, model) }
 
-// version is the version of the API, which each request names.
-const version = "2023-06-01"
-
 // ask sends one request with the given body and returns the reply. `streams` says whether the body asks for a stream.
-func (c *Client) ask(ctx context.Context, renew func(), body []byte, req llm.Request, family string, streams bool) (llm.Reply, error) {
-	reply := assembly{renew: renew, tell: llm.Stream(ctx)}
-	err := c.Send(ctx, endpoint.Request{
-		Path: "/v1/messages", Body: body, Key: req.Key, Stream: streams,
-		Header: map[string]string{"Anthropic-Version": version}, KeyHeader: "X-Api-Key",
-	}, &reply)
+func (c *Client) ask(ctx context.Context, renew func(), model string, body []byte, req llm.Request, family string, streams bool) (llm.Reply, error) {
+	sent, err := c.wrapping.request(model, body, streams)
 	if err != nil {
+		return llm.Reply{}, err
+	}
+	sent.Key = req.Key
+	reply := assembly{renew: renew, tell: llm.Stream(ctx)}
+	if err := c.Send(ctx, sent, &reply); err != nil {
 		return llm.Reply{}, err
 	}
 	return readReply(reply.answer(), req, family)

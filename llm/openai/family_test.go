@@ -15,6 +15,12 @@ func TestFamilyIsAProviderAndALine(t *testing.T) {
 	require.Equal(t, "vertex/gemini", endpoint.Family("aiplatform.googleapis.com", "google/gemini-2.5-flash"), "signatures are bound to the endpoint")
 	require.Equal(t, "openrouter/claude", endpoint.Family("openrouter.ai", "anthropic/claude-sonnet-5"))
 	require.Equal(t, "localhost:4000/gemini", endpoint.Family("localhost:4000", "gemini/gemini-3"))
+	for _, name := range []string{
+		"anthropic.claude-opus-4-6-v1:0", "us.anthropic.claude-opus-4-6-v1:0", "claude-opus-4-6@20260101",
+		"arn:aws:bedrock:us-east-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-6-v1",
+	} {
+		require.Equal(t, "claude", endpoint.Line(name), name)
+	}
 	require.NotEqual(t, endpoint.Family("openrouter.ai", "google/gemini-3"), endpoint.Family("generativelanguage.googleapis.com", "gemini-3"))
 	require.NotEqual(t, endpoint.Family("evil-googleapis.com", "gemini-3"), endpoint.Family("generativelanguage.googleapis.com", "gemini-3"))
 }

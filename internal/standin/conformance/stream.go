@@ -82,7 +82,7 @@ func cutStream(t *testing.T, api standin.API, newClient connector) {
 			t.Parallel()
 			var cut atomic.Int64
 			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Content-Type", "text/event-stream")
+				w.Header().Set("Content-Type", standin.ContentType(api))
 				_, _ = w.Write(body[:cut.Load()])
 				_ = http.NewResponseController(w).Flush()
 				if abort {

@@ -6,9 +6,13 @@ import "strings"
 func Family(host, model string) string { return Provider(host) + "/" + Line(model) }
 
 // Line returns the name of the line of models that a model belongs to, such as "gemini" for "google/gemini-3-pro". It consists of the
-// letters with which the model's name begins after the last slash, in lower case.
+// letters with which the model's name begins after the last slash, in lower case. Bedrock's names for Claude have a region and a vendor
+// before that, as in "us.anthropic.claude-opus-4-6-v1".
 func Line(model string) string {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	if _, claude, found := strings.Cut(name, "anthropic."); found {
+		name = claude
+	}
 	return name[:len(name)-len(strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz"))]
 }
 

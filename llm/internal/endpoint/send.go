@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -38,6 +39,11 @@ type Request struct {
 	Key string
 	// Stream says whether the request asks for a stream.
 	Stream bool
+	// Events returns the events of a stream in another encoding than server-sent events; nil for a response that is no such stream. The
+	// field may be nil.
+	Events func(header http.Header, body *bufio.Reader) Source
+	// Denied is a status with which the endpoint refuses a credential that has expired, beside 401; 0 if there is none.
+	Denied int
 }
 
 // http returns the request with all headers and the query.
@@ -86,7 +92,7 @@ func (b *Base) Send(ctx context.Context, request Request, reply Reply) error {
 	}
 	err = b.send(ctx, request, c, reply)
 	told, ok := errors.AsType[*llm.Error](err)
-	if b.Credential == nil || !ok || told.Status != http.StatusUnauthorized {
+	if b.Credential == nil || !ok || told.Status != http.StatusUnauthorized && (told.Status != request.Denied || request.Denied == 0) {
 		return err
 	}
 	next, failed := b.credential(ctx, &c)
@@ -115,12 +121,28 @@ func (b *Base) send(ctx context.Context, request Request, c llm.Credential, repl
 	a := Response{Status: response.StatusCode, Header: response.Header, At: time.Now()}
 	quiet := &Silence{body: response.Body, cancel: cancel}
 	body := Unpack(quiet)
-	if a.Status < http.StatusMultipleChoices && IsStream(a.Header, body) {
-		err = readStream(a, body, quiet, b.IdleTimeout, reply)
+	if events := request.events(a, body); events != nil {
+		err = readStream(a, events, quiet, b.IdleTimeout, reply)
 	} else if a, err = readBody(ctx, a, body); err == nil {
 		err = reply.Whole(a)
 	}
 	return b.lost(sent, err)
+}
+
+// events returns the events of a response; nil if the response is not a stream.
+func (r Request) events(a Response, body *bufio.Reader) Source {
+	if a.Status >= http.StatusMultipleChoices {
+		return nil
+	}
+	if r.Events != nil {
+		if events := r.Events(a.Header, body); events != nil {
+			return events
+		}
+	}
+	if IsStream(a.Header, body) {
+		return &Events{in: body}
+	}
+	return nil
 }
 
 // guard returns a copy of the request with a [guarded] body. GetBody gets one, too, because the transport uses it to send the request on

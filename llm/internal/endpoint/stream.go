@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"io"
@@ -29,6 +28,12 @@ type Reply interface {
 	Spoke() bool
 }
 
+// Source has the events of a stream, such as [Events]. It is not safe for concurrent use.
+type Source interface {
+	// Next returns the next event, whose data is valid until Next is called again. The errors are those of [Events.Next].
+	Next() (Event, error)
+}
+
 // ignored is the error for an event which counts only if the reply does not become complete.
 type ignored struct{ error }
 
@@ -43,10 +48,9 @@ func (a Response) Unread(e Event, cause error, begins string) error {
 	return ignored{unread}
 }
 
-// readStream reads an event stream from `in` into `reply`. When the reply is complete, readStream ignores errors in the rest of the stream.
-// `in` reads from `quiet`, whose time limits readStream sets.
-func readStream(a Response, in *bufio.Reader, quiet *Silence, idle time.Duration, reply Reply) error {
-	stream := Events{in: in}
+// readStream reads the events of `stream` into `reply`. When the reply is complete, readStream ignores errors in the rest of the stream.
+// `stream` reads from `quiet`, whose time limits readStream sets.
+func readStream(a Response, stream Source, quiet *Silence, idle time.Duration, reply Reply) error {
 	var unread error // the error for the first event that was ignored
 	for {
 		e, err := stream.Next()

@@ -165,6 +165,13 @@ var types = map[string]llm.Class{
 	"not_found_error":       llm.NotFound,
 	"invalid_request_error": llm.InvalidRequest,
 
+	// These are the exceptions in a stream of Bedrock (Amazon's API reference, ResponseStream), beside that of the table above.
+	"internalserverexception":     llm.ServerError,
+	"modelstreamerrorexception":   llm.ServerError,
+	"modeltimeoutexception":       llm.ServerError,
+	"serviceunavailableexception": llm.Overloaded,
+	"validationexception":         llm.InvalidRequest,
+
 	// These are the codes of a failed response of OpenAI's Responses API.
 	"invalid_prompt":                 llm.InvalidRequest,
 	"invalid_encrypted_content":      llm.InvalidRequest,
