@@ -33,10 +33,12 @@ func (o Options) models(hide *redact.Redactor) (map[string]activities.Model, err
 		var err error
 		switch {
 		case m.Client != nil:
+		case m.Platform != "" && m.Provider != "anthropic":
+			return nil, fmt.Errorf(`model %s: Model.Platform is for the provider anthropic; set Model.Provider to "anthropic", or remove Model.Platform`, name)
 		case m.Provider == "anthropic":
 			var client *anthropic.Client
 			client, err = anthropic.New(anthropic.Options{
-				Name: name, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query, Credential: hiding(m.Credential, hide), TLS: m.TLS, Timeout: m.Timeout,
+				Name: name, Platform: m.Platform, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query, Credential: hiding(m.Credential, hide), TLS: m.TLS, Timeout: m.Timeout,
 				IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache, Log: o.Logger,
 			})
 			if err == nil {

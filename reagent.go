@@ -20,6 +20,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/llm/openai"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/tool/mcp"
@@ -141,11 +142,14 @@ type Model struct {
 	Name string
 	// Provider is "openai", which means any OpenAI-compatible endpoint, or "anthropic". Empty means "openai".
 	Provider string
+	// Platform is where a model of the provider "anthropic" runs: [anthropic.Vertex] or [anthropic.Bedrock]. Empty means an endpoint with
+	// Anthropic's API.
+	Platform anthropic.Platform
 	// API is the API of the provider "openai": "chat", "responses" or "auto", which is the default. With "auto", a client uses chat
 	// completions, except for models that OpenAI serves only through the Responses API.
 	API string
 	// BaseURL is the URL of the endpoint up to, and without, "/chat/completions", "/responses" or "/v1/messages". Defaults to the URL of
-	// the provider.
+	// the provider. With a Platform, it has no default: see [anthropic.Options].
 	BaseURL string
 	// APIKey is the key for the endpoint. Empty means that no key is sent.
 	APIKey string
@@ -158,8 +162,8 @@ type Model struct {
 	Credential llm.CredentialSource
 	// TLS configures the connection to the endpoint, for example with a client certificate. Nil means the defaults of package tls.
 	TLS *tls.Config
-	// Client calls the model. If Client is set, the fields about the endpoint are ignored: Provider, API, BaseURL, APIKey, Headers,
-	// Query, Timeout, IdleTimeout, NoStream and NoPromptCache.
+	// Client calls the model. If Client is set, the fields about the endpoint are ignored: Provider, Platform, API, BaseURL, APIKey,
+	// Headers, Query, Timeout, IdleTimeout, NoStream and NoPromptCache.
 	Client llm.Client
 
 	// Timeout limits the time to the first text, reasoning or tool call of a streamed reply, and from one to the next. For a reply that

@@ -74,6 +74,13 @@ func (r *reader) checkModel(path string, m Model) {
 	if r.present(path+".prompt_cache") && m.Provider != "anthropic" {
 		r.problemf(path+".prompt_cache", "is for the provider anthropic; other providers cache prompts by themselves, so remove it")
 	}
+	switch {
+	case m.Platform == "":
+	case m.Provider != "anthropic":
+		r.problemf(path+".platform", "is for the provider anthropic; write provider: anthropic beside it, or remove it")
+	case m.BaseURL == "" && !r.hasProblem(path+".base_url"):
+		r.problemf(path+".base_url", "missing; write the URL of the platform %s: see docs/models.md", m.Platform)
+	}
 	r.checkKey(path, m.Key)
 	r.checkTLS(path, m.TLS)
 	if m.Model == "" && !r.hasProblem(path) && !r.hasProblem(path+".model") {

@@ -71,11 +71,13 @@ type Model struct {
 	// Provider is the kind of the endpoint: "openai", which means any OpenAI-compatible endpoint, or "anthropic". Defaults to
 	// "openai".
 	Provider string
+	// Platform is where a model of the provider "anthropic" runs: "vertex" or "bedrock". Empty means an endpoint with Anthropic's API.
+	Platform string
 	// Model is the provider's name for the model.
 	Model string
 	// BaseURL is the URL of the endpoint, without "/chat/completions", "/responses" or "/v1/messages". Defaults to the value of
 	// the environment variable [BaseURLEnv], or to [DefaultBaseURL] if the variable is empty. For the provider "anthropic",
-	// BaseURL defaults to [DefaultAnthropicURL].
+	// BaseURL defaults to [DefaultAnthropicURL]; with a Platform, it has no default.
 	BaseURL string
 	// Key says where the API key comes from. If the file has no `base_url` and no key for the model, APIKeyEnv defaults to
 	// [DefaultAPIKeyEnv], or to [AnthropicKeyEnv] for the provider "anthropic". There is one exception: if the endpoint comes

@@ -80,9 +80,13 @@ func TestEveryFieldIsRead(t *testing.T) {
 			"mail":   {Command: []string{"mail", "ops"}, Env: map[string]string{"TOKEN": "${MAIL_TOKEN}"}, On: []string{"waits", "held", "ended"}},
 		},
 		Models: map[string]Model{
-			"main":   main,
-			"cold":   cold,
-			"local":  {Provider: "openai", Model: "qwen3", BaseURL: "http://127.0.0.1:8000/v1", Timeout: DefaultModelTimeout},
+			"main":  main,
+			"cold":  cold,
+			"local": {Provider: "openai", Model: "qwen3", BaseURL: "http://127.0.0.1:8000/v1", Timeout: DefaultModelTimeout},
+			"bedrock": {
+				Provider: "anthropic", Platform: "bedrock", Model: "us.anthropic.claude-opus-4-6-v1",
+				BaseURL: "https://bedrock-runtime.us-east-1.amazonaws.com", Timeout: DefaultModelTimeout,
+			},
 			"openai": {Provider: "openai", Model: "gpt-4o", BaseURL: DefaultBaseURL, Key: Key{APIKeyEnv: DefaultAPIKeyEnv}, Timeout: DefaultModelTimeout},
 		},
 		MCPServers: map[string]MCPServer{

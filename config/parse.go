@@ -91,6 +91,7 @@ func (r *reader) model(p place) Model {
 	r.object(p, joined(r.key(&m.Key), r.tls(&m.TLS), keys{
 		"provider": r.oneOf(&m.Provider,
 			"%q is not a known provider; write openai, which means any OpenAI-compatible endpoint, or anthropic", "openai", "anthropic"),
+		"platform":     r.oneOf(&m.Platform, "%q is not a platform; write vertex or bedrock, or remove it for Anthropic's API", "vertex", "bedrock"),
 		"model":        r.text(&m.Model),
 		"base_url":     r.checked(&m.BaseURL, checkWebURL),
 		"timeout":      r.duration(&m.Timeout),
@@ -131,7 +132,7 @@ func (r *reader) model(p place) Model {
 		"extra":       func(p place) { m.Params.Extra = r.extra(p) },
 	}))
 	// The default endpoint is the provider's, which needs a key. Another endpoint gets a key only if the file names one.
-	if m.BaseURL == "" {
+	if m.BaseURL == "" && m.Platform == "" {
 		var keyEnv string
 		if m.BaseURL, keyEnv = r.defaultEndpoint(m.Provider, p); !m.Key.set() {
 			m.APIKeyEnv = keyEnv

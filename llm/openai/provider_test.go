@@ -56,16 +56,21 @@ func TestConversationHoldsWithEveryProvider(t *testing.T) {
 		query    map[string]string
 		refusals int // how many requests the provider may refuse
 	}{
-		"Gemini":     {standin.Gemini(), "gemini-3-pro", nil, 1},
-		"DeepSeek":   {standin.DeepSeek(), "deepseek-v4-pro", nil, 0},
-		"Kimi":       {standin.Kimi(), "kimi-k2.6", nil, 0},
-		"OpenAI":     {standin.OpenAI(), "gpt-4o-mini", nil, 0},
-		"Mistral":    {standin.Mistral(), "mistral-large", nil, 2},
-		"Cloudflare": {standin.Cloudflare(), "llama-4", nil, 1},
-		"MiniMax":    {standin.MiniMax(), "MiniMax-M2", nil, 0},
-		"OpenRouter": {standin.OpenRouter(), "anthropic/claude-sonnet-5", nil, 0},
-		"Azure":      {standin.Azure(), "o5", map[string]string{"api-version": "2026-01-01"}, 2},
-		"Gemma":      {standin.Gemma(), "gemma-4", nil, 3},
+		"Gemini":          {standin.Gemini(), "gemini-3-pro", nil, 1},
+		"DeepSeek":        {standin.DeepSeek(), "deepseek-v4-pro", nil, 0},
+		"Kimi":            {standin.Kimi(), "kimi-k2.6", nil, 0},
+		"OpenAI":          {standin.OpenAI(), "gpt-4o-mini", nil, 0},
+		"Mistral":         {standin.Mistral(), "mistral-large", nil, 2},
+		"Cloudflare":      {standin.Cloudflare(), "llama-4", nil, 1},
+		"MiniMax":         {standin.MiniMax(), "MiniMax-M2", nil, 0},
+		"OpenRouter":      {standin.OpenRouter(), "anthropic/claude-sonnet-5", nil, 0},
+		"Azure":           {standin.Azure(), "o5", map[string]string{"api-version": "2026-01-01"}, 2},
+		"Gemma":           {standin.Gemma(), "gemma-4", nil, 3},
+		"Grok":            {standin.Grok(), "grok-4.3", nil, 0},
+		"GLM":             {standin.GLM(), "glm-4.7", nil, 0},
+		"Qwen":            {standin.Qwen(), "qwen3-max", nil, 0},
+		"Cerebras":        {standin.Cerebras(), "gpt-oss-120b", nil, 0},
+		"GLM at Cerebras": {standin.Cerebras(), "zai-glm-4.7", nil, 1},
 	} {
 		for _, streams := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/stream=%v", name, streams), func(t *testing.T) {

@@ -29,6 +29,9 @@ func TestStructuredAnswerComesFromEveryProvider(t *testing.T) {
 		"DeepSeek":   {standin.DeepSeek(), "deepseek-v4-pro", 1},
 		"Groq":       {standin.Groq(), "llama", 1},
 		"Cerebras":   {standin.Cerebras(), "gpt-oss", 1},
+		"Grok":       {standin.Grok(), "grok-4.3", 0},
+		"GLM":        {standin.GLM(), "glm-4.7", 0},
+		"Qwen":       {standin.Qwen(), "qwen3-max", 1},
 		"Gemini 2.5": {standin.Gemini(), "gemini-2.5-flash", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

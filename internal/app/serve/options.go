@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/tool/builtin"
 	"github.com/reagent-dev/reagent/tool/mcp"
@@ -108,7 +109,7 @@ func modelOf(m config.Model) (reagent.Model, error) {
 	_, credentialErr := m.Credential(key) // says what is missing; each request gets the credential of its time
 	connection, tlsErr := tlsConfig(m.TLS)
 	return reagent.Model{
-		Name: m.Model, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, TLS: connection,
+		Name: m.Model, Provider: m.Provider, Platform: anthropic.Platform(m.Platform), API: m.API, BaseURL: m.BaseURL, TLS: connection,
 		Credential: source(m.Key, m.Credential, llm.Credential.Equal),
 		Timeout:    m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache,
 		Reasoning: reagent.Reasoning(m.Reasoning), Params: m.Params, Price: m.Price,
