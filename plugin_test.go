@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent"
+	"github.com/reagent-dev/reagent/llm/anthropic"
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
@@ -37,6 +38,10 @@ func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 	for want, change := range map[string]func(*reagent.Options){
 		"define an agent": func(o *reagent.Options) { o.Agents = nil },
 		`there is no model "big": use only these names in Model and Fallback: [main]`: func(o *reagent.Options) { o.Agents[0].Model = "big" },
+		"Model.Platform is for the provider anthropic":                                func(o *reagent.Options) { o.Models["main"] = reagent.Model{Name: "claude", Platform: anthropic.Vertex} },
+		"BaseURL is empty; set the URL of the platform": func(o *reagent.Options) {
+			o.Models["main"] = reagent.Model{Name: "claude", Provider: "anthropic", Platform: anthropic.Vertex}
+		},
 		"Model.Name is empty":                          func(o *reagent.Options) { o.Models["main"] = reagent.Model{} },
 		`unknown tool "price"`:                         func(o *reagent.Options) { o.Agents[0].Tools = []string{"price"} },
 		"must be a struct or a map":                    func(o *reagent.Options) { o.Tools = []reagent.Tool{reagent.Func("echo", "", reagent.ReadOnly, echo)} },

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
-	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream/eventstreamapi"
 )
 
 // Bedrock is the Messages API as Amazon Bedrock has it in its operations InvokeModel and InvokeModelWithResponseStream. The path says which
@@ -108,19 +107,15 @@ func (bedrock) frame(e event) []byte {
 }
 
 // Frame returns a frame of a stream in Amazon's encoding. `message` is its kind: "event", "exception" or "error". `kind` is the type of the
-// event or exception, or the code of the error.
+// event or exception, or the code of the error, whose payload is the message.
 func Frame(message, kind string, payload []byte) []byte {
 	m := eventstream.Message{Payload: payload}
-	names := map[string]string{
-		eventstreamapi.EventMessageType:     eventstreamapi.EventTypeHeader,
-		eventstreamapi.ExceptionMessageType: eventstreamapi.ExceptionTypeHeader,
-		eventstreamapi.ErrorMessageType:     eventstreamapi.ErrorCodeHeader,
-	}
-	m.Headers.Set(names[message], eventstream.StringValue(kind))
-	m.Headers.Set(eventstreamapi.ContentTypeHeader, eventstream.StringValue("application/json"))
-	m.Headers.Set(eventstreamapi.MessageTypeHeader, eventstream.StringValue(message))
-	if message == eventstreamapi.ErrorMessageType {
-		m.Headers.Set(eventstreamapi.ErrorMessageHeader, eventstream.StringValue(payload))
+	set := func(name, value string) { m.Headers.Set(name, eventstream.StringValue(value)) }
+	set(map[string]string{"event": ":event-type", "exception": ":exception-type", "error": ":error-code"}[message], kind)
+	set(":content-type", "application/json")
+	set(":message-type", message)
+	if message == "error" {
+		set(":error-message", string(payload))
 		m.Payload = nil
 	}
 	var out bytes.Buffer

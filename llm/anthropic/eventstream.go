@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
-	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream/eventstreamapi"
 
 	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm/internal/endpoint"
@@ -34,7 +33,8 @@ const (
 )
 
 // frames reads the events of a stream in Amazon's binary encoding. A frame of the type "event" has one event of the Messages API, in
-// Base64. A frame of the type "exception" or "error" ends the stream.
+// Base64. A frame of the type "exception" or "error" ends the stream. The names of the headers are those of the library's package
+// eventstreamapi, which is not imported, because it would bring Amazon's HTTP client along.
 type frames struct {
 	in      *bufio.Reader
 	decoder *eventstream.Decoder
@@ -56,19 +56,19 @@ func (f *frames) Next() (endpoint.Event, error) {
 		if err != nil {
 			return endpoint.Event{}, err
 		}
-		switch textOf(message, eventstreamapi.MessageTypeHeader) {
-		case eventstreamapi.EventMessageType:
-			if textOf(message, eventstreamapi.EventTypeHeader) != "chunk" {
+		switch textOf(message, ":message-type") {
+		case "event":
+			if textOf(message, ":event-type") != "chunk" {
 				continue
 			}
 			data, err := chunkOf(message.Payload)
 			if err != nil || len(data) > 0 {
 				return endpoint.Event{Data: data}, err
 			}
-		case eventstreamapi.ExceptionMessageType:
-			return problem(textOf(message, eventstreamapi.ExceptionTypeHeader), toldIn(message.Payload)), nil
-		case eventstreamapi.ErrorMessageType:
-			return problem(textOf(message, eventstreamapi.ErrorCodeHeader), textOf(message, eventstreamapi.ErrorMessageHeader)), nil
+		case "exception":
+			return problem(textOf(message, ":exception-type"), toldIn(message.Payload)), nil
+		case "error":
+			return problem(textOf(message, ":error-code"), textOf(message, ":error-message")), nil
 		}
 	}
 }

@@ -81,6 +81,8 @@ var wrappings = map[Platform]wrapping{
 			}
 			return "/model/" + url.QueryEscape(model) + "/invoke"
 		},
+		// Amazon reads in this header which form the model's reply has. Anthropic's library sends the same for streams.
+		header:    map[string]string{"Accept": "application/json"},
 		keyHeader: "Authorization", keyPrefix: "Bearer ",
 		version: "bedrock-2023-05-31",
 		unsent:  []string{"model", "stream"},

@@ -117,6 +117,9 @@ func TestPlatformWrapsTheRequest(t *testing.T) {
 			require.Equal(t, "Bearer sk-very-secret", got.header.Get("Authorization"))
 			require.NotContains(t, got.header, "X-Api-Key")
 			require.NotContains(t, got.header, "Anthropic-Version")
+			if test.name == "Bedrock" {
+				require.Equal(t, "application/json", got.header.Get("Accept"))
+			}
 		}
 	}
 }
