@@ -29,7 +29,14 @@ func (c chat) read(body []byte, lenient bool) (asked, *refusal) {
 	return asked{req, wire.Model, wire.Stream, wire.StreamOptions.IncludeUsage}, refused
 }
 
-// dress returns the reply with the additions of the provider, which depend on the body of the request.
+// A dresser is an API whose provider adds something to the replies.
+type dresser interface {
+	// dress returns the reply with the additions of the provider, which depend on the body of the request.
+	dress(body []byte, reply llm.Reply) llm.Reply
+}
+
+var _, _ dresser = chat{}, messages{}
+
 func (c chat) dress(body []byte, reply llm.Reply) llm.Reply {
 	if c.provider == nil {
 		return reply

@@ -18,8 +18,26 @@ import (
 // Sources: DeepSeek's guide "Thinking Mode", and for the wording the issue JohnnyZ93/oai-compatible-copilot#215. The pull request
 // theopenco/llmgateway#2093 reports that an empty text is accepted. The page "JSON Output" has the rules of `response_format`, and the issues
 // llm-exe/llm-exe#662 and vercel/ai#7913 the wordings.
+//
+// Its Messages API has the same rule for the thinking blocks of messages with calls, whoever made the calls. It does not verify signatures,
+// and accepts an empty text. The signature in a whole reply is the ID of the reply; a stream has none. An error has the form of the other
+// API. Sources: DeepSeek's reference "Messages API", which says that the thinking of its own calls may be restored if it is missing, but not
+// when. So this stand-in never restores it. The wording is that of the issue decolua/9router#2397; the rest is reported in
+// esengine/DeepSeek-Reasonix#8927, Alishahryar1/free-claude-code#599 and NousResearch/hermes-agent#21048.
 func DeepSeek() *Provider {
-	return &Provider{rules: []rule{deepSeekThought, deepSeekFormat}, dress: thoughtful}
+	return &Provider{rules: []rule{deepSeekThought, deepSeekFormat}, dress: thoughtful, compatible: &compatible{
+		rule: deepSeekBlock, sign: func(string) string { return messageID }, signStream: unsigned, problem: chat{}.problem,
+	}}
+}
+
+// deepSeekBlock checks the thinking of an assistant message by the rules of [DeepSeek].
+func deepSeekBlock(_ *posted, _ int, calls bool, thought *string) *refusal {
+	if !calls || thought != nil {
+		return nil
+	}
+	refused := invalid("", "The `content[].thinking` in the thinking mode must be passed back to the API.")
+	refused.code = "invalid_request_error"
+	return refused
 }
 
 func deepSeekFormat(_ *Provider, r *posted) *refusal {

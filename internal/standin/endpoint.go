@@ -47,7 +47,8 @@ type Endpoint struct {
 	// the bytes of the stream are sent in random portions. Set Seed before the first request.
 	Seed uint64
 	// Provider makes the Endpoint behave like a certain provider of the API [Chat]; nil means that it behaves like OpenAI, but with
-	// fewer checks than the Provider [OpenAI]. Other APIs ignore it. Set Provider before the first request.
+	// fewer checks than the Provider [OpenAI]. Some providers have the API [Messages], too: see [Provider]. Other APIs ignore it. Set
+	// Provider before the first request.
 	Provider *Provider
 	// PrefixCache sets the usage of the replies of the APIs [Chat] and [Responses]; nil means that the usage of the reply stays as it
 	// is. Set PrefixCache before the first request.
@@ -155,8 +156,8 @@ func (e *Endpoint) complete(w http.ResponseWriter, r *http.Request, a API) {
 			return
 		}
 	}
-	if c, ok := a.(chat); ok {
-		reply = c.dress(body, reply)
+	if d, ok := a.(dresser); ok {
+		reply = d.dress(body, reply)
 	}
 	switch a.(type) {
 	case messages, vertex, bedrock:

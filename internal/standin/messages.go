@@ -16,17 +16,28 @@ import (
 // that changes or moves such a block is refused.
 var Messages API = messages{}
 
-type messages struct{}
+// messages is Anthropic's Messages API, or that of a provider: see [compatible].
+type messages struct {
+	provider *Provider // nil means Anthropic
+}
 
-func (messages) read(body []byte, lenient bool) (asked, *refusal) {
+func (a messages) read(body []byte, lenient bool) (asked, *refusal) {
 	wire, refused := readMessages(body)
 	if refused == nil && !lenient {
-		refused = wire.check()
+		if refused = wire.check(a.provider != nil); refused == nil && a.provider != nil {
+			refused = a.provider.refuseThoughts(wire, newPosted(&request{}, body, nil))
+		}
 	}
 	return asked{request: wire.request(), model: wire.Model, stream: wire.Stream}, refused
 }
 
-func (messages) body(model string, reply llm.Reply) any { return messageOf(model, reply) }
+func (a messages) body(model string, reply llm.Reply) any {
+	whole := messageOf(model, reply)
+	if a.provider != nil {
+		whole.sign(a.provider.compatible.sign)
+	}
+	return whole
+}
 
 func (messages) finish() string { return "event: message_delta" }
 
@@ -53,7 +64,10 @@ type messagesError struct {
 	RequestID string `json:"request_id"`
 }
 
-func (messages) problem(r *refusal) any {
+func (a messages) problem(r *refusal) any {
+	if a.provider != nil && a.provider.compatible.problem != nil {
+		return a.provider.compatible.problem(r)
+	}
 	e := messagesError{Type: "error", RequestID: "req_test"}
 	e.Error.Type, e.Error.Message = "invalid_request_error", r.message
 	switch {

@@ -20,8 +20,9 @@ var (
 // maxMarks is the largest number of marks for the prompt cache in a request.
 const maxMarks = 4
 
-// check checks a request as Anthropic does. It returns Anthropic's error response for an invalid request; nil for a valid one.
-func (r *messagesRequest) check() *refusal {
+// check checks a request as Anthropic does. It returns Anthropic's error response for an invalid request; nil for a valid one. If `free` is
+// set, it does not check what only a provider can check that signs its thinking: signatures, and whether a turn begins with thinking.
+func (r *messagesRequest) check(free bool) *refusal {
 	switch {
 	case r.Model == "":
 		return invalid("", "model: Field required")
@@ -36,9 +37,29 @@ func (r *messagesRequest) check() *refusal {
 	case r.Messages[len(r.Messages)-1].Role == "assistant":
 		return invalid("", "This model does not support assistant message prefill. The conversation must end with a user message.")
 	}
-	for _, check := range []func() *refusal{r.checkTools, r.checkThinking, r.checkFormat, r.checkMarks, r.checkTurns} {
+	checks := []func() *refusal{r.checkTools, r.checkThinking, r.checkFormat, r.checkMarks, r.checkTurns}
+	if !free {
+		checks = append(checks, r.checkSignatures, r.checkBegun)
+	}
+	for _, check := range checks {
 		if refused := check(); refused != nil {
 			return refused
+		}
+	}
+	return nil
+}
+
+// checkSignatures checks that each thinking block is one of Anthropic's, in its place.
+func (r *messagesRequest) checkSignatures() *refusal {
+	for i, t := range r.Messages {
+		for j, b := range t.Content {
+			switch {
+			case b.Type != "thinking":
+			case b.Signature == nil || *b.Signature == "":
+				return invalid("", "messages.%d.content.%d.thinking.signature: Field required", i, j)
+			case *b.Signature != blockSignature(*b.Thinking, j):
+				return invalid("", "messages.%d.content.%d: Invalid `signature` in `thinking` block", i, j)
+			}
 		}
 	}
 	return nil
@@ -205,9 +226,6 @@ func (r *messagesRequest) checkTurns() *refusal {
 			if refused := b.check(at, kinds...); refused != nil {
 				return refused
 			}
-			if b.Type == "thinking" && *b.Signature != blockSignature(*b.Thinking, j) {
-				return invalid("", "%s: Invalid `signature` in `thinking` block", at)
-			}
 			if b.Type != "tool_use" {
 				continue
 			}
@@ -220,7 +238,7 @@ func (r *messagesRequest) checkTurns() *refusal {
 			return invalid("", "messages.%d: The final block in an assistant message cannot be `thinking`.", i)
 		}
 	}
-	return r.checkBegun()
+	return nil
 }
 
 // checkResults checks that the turn begins with one result for each call in the turn before it. `open` has the IDs of these calls, and
@@ -288,8 +306,8 @@ func (b messagesBlock) check(at string, kinds ...string) *refusal {
 			return invalid("", "%s.image.source: Input should be a valid image", at)
 		}
 	case "thinking":
-		if b.Thinking == nil || b.Signature == nil || *b.Signature == "" {
-			return invalid("", "%s.thinking.signature: Field required", at)
+		if b.Thinking == nil {
+			return invalid("", "%s.thinking.thinking: Field required", at)
 		}
 	case "redacted_thinking":
 		if b.Data == nil {

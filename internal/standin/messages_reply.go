@@ -7,6 +7,9 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
+// messageID is the ID of each reply.
+const messageID = "msg_test"
+
 type messageBody struct {
 	ID           string         `json:"id"`
 	Type         string         `json:"type"`
@@ -45,7 +48,7 @@ type messageUsageDetails struct {
 func messageOf(model string, reply llm.Reply) messageBody {
 	reason, u := stopReason(reply), reply.Usage
 	b := messageBody{
-		ID: "msg_test", Type: "message", Role: "assistant", Model: cmp.Or(reply.Model, model), StopReason: &reason,
+		ID: messageID, Type: "message", Role: "assistant", Model: cmp.Or(reply.Model, model), StopReason: &reason,
 		Content: []messageBlock{},
 		Usage: messageUsage{
 			InputTokens:   max(u.InputTokens-u.CachedTokens-u.CacheWriteTokens, 0),
@@ -73,8 +76,23 @@ func messageOf(model string, reply llm.Reply) messageBody {
 	return b
 }
 
-func (messages) events(model string, reply llm.Reply, _ bool, cut cutter) []event {
+// sign gives the thinking of the message other signatures; none if `signature` returns "".
+func (b *messageBody) sign(signature func(thinking string) string) {
+	for i := range b.Content {
+		if own := &b.Content[i]; own.Type == "thinking" {
+			own.Signature = nil
+			if signed := signature(*own.Thinking); signed != "" {
+				own.Signature = &signed
+			}
+		}
+	}
+}
+
+func (a messages) events(model string, reply llm.Reply, _ bool, cut cutter) []event {
 	whole := messageOf(model, reply)
+	if a.provider != nil {
+		whole.sign(a.provider.compatible.signStream)
+	}
 	var all []event
 	add := func(name string, fields map[string]any) {
 		fields["type"] = name
@@ -111,7 +129,9 @@ func (b messageBlock) deltas(cut cutter) (first messageBlock, deltas []any) {
 		for _, piece := range cut.pieces(*b.Thinking) {
 			deltas = append(deltas, map[string]string{"type": "thinking_delta", "thinking": piece})
 		}
-		deltas = append(deltas, map[string]string{"type": "signature_delta", "signature": *b.Signature})
+		if b.Signature != nil {
+			deltas = append(deltas, map[string]string{"type": "signature_delta", "signature": *b.Signature})
+		}
 	case "text":
 		first.Text = &empty
 		for _, piece := range cut.pieces(*b.Text) {

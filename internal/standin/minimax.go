@@ -17,9 +17,11 @@ var thinkBlock = regexp.MustCompile(`(?s)^\s*<think>.*?</think>\s*`)
 // unchanged. If the body of a request has "reasoning_split":true, the reply has the reasoning in the list `reasoning_details`
 // instead, and later requests should send the list back. A reasoning that is missing or changed is a violation.
 //
-// Sources: MiniMax's pages "Tool Use & Interleaved Thinking" and "Compatible OpenAI API".
+// Its Messages API has thinking blocks with a signature instead. They should come back, too, and nothing is refused without them.
+//
+// Sources: MiniMax's pages "Tool Use & Interleaved Thinking", "Compatible OpenAI API" and "Compatible Anthropic API".
 func MiniMax() *Provider {
-	return &Provider{rules: []rule{miniMaxThought}, dress: interleaved}
+	return &Provider{rules: []rule{miniMaxThought}, dress: interleaved, compatible: &compatible{sign: hashed, signStream: hashed}}
 }
 
 // miniMaxKey returns the key of a message for [Provider.remember]. The reasoning in the content has no influence.

@@ -12,6 +12,8 @@ import (
 // refuses, with the provider's status and wording. It adds to the replies what this provider adds, for example the signature of a
 // reasoning. It also checks that later requests send the additions back. [Gemini] and the other constructors return a Provider.
 //
+// [DeepSeek], [Kimi] and [MiniMax] have the Messages API, too. What they sent through one API, they know in the other.
+//
 // A Provider remembers what it sent. It is safe for concurrent use, and several Endpoints may share it. The additions to a reply
 // depend only on the reply and on the body of the request, so a repeated request gets the same additions.
 type Provider struct {
@@ -27,6 +29,8 @@ type Provider struct {
 	format func(whole *completion)
 	// problem returns the JSON body of an error response; nil means OpenAI's body.
 	problem func(r *refusal) any
+	// compatible is the provider's Messages API; nil means that this API is Anthropic's.
+	compatible *compatible
 
 	mu         sync.Mutex
 	violations []string
@@ -70,12 +74,16 @@ func (p *Provider) memory(key string) []string {
 	return slices.Clone(p.sent[key])
 }
 
-// api returns the API for a request with the given URL. It returns `a` unchanged if `p` is nil or if `a` is not [Chat].
+// api returns the API for a request with the given URL. It returns `a` unchanged if `p` is nil or has no such API of its own.
 func (p *Provider) api(a API, at *url.URL) API {
-	if p == nil || a != Chat {
-		return a
+	switch {
+	case p == nil:
+	case a == Chat:
+		return chat{provider: p, url: at}
+	case a == Messages && p.compatible != nil:
+		return messages{p}
 	}
-	return chat{provider: p, url: at}
+	return a
 }
 
 // refuse checks a request. It returns nil or the error response. If `p` is nil, it accepts each request.
