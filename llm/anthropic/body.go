@@ -85,10 +85,11 @@ func encodeBody(model, family string, req llm.Request, f form) ([]byte, error) {
 }
 
 // extra returns the extra parameters that are sent. It omits a thinking budget if the API would refuse it: if the form has `bare`, or if
-// `unsigned`, the result of [conversation.unsigned], is true.
+// `unsigned`, the result of [conversation.unsigned], is true. If the form has `mute`, it omits each field `thinking`.
 func (f form) extra(extra map[string]json.RawMessage, unsigned bool) map[string]json.RawMessage {
 	var own thinking
-	if _ = json.Unmarshal(extra["thinking"], &own); own.Type != "enabled" || !unsigned && !f.bare {
+	_ = json.Unmarshal(extra["thinking"], &own)
+	if refused := own.Type == "enabled" && (unsigned || f.bare); !refused && !f.mute {
 		return extra
 	}
 	extra = maps.Clone(extra)

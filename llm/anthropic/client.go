@@ -16,9 +16,9 @@
 package anthropic
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"log/slog"
 	"net/http"
@@ -124,20 +124,22 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 	known := c.forms.of(model, req)
 	known.plain = known.plain || c.options.NoStream
 	known.uncached = known.uncached || c.options.NoPromptCache
-	known.signed = known.signed || c.claude(model)
 	known.thoughtful = known.thoughtful || !known.signed && wantsThinking(c.Host, model)
+	known.signed = known.signed || !known.thoughtful && c.claude(model)
 	var refusals []string
 	family := c.family(model, req)
 	ctx, began := endpoint.Began(ctx)
+	tried := map[[sha256.Size]byte]bool{} // the digests of the bodies so far: two refusals must not lead to each other
 	for f := known; ; {
 		body, err := encodeBody(model, family, req, f)
 		if err != nil {
 			return llm.Reply{}, err
 		}
+		tried[sha256.Sum256(body)] = true
 		reply, err := c.ask(ctx, renew, model, body, req, family, !f.plain)
 		next, refused := f.after(err, req, func(next form) bool {
 			other, err := encodeBody(model, family, req, next)
-			return err == nil && !bytes.Equal(other, body)
+			return err == nil && !tried[sha256.Sum256(other)]
 		})
 		if refused && !began() && len(refusals) < endpoint.MaxLessons {
 			f, refusals = next, append(refusals, c.Refusal(err))

@@ -32,7 +32,7 @@ type conversation struct {
 }
 
 // newConversation converts the messages of a request. Which blocks of earlier replies are sent back, such as thinking, depends on `family`
-// and on the form: see [assistantBlocks].
+// and on the form: see [assistantBlocks] and [thoughts].
 //
 // The API has rules for the order:
 //   - Messages of the same role in a row become one turn.
@@ -81,7 +81,7 @@ func (c *conversation) add(m llm.Message, family string, f form) error {
 		if len(m.Parts) == 0 { // a layout cannot describe parts
 			content, calls = nil, assistantBlocks(m, calls, family, f)
 		}
-		c.append("assistant", append(content, calls...))
+		c.append("assistant", thoughts(m, append(content, calls...), f))
 	default:
 		return fmt.Errorf("the role %q is unknown; use system, user, assistant or tool", m.Role)
 	}

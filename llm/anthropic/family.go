@@ -39,7 +39,9 @@ func sameEndpoint(a, b string) bool {
 }
 
 // wantsThinking reports whether the provider of a model demands the thinking of all earlier replies that called tools. Claude is the
-// opposite: it accepts only what it has signed, and only after the same beginning.
+// opposite: it accepts only what it has signed, and only after the same beginning. The name of a model does not say that it is Claude:
+// DeepSeek accepts the names of Claude for its own models. Sources: DeepSeek's guides "Anthropic API" and "Thinking Mode", MiniMax's
+// "Compatible Anthropic API", Xiaomi's "Passing back reasoning_content", and for Kimi the issue farion1231/cc-switch#3351.
 func wantsThinking(host, model string) bool {
 	provider, line := endpoint.Provider(host), endpoint.Line(model)
 	return slices.Contains([]string{"deepseek", "moonshot", "minimax", "xiaomi"}, provider) || slices.Contains([]string{"deepseek", "kimi", "minimax", "mimo"}, line)

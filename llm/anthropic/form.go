@@ -29,13 +29,15 @@ type form struct {
 	silent      bool // with `thinking` of type "disabled" if the tool choice forces a call
 	unforced    bool // with the tool choice "auto" instead of one that forces a call
 	declared    bool // with the tools that the conversation has called, if the request has no tools
-	thoughtful  bool // with the thinking of all earlier replies, also unsigned: see [assistantBlocks]
+	thoughtful  bool // with the thinking of all earlier replies, also unsigned: see [thoughts]
+	thorough    bool // thoughtful, with thinking also in the messages without calls
 	signed      bool // without thinking that has no signature
 	limit       int  // the largest output limit of the model, in tokens; 0 if it is not known
 
 	// The client does not remember these fields, because they depend on the conversation, not on the model.
 	unsigned bool // without the raw blocks of earlier replies: see [block.raw]
 	bare     bool // without a field `thinking` that turns thinking on
+	mute     bool // with `thinking` of type "disabled", whatever the request asks for
 	room     int  // the largest output limit for which the context window has room, in tokens; 0 if it is not known
 }
 
@@ -46,6 +48,17 @@ type lesson struct {
 	// learn changes the form. `found` is the text that `says` matches, followed by the texts of its groups.
 	learn func(f *form, req llm.Request, found []string)
 }
+
+// Several lessons have one of these expressions: what is learned first may not be enough, or may not change the request.
+var (
+	// modified says that thinking in the request is not what the endpoint has signed.
+	modified = regexp.MustCompile("(?i)signature|thinking.* blocks .*cannot be modified")
+	// forgotten says that the request has too little thinking of earlier replies.
+	forgotten = regexp.MustCompile(`(?i)\b(?:thinking|reasoning(?:_content)?)\b.{0,80}\b(?:passed back|is missing)\b|` +
+		`\bmissing .?(?:thinking|reasoning(?:_content)?)\b.{0,80}\bassistant message`)
+	// unbegun says that the present turn must begin with thinking. It comes from endpoints that verify signatures.
+	unbegun = regexp.MustCompile("(?i)expected .?thinking.? or .?redacted_thinking")
+)
 
 // lessons are the refusals that the client knows. The comments quote their usual messages.
 var lessons = []lesson{
@@ -61,13 +74,19 @@ var lessons = []lesson{
 	{regexp.MustCompile(`(?i)exceed context limit: ([0-9]+) \+ [0-9]+ > ([0-9]+)`), learnRoom},
 	// messages.1.content.0: Invalid `signature` in `thinking` block
 	// messages.3.content.8: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.
-	{regexp.MustCompile("(?i)signature|thinking.* blocks .*cannot be modified"), func(f *form, _ llm.Request, _ []string) { f.signed, f.thoughtful = true, false }},
-	{regexp.MustCompile("(?i)signature|thinking.* blocks .*cannot be modified"), func(f *form, _ llm.Request, _ []string) { f.unsigned = true }},
+	{modified, learnSigned},
+	{modified, func(f *form, req llm.Request, _ []string) { learnSigned(f, req, nil); f.unsigned = true }},
+	{modified, func(f *form, req llm.Request, _ []string) { learnSigned(f, req, nil); f.unsigned, f.mute = true, true }},
 	// The `content[].thinking` in the thinking mode must be passed back to the API.
 	// thinking is enabled but reasoning_content is missing in assistant tool call message at index 2
-	{regexp.MustCompile(`(?i)\b(?:thinking|reasoning(?:_content)?)\b.{0,80}\b(?:passed back|is missing)\b`), func(f *form, _ llm.Request, _ []string) { f.thoughtful = !f.signed }},
+	// Missing thinking block in the assistant message at message index 11.
+	{forgotten, learnThoughtful},
+	// preserved thinking (thinking.keep=all) requires reasoning_content on every assistant message, but assistant message at index 1 is missing …
+	{forgotten, func(f *form, req llm.Request, _ []string) { learnThoughtful(f, req, nil); f.thorough = true }},
+	{forgotten, func(f *form, _ llm.Request, _ []string) { f.mute = true }},
 	// messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.
-	{regexp.MustCompile("(?i)expected .?thinking.? or .?redacted_thinking"), func(f *form, _ llm.Request, _ []string) { f.bare = true }},
+	{unbegun, func(f *form, _ llm.Request, _ []string) { f.bare = true }},
+	{unbegun, func(f *form, _ llm.Request, _ []string) { f.mute = true }},
 	// "thinking.type.disabled" is not supported for this model. Use "thinking.type.enabled" and "output_config.effort" to control it.
 	{regexp.MustCompile(`(?i)^[^.]*thinking\.type\.disabled.{0,20}not supported`), func(f *form, _ llm.Request, _ []string) { f.undisabled = true }},
 	// "thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control it.
@@ -110,6 +129,14 @@ var lessons = []lesson{
 	// streaming is not supported
 	{regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`), func(f *form, _ llm.Request, _ []string) { f.plain = true }},
 }
+
+// learnSigned learns that the endpoint accepts only thinking that it has signed.
+func learnSigned(f *form, _ llm.Request, _ []string) {
+	f.signed, f.thoughtful, f.thorough = true, false, false
+}
+
+// learnThoughtful learns that the endpoint demands the thinking of earlier replies.
+func learnThoughtful(f *form, _ llm.Request, _ []string) { f.signed, f.thoughtful = false, true }
 
 // learnLimit learns the largest output limit of a model from the number in the message. It ignores a number that is not below the limit
 // of the refused request.
@@ -193,7 +220,7 @@ func learnThinking(f *form, req llm.Request, _ []string) {
 const maxRefusal = 4096
 
 // after decides whether to send a request again in another form. `err` is the error of the request in the form `f`; nil if the request
-// succeeded. `differs` must report whether a given form gives the request another body.
+// succeeded. `differs` must report whether a given form gives the request a body that has not been refused yet.
 //
 // If the error is one of the known refusals ([lessons]), after returns a form that avoids it, and true. In all other cases, it returns
 // `f` and false.
@@ -257,7 +284,7 @@ func (m *forms) keep(model string, req llm.Request, f form) bool {
 		m.known, m.limits = map[subject]form{}, map[string]int{}
 	}
 	limit, at := f.limit, subjectOf(model, req)
-	f.unsigned, f.bare, f.room, f.limit = false, false, 0, 0
+	f.unsigned, f.bare, f.mute, f.room, f.limit = false, false, false, 0, 0
 	if m.known[at] == f && m.limits[model] == limit {
 		return false
 	}

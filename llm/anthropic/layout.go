@@ -67,11 +67,11 @@ func layoutOf(pieces []piece, family string) llm.Opaque {
 // assistantBlocks returns the content of an assistant message. `calls` are the blocks of its tool calls. Which raw blocks of earlier replies
 // are sent, depends on the form (see [block.raw]):
 //   - Usually only those that `family` made.
-//   - With [form.thoughtful] also those that the same endpoint made after another beginning. If a message with calls has no thinking block,
-//     its reasoning becomes one without a signature.
+//   - With [form.thoughtful] also those that the same endpoint made after another beginning, but no redacted thinking, which only Claude
+//     can read.
 //   - With [form.unsigned] none, and with [form.signed] no thinking without a signature.
 func assistantBlocks(m llm.Message, calls []block, family string, f form) []block {
-	said, called := m.Content, len(calls) > 0
+	said := m.Content
 	var places []place
 	if !f.unsigned && (m.Opaque.Family == family || f.thoughtful && sameEndpoint(m.Opaque.Family, family)) {
 		_ = json.Unmarshal([]byte(m.Opaque.Data), &places) // if there is no list, the text comes first, and then the calls
@@ -96,13 +96,10 @@ func assistantBlocks(m llm.Message, calls []block, family string, f form) []bloc
 			all, said = appendText(all, said[:length]), said[length:]
 		case p.Type == "tool_use" && len(calls) > 0:
 			all, calls = append(all, calls[0]), calls[1:]
-		case f.signed && p.Type == "thinking" && p.Signature == "":
+		case f.signed && p.Type == "thinking" && p.Signature == "", f.thoughtful && p.Type == "redacted_thinking":
 		case p.Type != "tool_use" && p.Type != "":
 			all = append(all, block{raw: p.raw, Type: p.Type})
 		}
-	}
-	if f.thoughtful && called && !slices.ContainsFunc(all, block.thinks) {
-		all = slices.Insert(all, 0, unsignedThinking(cmp.Or(m.Reasoning, noThought)))
 	}
 	for len(all) > 0 && all[len(all)-1].thinks() && strings.TrimSpace(said) == "" && len(calls) == 0 {
 		all = all[:len(all)-1] // the API refuses a message that ends with thinking
@@ -110,12 +107,20 @@ func assistantBlocks(m llm.Message, calls []block, family string, f form) []bloc
 	return append(appendText(all, said), calls...)
 }
 
-// noThought is the thinking of a message with calls that has none, because another model made it. Kimi refuses an empty text.
+// noThought is the thinking of a message that has none, because another model made it, or because a compaction or another client has lost
+// it. Kimi refuses an empty text.
 const noThought = " "
 
-func unsignedThinking(thought string) block {
-	raw, _ := endpoint.Encode(signedBlock{Type: "thinking", Thinking: thought}) // strings have a JSON form
-	return block{raw: raw, Type: "thinking"}
+// thoughts returns the content of an assistant message with the thinking that the form demands. With [form.thoughtful], a message with
+// calls begins with a thinking block, and with [form.thorough] each message that has content. If the content has no such block, the reasoning
+// of the message becomes one, without a signature.
+func thoughts(m llm.Message, content []block, f form) []block {
+	demanded := f.thoughtful && (f.thorough || len(m.ToolCalls) > 0)
+	if !demanded || len(content) == 0 || slices.ContainsFunc(content, block.thinks) {
+		return content
+	}
+	raw, _ := endpoint.Encode(signedBlock{Type: "thinking", Thinking: cmp.Or(m.Reasoning, noThought)}) // strings have a JSON form
+	return slices.Insert(content, 0, block{raw: raw, Type: "thinking"})
 }
 
 // withoutText returns a layout in which one text stands for the whole text of the message. This text is in the place of the first text,

@@ -31,7 +31,7 @@ func (f form) thinking(req llm.Request, maxTokens int, unsigned bool) *thinking 
 	// The API refuses thinking if the tool choice forces a call.
 	forced := forces(req) && !f.unforced
 	switch {
-	case effort == none || forced && f.silent:
+	case effort == none || forced && f.silent || f.mute:
 		if f.undisabled {
 			return nil
 		}
@@ -61,7 +61,7 @@ func forces(req llm.Request) bool {
 func (f form) effort(p llm.Params) string {
 	effort := p.ReasoningEffort
 	switch {
-	case effort == none || f.effortless || f.budgeted:
+	case effort == none || f.effortless || f.budgeted || f.mute:
 		return ""
 	case effort == "minimal":
 		return "low"
