@@ -37,14 +37,19 @@ func places() []place {
 			return client
 		}}
 	}
-	messages := place{"Anthropic", "claude-opus-4-6", nil, func(t *testing.T, url string) llm.Client {
-		client, err := anthropic.New(anthropic.Options{BaseURL: url})
-		require.NoError(t, err)
-		return client
-	}}
+	messages := func(name, model string, provider *standin.Provider) place {
+		return place{name, model, provider, func(t *testing.T, url string) llm.Client {
+			client, err := anthropic.New(anthropic.Options{BaseURL: url})
+			require.NoError(t, err)
+			return client
+		}}
+	}
 	return []place{
 		responses,
-		messages,
+		messages("Anthropic", "claude-opus-4-6", nil),
+		messages("DeepSeek messages", "deepseek-v4-pro", standin.DeepSeek()),
+		messages("Kimi messages", "kimi-k2.6", standin.Kimi()),
+		messages("MiniMax messages", "MiniMax-M2", standin.MiniMax()),
 		chat("Gemini", "gemini-3-pro", standin.Gemini()),
 		chat("DeepSeek", "deepseek-v4-pro", standin.DeepSeek()),
 		chat("Kimi", "kimi-k2.6", standin.Kimi()),
