@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -58,10 +57,8 @@ var providers = map[string]func() *standin.Provider{
 	"Cloudflare": standin.Cloudflare, "MiniMax": standin.MiniMax, "OpenRouter": standin.OpenRouter, "Azure": standin.Azure,
 	"Gemma": standin.Gemma, "Grok": standin.Grok, "GLM": standin.GLM, "Qwen": standin.Qwen, "Cerebras": standin.Cerebras,
 	"Responses": nil, "Anthropic": nil, "Vertex": nil, "Bedrock": nil, // these APIs have their own rules
+	"DeepSeekMessages": standin.DeepSeek, "KimiMessages": standin.Kimi, "MiniMaxMessages": standin.MiniMax,
 }
-
-// claude are the blocks with the Messages API.
-var claude = []string{"Anthropic", "Vertex", "Bedrock"}
 
 // block matches a block of the guide: its name and its text.
 var block = regexp.MustCompile("(?s)```yaml ([A-Za-z]+)\nmodels:\n(.*?)```")
@@ -108,9 +105,9 @@ func TestChatHoldsWithEveryProvider(t *testing.T) {
 				}
 				return "Sunny.", nil
 			})
-			window := 1000
-			if slices.Contains(claude, name) {
-				window = 5000 // its stand-in counts bytes
+			window, marks := 1000, strings.Contains(model, "provider: anthropic")
+			if marks {
+				window = 5000 // the stand-in counts bytes
 			}
 			far, cache, marked := llmtest.Func(talk), &standin.PrefixCache{}, &standin.PromptCache{}
 			w := world.New(t, far.Complete, tools, "", func(e *standin.Endpoint) {
@@ -185,7 +182,7 @@ agents:
 			// Each of three workers learns for itself.
 			require.LessOrEqual(t, len(w.Model.Requests())-len(far.Requests()), 3*5)
 			compactions := w.Show(chat).Usage["compactions"]
-			if slices.Contains(claude, name) {
+			if marks {
 				requireReads(t, marked, compactions)
 			} else {
 				requireHits(t, cache, compactions)

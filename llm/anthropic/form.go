@@ -81,7 +81,7 @@ var lessons = []lesson{
 	// thinking is enabled but reasoning_content is missing in assistant tool call message at index 2
 	// Missing thinking block in the assistant message at message index 11.
 	{forgotten, learnThoughtful},
-	// preserved thinking (thinking.keep=all) requires reasoning_content on every assistant message, but assistant message at index 1 is missing …
+	// preserved thinking (…) requires reasoning_content on every assistant message, but assistant message at index 1 is missing …
 	{forgotten, func(f *form, req llm.Request, _ []string) { learnThoughtful(f, req, nil); f.thorough = true }},
 	{forgotten, func(f *form, _ llm.Request, _ []string) { f.mute = true }},
 	// messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.

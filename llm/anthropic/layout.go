@@ -112,8 +112,8 @@ func assistantBlocks(m llm.Message, calls []block, family string, f form) []bloc
 const noThought = " "
 
 // thoughts returns the content of an assistant message with the thinking that the form demands. With [form.thoughtful], a message with
-// calls begins with a thinking block, and with [form.thorough] each message that has content. If the content has no such block, the reasoning
-// of the message becomes one, without a signature.
+// calls has a thinking block, and with [form.thorough] each message that has content. If there is none, the reasoning of the message
+// becomes the first block, without a signature.
 func thoughts(m llm.Message, content []block, f form) []block {
 	demanded := f.thoughtful && (f.thorough || len(m.ToolCalls) > 0)
 	if !demanded || len(content) == 0 || slices.ContainsFunc(content, block.thinks) {
