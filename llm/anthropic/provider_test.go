@@ -266,6 +266,5 @@ func TestAProxyMayChangeBetweenClaudeAndOthers(t *testing.T) {
 	require.Empty(t, deepSeek.Violations())
 	for _, r := range other.Requests() {
 		require.NotContains(t, string(r.Body), disabled, "DeepSeek is asked with thinking")
-		require.NotContains(t, string(r.Body), `"data":`, "redacted thinking is for Claude")
 	}
 }
