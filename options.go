@@ -2,6 +2,7 @@ package reagent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -20,8 +21,8 @@ import (
 func (o Options) models(hide *redact.Redactor) (map[string]activities.Model, error) {
 	models := map[string]activities.Model{}
 	for name, m := range o.Models {
-		if m.Name == "" {
-			return nil, fmt.Errorf("model %s: Model.Name is empty: set it to the provider's name of the model", name)
+		if err := m.check(); err != nil {
+			return nil, fmt.Errorf("model %s: %w", name, err)
 		}
 		made := activities.Model{
 			Client: m.Client, Model: m.Name, Params: m.Params, Price: m.Price, TokensPerMinute: m.TokensPerMinute,
@@ -38,8 +39,9 @@ func (o Options) models(hide *redact.Redactor) (map[string]activities.Model, err
 		case m.Provider == "anthropic":
 			var client *anthropic.Client
 			client, err = anthropic.New(anthropic.Options{
-				Name: name, Platform: m.Platform, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query, Credential: hiding(m.Credential, hide), TLS: m.TLS, Timeout: m.Timeout,
-				IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache, Log: o.Logger,
+				Name: name, Platform: m.Platform, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query,
+				Credential: hiding(m.Credential, hide), TLS: m.TLS, Timeout: m.Timeout, IdleTimeout: m.IdleTimeout,
+				NoStream: m.NoStream, PromptCache: m.PromptCache, Log: o.Logger,
 			})
 			if err == nil {
 				made.Client, made.SendReasoning = client, client.SendsReasoning(m.Name)
@@ -60,6 +62,17 @@ func (o Options) models(hide *redact.Redactor) (map[string]activities.Model, err
 		models[name] = made
 	}
 	return models, nil
+}
+
+// check checks the fields that the client of the model does not check.
+func (m Model) check() error {
+	switch {
+	case m.Name == "":
+		return errors.New("Model.Name is empty: set it to the provider's name of the model")
+	case m.PromptCache != "" && m.Provider != "anthropic" && m.Client == nil:
+		return errors.New("Model.PromptCache is for the provider anthropic; other providers cache prompts by themselves, so leave it empty")
+	}
+	return nil
 }
 
 // hiding returns a source whose credentials `hide` hides from then on. It returns nil if the source is nil.

@@ -135,6 +135,9 @@ func Dollars(amount float64) Money { return agent.Dollars(amount) }
 // Reasoning says how the reasoning of assistant messages is sent back to a model: see [openai.Reasoning].
 type Reasoning = openai.Reasoning
 
+// PromptCache says for how long Anthropic keeps the prompts of a model in its cache: see [anthropic.PromptCache].
+type PromptCache = anthropic.PromptCache
+
 // Model describes a model that agents can use. Requests go to an endpoint with one of OpenAI's APIs or with Anthropic's Messages API,
 // or to [Model.Client].
 type Model struct {
@@ -163,7 +166,7 @@ type Model struct {
 	// TLS configures the connection to the endpoint, for example with a client certificate. Nil means the defaults of package tls.
 	TLS *tls.Config
 	// Client calls the model. If Client is set, the fields about the endpoint are ignored: Provider, Platform, API, BaseURL, APIKey,
-	// Headers, Query, Timeout, IdleTimeout, NoStream and NoPromptCache.
+	// Headers, Query, Timeout, IdleTimeout, NoStream and PromptCache.
 	Client llm.Client
 
 	// Timeout limits the time to the first text, reasoning or tool call of a streamed reply, and from one to the next. For a reply that
@@ -174,8 +177,9 @@ type Model struct {
 	IdleTimeout time.Duration
 	// NoStream turns off streaming: the endpoint then sends each reply as a whole.
 	NoStream bool
-	// NoPromptCache turns off the prompt cache of the provider "anthropic". Other providers cache prompts by themselves.
-	NoPromptCache bool
+	// PromptCache sets the prompt cache of the provider "anthropic": "1h" for one hour, "off" for none. Empty means 5 minutes. Other
+	// providers cache prompts by themselves, so it must be empty for them.
+	PromptCache PromptCache
 	// Reasoning says how the reasoning of earlier replies is sent back to the model. The zero value depends on the provider and the
 	// model. With [Model.Client], reasoning is part of the requests only if Reasoning.Send is "turn" or "always".
 	Reasoning Reasoning

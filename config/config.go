@@ -104,8 +104,9 @@ type Model struct {
 	// Query is added to the URL of every request, such as "api-version". Values may refer to environment variables, files and the key:
 	// see [Model.Credential].
 	Query map[string]string
-	// NoPromptCache turns off the prompt cache of the provider "anthropic". In the file, this is `prompt_cache: false`.
-	NoPromptCache bool
+	// PromptCache sets the prompt cache of the provider "anthropic": "1h" for one hour, "off" for none. Empty means the usual 5 minutes.
+	// In the file, these are `prompt_cache: 1h`, false and true.
+	PromptCache string
 	// Price is the price of one token. In the file, prices are in US dollars per million tokens.
 	Price agent.Price
 	// RequestsPerMinute limits the requests of all workers together. Zero means no limit. In the file, it is a field of

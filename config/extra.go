@@ -32,7 +32,7 @@ var reserved = map[string]string{
 var reservedBy = map[string]map[string]string{
 	"anthropic": {
 		"system":        "write instructions at the agent",
-		"cache_control": "the worker sets it; prompt_cache: false beside extra turns it off",
+		"cache_control": "the worker sets it; write prompt_cache beside extra",
 	},
 	"responses": {
 		"input":                "the worker sends the agent's transcript",

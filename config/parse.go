@@ -107,7 +107,7 @@ func (r *reader) model(p place) Model {
 			"", "auto", "chat", "responses"),
 		"headers":      r.references(&m.Headers, headerName, "is not the name of a header"),
 		"query":        r.references(&m.Query, queryName, "is not the name of a query parameter"),
-		"prompt_cache": r.negated(&m.NoPromptCache),
+		"prompt_cache": r.promptCache(&m.PromptCache),
 		"price":        func(p place) { m.Price = r.price(p) },
 		"rate": func(p place) {
 			r.object(p, keys{
@@ -171,6 +171,20 @@ func (r *reader) price(p place) agent.Price {
 		price.Cached = price.Input
 	}
 	return price
+}
+
+func (r *reader) promptCache(into *string) func(place) {
+	return func(p place) {
+		var on bool
+		switch {
+		case p.node.Kind == yaml.ScalarNode && p.node.Value == "1h":
+			*into = "1h"
+		case p.node.ShortTag() != "!!bool" || p.node.Decode(&on) != nil:
+			r.problemf(p.path, "must be true, false or 1h, not %s", quoted(p))
+		case !on:
+			*into = "off"
+		}
+	}
 }
 
 // costLimit reads the cost limit of an agent. Zero would mean no limit, and a smaller amount than [agent.MinCost] is shown as zero.

@@ -170,30 +170,58 @@ func checkClosed(schema any) *refusal {
 }
 
 func (r *messagesRequest) checkMarks() *refusal {
-	marks := 0
-	count := func(mark json.RawMessage) {
-		if mark != nil {
-			marks++
-		}
+	var marks marks
+	for i, t := range r.Tools {
+		marks.add(fmt.Sprintf("tools.%d", i), t.CacheControl)
 	}
-	for _, t := range r.Tools {
-		count(t.CacheControl)
-	}
-	for _, b := range r.System {
-		count(b.CacheControl)
+	for i, b := range r.System {
+		marks.add(fmt.Sprintf("system.%d", i), b.CacheControl)
 	}
 	for i, t := range r.Messages {
 		for j, b := range t.Content {
-			count(b.CacheControl)
+			at := fmt.Sprintf("messages.%d.content.%d", i, j)
 			if b.CacheControl != nil && strings.HasSuffix(b.Type, "thinking") {
-				return invalid("", "messages.%d.content.%d.%s.cache_control: Extra inputs are not permitted", i, j, b.Type)
+				return invalid("", "%s.%s.cache_control: Extra inputs are not permitted", at, b.Type)
 			}
+			marks.add(at, b.CacheControl)
 		}
 	}
-	if marks > maxMarks {
-		return invalid("", "A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
+	if marks.refused == nil && marks.count > maxMarks {
+		return invalid("", "A maximum of 4 blocks with cache_control may be provided. Found %d.", marks.count)
 	}
-	return nil
+	return marks.refused
+}
+
+// marks checks the marks for the prompt cache in a request, in the order of the prompt.
+type marks struct {
+	count   int
+	short   bool // whether a mark so far is kept for 5 minutes
+	refused *refusal
+}
+
+// add checks a mark, which is nil for a block without one. `at` is the path of the block. Source: Anthropic's documentation, "Prompt
+// caching". The wording for the order is that in headroomlabs-ai/headroom#2939.
+func (m *marks) add(at string, mark json.RawMessage) {
+	if mark == nil || m.refused != nil {
+		return
+	}
+	m.count++
+	var wire struct {
+		Type string  `json:"type"`
+		TTL  *string `json:"ttl"`
+	}
+	_ = json.Unmarshal(mark, &wire)
+	long := wire.TTL != nil && *wire.TTL == "1h"
+	switch {
+	case wire.Type != "ephemeral":
+		m.refused = invalid("", "%s.cache_control: Input tag '%s' found using 'type' does not match any of the expected tags: 'ephemeral'", at, wire.Type)
+	case wire.TTL != nil && !long && *wire.TTL != "5m":
+		m.refused = invalid("", "%s.cache_control.ephemeral.ttl: Input should be '5m' or '1h'", at)
+	case long && m.short:
+		m.refused = invalid("", "%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "+
+			"Note that blocks are processed in the following order: `tools`, `system`, `messages`.", at)
+	}
+	m.short = m.short || !long
 }
 
 // checkTurns checks the contents of the turns, their order, and that each call has its result in the next turn.

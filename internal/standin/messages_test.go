@@ -71,6 +71,10 @@ func TestRequestsThatAnthropicWouldRefuseAreRefused(t *testing.T) {
 		"an unknown effort":         {ask, `,"output_config":{"effort":"minimal"}`, "valid levels"},
 		"an open schema":            {ask, `,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}`, "'additionalProperties' must be explicitly set to false"},
 		"five marks":                {blocks("user", strings.Repeat(marked+",", 4)+marked), ``, "A maximum of 4 blocks with cache_control may be provided. Found 5."},
+		"an unknown time":           {blocks("user", timed("2h")), ``, "cache_control.ephemeral.ttl: Input should be '5m' or '1h'"},
+		"a longer time later":       {blocks("user", marked+","+timed("1h")), ``, "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block"},
+		"a longer time than system": {blocks("user", timed("1h")), `,"system":[` + timed("5m") + `]`, "must not come after"},
+		"another mark":              {blocks("user", strings.Replace(marked, "ephemeral", "persistent", 1)), ``, "expected tags: 'ephemeral'"},
 		"a choice of no tools":      {ask, `,"tool_choice":{"type":"auto"}`, "while providing tools"},
 		"a choice of another tool":  {ask, `,"tool_choice":{"type":"tool","name":"g"},"tools":[{"name":"f","input_schema":{"type":"object"}}]`, "not found"},
 		"a tool twice":              {ask, `,"tools":[{"name":"f","input_schema":{"type":"object"}},{"name":"f","input_schema":{"type":"object"}}]`, "unique"},
@@ -148,4 +152,17 @@ func TestPromptCacheReadsThePrefixThatWasStored(t *testing.T) {
 			require.Contains(t, answer, fmt.Sprintf(`"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d`, second.New, second.Written, second.Read))
 		})
 	}
+}
+
+// timed returns a block with a mark for the given time.
+func timed(ttl string) string {
+	return `{"type":"text","text":"x","cache_control":{"type":"ephemeral","ttl":"` + ttl + `"}}`
+}
+
+// Marks may be kept for shorter times the further back they are.
+func TestMarksWithTimesAreAccepted(t *testing.T) {
+	t.Parallel()
+	body := `{"model":"m","max_tokens":9,"system":[` + timed("1h") + `],"messages":[{"role":"user","content":[` + strings.Join([]string{timed("1h"), timed("5m"), marked}, ",") + `]}]}`
+	status, answer := postMessages(t, llmtest.Handler(llmtest.Script(llmtest.Say("Hi."))), body)
+	require.Equal(t, http.StatusOK, status, answer)
 }

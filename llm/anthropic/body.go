@@ -68,8 +68,8 @@ func encodeBody(model, family string, req llm.Request, f form) ([]byte, error) {
 	if len(req.Tools) == 0 && f.declared {
 		wire.Tools, wire.ToolChoice = conversation.usedTools(), nil
 	}
-	if !f.uncached {
-		conversation.mark(wire.Tools)
+	if here := f.marks(); here != nil {
+		conversation.mark(wire.Tools, here)
 	}
 	wire.System, wire.Messages = conversation.system, conversation.turns
 	wire.Thinking = f.thinking(req, wire.MaxTokens, conversation.unsigned())
@@ -146,7 +146,7 @@ func (f form) toolChoice(req llm.Request) *toolChoice {
 	if len(req.Tools) == 0 {
 		return nil
 	}
-	choice := &toolChoice{DisableParallelToolUse: req.Params.ParallelToolCalls != nil && !*req.Params.ParallelToolCalls}
+	choice := &toolChoice{DisableParallelToolUse: req.Params.ParallelToolCalls != nil && !*req.Params.ParallelToolCalls && !f.unserial}
 	switch word := req.Params.ToolChoice; {
 	case word == "none":
 		return &toolChoice{Type: "none"}

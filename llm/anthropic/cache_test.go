@@ -129,12 +129,12 @@ func TestATextOfTheClientIsNotCached(t *testing.T) {
 	require.Equal(t, first.Written, second.Read)
 }
 
-func TestNoPromptCacheSetsNoMarks(t *testing.T) {
+func TestNoCacheSetsNoMarks(t *testing.T) {
 	t.Parallel()
 	endpoint := &standin.Endpoint{Client: llmtest.Script(script()...)}
 	cache := &standin.PromptCache{}
 	endpoint.PromptCache = cache
-	converse(t, serve(t, endpoint, func(o *anthropic.Options) { o.NoPromptCache = true }), ask())
+	converse(t, serve(t, endpoint, func(o *anthropic.Options) { o.PromptCache = anthropic.NoCache }), ask())
 	for i, r := range endpoint.Requests() {
 		require.NotContains(t, string(r.Body), "cache_control")
 		require.Zero(t, cache.Counts()[i].Read+cache.Counts()[i].Written)
@@ -163,4 +163,53 @@ func TestBlocksOfTheAPIAreNotMarked(t *testing.T) {
 	_, err := serve(t, p).Complete(t.Context(), ask(user("a"), message))
 	require.NoError(t, err)
 	require.Equal(t, `[{"type":"text","text":"b","cache_control":{"type":"ephemeral"}},{"type":"new"}]`, messagesOf(t, p.bodies()[0])[1])
+}
+
+func hourCache(o *anthropic.Options) { o.PromptCache = anthropic.HourCache }
+
+// Every mark of a request has the time of an hour: the API refuses a longer time after a shorter one.
+func TestMarksOfAnHourAreAllTheSame(t *testing.T) {
+	t.Parallel()
+	endpoint := &standin.Endpoint{Client: llmtest.Script(script()...)}
+	cache := &standin.PromptCache{}
+	endpoint.PromptCache = cache
+	converse(t, serve(t, endpoint, hourCache), ask(llm.Message{Role: llm.System, Content: "Be brief."}, user("Go.")))
+	for i, r := range endpoint.Requests() {
+		marks := strings.Count(string(r.Body), `"cache_control":{"type":"ephemeral","ttl":"1h"}`)
+		require.Equal(t, strings.Count(string(r.Body), "cache_control"), marks)
+		require.Positive(t, marks)
+		require.Zero(t, cache.Counts()[i].New)
+	}
+}
+
+// An endpoint that knows no times gets marks without a time, and keeps its cache. This is learned once.
+func TestAnEndpointWithoutTimesKeepsItsCache(t *testing.T) {
+	t.Parallel()
+	for _, says := range []string{"cache_control.ttl: 1h is not supported", "system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted"} {
+		p := &picky{next: llmtest.Handler(hi()), refuse: rules(rule{`"ttl"`, says})}
+		client := serve(t, p, hourCache)
+		for range 2 {
+			_, err := client.Complete(t.Context(), ask())
+			require.NoError(t, err)
+		}
+		require.Len(t, p.bodies(), 3)
+		require.Contains(t, string(p.bodies()[2]), `"cache_control":{"type":"ephemeral"}`)
+	}
+}
+
+func TestAnUnknownTimeIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := anthropic.New(anthropic.Options{Name: "m", PromptCache: "2h"})
+	require.ErrorContains(t, err, "PromptCache is \"2h\"")
+}
+
+// Tokens that are written for an hour are a part of those that are written at all, so their price counts once.
+func TestTokensWrittenForAnHourAreWrittenTokens(t *testing.T) {
+	t.Parallel()
+	p := answering(`{"type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hi."}],"stop_reason":"end_turn",` +
+		`"usage":{"input_tokens":2,"cache_read_input_tokens":30,"cache_creation_input_tokens":100,"output_tokens":1,` +
+		`"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":100}}}`)
+	reply, err := serve(t, p, hourCache).Complete(t.Context(), ask())
+	require.NoError(t, err)
+	require.Equal(t, llm.Usage{InputTokens: 132, CachedTokens: 30, CacheWriteTokens: 100, OutputTokens: 1}, reply.Usage)
 }

@@ -20,8 +20,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/reagent-dev/reagent/llm"
@@ -61,10 +63,9 @@ type Options struct {
 	// request again without streaming. Later requests with the same model, reasoning effort and output schema are then sent without
 	// streaming, too.
 	NoStream bool
-	// NoPromptCache omits the marks (`cache_control`) for Anthropic's prompt cache. Compared with other input tokens, tokens that
-	// are read from the cache cost less, and tokens that are written to it cost more. So set NoPromptCache if no request begins like
-	// an earlier one.
-	NoPromptCache bool
+	// PromptCache sets the marks (`cache_control`) for Anthropic's prompt cache. Defaults to [UsualCache]. If an endpoint refuses
+	// [HourCache], later requests have the usual marks.
+	PromptCache PromptCache
 	// Headers are sent with every request. They replace headers of the client with the same name.
 	Headers map[string]string
 	// Query has parameters for the query of the URL. They are sent with every request.
@@ -96,6 +97,9 @@ var _ llm.Client = (*Client)(nil)
 // the option.
 func New(options Options) (*Client, error) {
 	options.Log = cmp.Or(options.Log, slog.Default())
+	if !slices.Contains([]PromptCache{UsualCache, HourCache, NoCache}, options.PromptCache) {
+		return nil, fmt.Errorf("model %q: PromptCache is %q, which is not known; leave it empty, or set it to 1h or off", options.Name, options.PromptCache)
+	}
 	wrapping, baseURL, err := options.wrapping()
 	if err != nil {
 		return nil, err
@@ -123,7 +127,8 @@ func (c *Client) Complete(ctx context.Context, req llm.Request) (llm.Reply, erro
 func (c *Client) negotiate(ctx context.Context, renew func(), model string, req llm.Request) (llm.Reply, error) {
 	known := c.forms.of(model, req)
 	known.plain = known.plain || c.options.NoStream
-	known.uncached = known.uncached || c.options.NoPromptCache
+	known.uncached = known.uncached || c.options.PromptCache == NoCache
+	known.brief = known.brief || c.options.PromptCache != HourCache
 	known.thoughtful = known.thoughtful || !known.signed && wantsThinking(c.Host, model)
 	known.signed = known.signed || !known.thoughtful && c.claude(model)
 	var refusals []string
@@ -148,6 +153,7 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 		if err == nil && f != known && c.forms.keep(model, req, f) {
 			c.options.Log.Info("the endpoint of a model accepts only another form of requests; later requests have it", "model", model, "refusals", refusals)
 		}
+		endpoint.AdviseEffort(err, req.Params.ReasoningEffort)
 		return reply, err
 	}
 }

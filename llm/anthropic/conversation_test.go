@@ -28,7 +28,7 @@ func sent(t *testing.T, req llm.Request, edit ...func(*anthropic.Options)) map[s
 	return body
 }
 
-func noCache(o *anthropic.Options) { o.NoPromptCache = true }
+func noCache(o *anthropic.Options) { o.PromptCache = anthropic.NoCache }
 
 // hi returns a model that always says "Hi."
 func hi() *llmtest.Model {

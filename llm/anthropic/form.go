@@ -10,6 +10,7 @@ import (
 
 	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/endpoint"
 )
 
 // form says how a request differs from the usual one, because the endpoint has refused parts of it. The zero value is the usual
@@ -26,8 +27,10 @@ type form struct {
 	untempered  bool // without the field `temperature`
 	unsampled   bool // without the field `top_p`
 	uncached    bool // without the marks for the prompt cache
+	brief       bool // with marks for the usual time of the prompt cache, not for an hour
 	silent      bool // with `thinking` of type "disabled" if the tool choice forces a call
 	unforced    bool // with the tool choice "auto" instead of one that forces a call
+	unserial    bool // without the field `tool_choice.disable_parallel_tool_use`
 	declared    bool // with the tools that the conversation has called, if the request has no tools
 	thoughtful  bool // with the thinking of all earlier replies, also unsigned: see [thoughts]
 	thorough    bool // thoughtful, with thinking also in the messages without calls
@@ -91,6 +94,8 @@ var lessons = []lesson{
 	{regexp.MustCompile(`(?i)^[^.]*thinking\.type\.disabled.{0,20}not supported`), func(f *form, _ llm.Request, _ []string) { f.undisabled = true }},
 	// "thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control it.
 	{regexp.MustCompile(`(?i)^[^.]*thinking\.type\.enabled.{0,20}not supported`), learnThinking},
+	// #/tool_choice: extraneous key [disable_parallel_tool_use] is not permitted
+	{regexp.MustCompile(`(?i)disable_parallel_tool_use`), func(f *form, _ llm.Request, _ []string) { f.unserial = true }},
 	// tool_choice: type "tool" and "any" are not supported for this model.
 	{regexp.MustCompile(`(?i)tool_choice\b.*not supported`), func(f *form, req llm.Request, _ []string) { f.unforced = forces(req) }},
 	// Thinking may not be enabled when tool_choice forces tool use.
@@ -106,7 +111,7 @@ var lessons = []lesson{
 	// output_config.effort 'xhigh' is not supported when thinking is disabled on this model.
 	// level "max" not supported, valid levels: low, medium, high
 	// This model does not support the effort parameter.
-	{regexp.MustCompile(`(?i)\befforts?\b|\blevel .*not supported`), learnEffort},
+	{regexp.MustCompile(`(?is)^.*(?:\befforts?\b|\blevel .*not supported).*$`), learnEffort},
 	// adaptive thinking is not supported on this model
 	{regexp.MustCompile(`(?i)\badaptive\b`), learnAdaptive},
 	// output_config.format: Extra inputs are not permitted
@@ -124,6 +129,9 @@ var lessons = []lesson{
 	{regexp.MustCompile(`(?i)must (?:define|have|provide) .?tools|tools.?: (?:field|parameter) (?:is )?required`), func(f *form, req llm.Request, _ []string) {
 		f.declared = len(req.Tools) == 0
 	}},
+	// cache_control.ttl: 1h is not supported
+	// system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted
+	{regexp.MustCompile(`(?i)\bttl\b`), func(f *form, _ llm.Request, _ []string) { f.brief = true }},
 	// system.0.cache_control: Extra inputs are not permitted
 	{regexp.MustCompile(`(?i)cache_control|prompt caching`), func(f *form, _ llm.Request, _ []string) { f.uncached = true }},
 	// streaming is not supported
@@ -179,12 +187,13 @@ func learnForce(f *form, req llm.Request, _ []string) {
 func learnSampling(f *form, req llm.Request, _ []string) { f.unsampled = req.Params.TopP != nil }
 
 // learnEffort learns that the model does not accept the efforts above "high". If the refused effort was not above "high", learnEffort
-// learns that the model accepts no effort at all. It ignores a request without an effort.
-func learnEffort(f *form, req llm.Request, _ []string) {
+// learns that the model accepts no effort at all, unless the message lists other efforts: then a person has to choose one of them. It
+// ignores a request without an effort.
+func learnEffort(f *form, req llm.Request, found []string) {
 	switch effort := f.effort(req.Params); {
 	case topEffort(effort):
 		f.lowered = true
-	case effort != "":
+	case effort != "" && endpoint.Efforts(found[0]) == nil:
 		f.effortless = true
 	}
 }

@@ -129,6 +129,10 @@ func TestAPartThatAModelRefusesIsLeftOut(t *testing.T) {
 		"no marks for the cache": {
 			llm.Params{}, tools, []rule{{"cache_control", "tools.0.custom.cache_control: Extra inputs are not permitted"}}, 2, `"messages"`, "cache_control",
 		},
+		"calls that may be parallel": {
+			llm.Params{ParallelToolCalls: new(bool)}, tools, []rule{{"disable_parallel_tool_use", "Malformed input request: #/tool_choice: extraneous key [disable_parallel_tool_use] is not permitted, please reformat your input and try again."}},
+			2, `"messages"`, "tool_choice",
+		},
 		"no stream": {llm.Params{}, nil, []rule{{`"stream":true`, "streaming is not supported for this model"}}, 2, `"messages"`, "stream"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,4 +266,16 @@ func TestOtherRefusalsAreNotTakenForAForm(t *testing.T) {
 		require.Less(t, len(p.bodies()), 10*(n+1))
 	}
 	require.Contains(t, string(p.bodies()[len(p.bodies())/2]), `"effort":"max"`)
+}
+
+// An effort that the endpoint does not have is not left out: a person chooses one of those that the error names.
+func TestARefusedEffortNamesTheOthers(t *testing.T) {
+	t.Parallel()
+	p := &picky{next: llmtest.Handler(hi()), refuse: rules(rule{`"effort":"low"`, `level "low" not supported, valid levels: medium, high`})}
+	req := ask()
+	req.Params.ReasoningEffort = "low"
+	_, err := serve(t, p).Complete(t.Context(), req)
+	require.ErrorIs(t, err, &llm.Error{Class: llm.InvalidRequest})
+	require.ErrorContains(t, err, "reasoning_effort: low was refused; set it to medium, high, or remove it")
+	require.Len(t, p.bodies(), 1)
 }

@@ -111,7 +111,7 @@ func modelOf(m config.Model) (reagent.Model, error) {
 	return reagent.Model{
 		Name: m.Model, Provider: m.Provider, Platform: anthropic.Platform(m.Platform), API: m.API, BaseURL: m.BaseURL, TLS: connection,
 		Credential: source(m.Key, m.Credential, llm.Credential.Equal),
-		Timeout:    m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, NoPromptCache: m.NoPromptCache,
+		Timeout:    m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, PromptCache: reagent.PromptCache(m.PromptCache),
 		Reasoning: reagent.Reasoning(m.Reasoning), Params: m.Params, Price: m.Price,
 		RequestsPerMinute: m.RequestsPerMinute, TokensPerMinute: m.TokensPerMinute,
 	}, cmp.Or(keyErr, credentialErr, tlsErr)

@@ -45,7 +45,7 @@ models:
     price: {input: 1, output: 2}
     rate: {requests_per_minute: 10, tokens_per_minute: 1000}
   small: {model: small}
-  claude: {provider: anthropic, platform: vertex, model: opus, base_url: "http://127.0.0.1:1/models", prompt_cache: false}
+  claude: {provider: anthropic, platform: vertex, model: opus, base_url: "http://127.0.0.1:1/models", prompt_cache: 1h}
 builtin: {files_root: ., http_allow_private: true, shell: {folder: ., timeout: 1m, env: [HEADER]}}
 mcp_servers:
   far: {url: "http://127.0.0.1:1/mcp", headers: {A: b}, tls_ca_file: CERT, prefix: p_, rename: {a: b}, timeout: 5m}
@@ -79,13 +79,13 @@ agents:
 	require.Equal(t, reagent.ApprovalPolicy{
 		"default": reagent.ApprovalNever, "calculator": reagent.ApprovalAlways, "near.*": reagent.ApprovalDestructive,
 	}, options.Agents[0].Approval)
-	requireSet(t, options.Models["main"], "Client", "APIKey", "Headers", "Query", "NoPromptCache", "Platform") // only programs have the first four
+	requireSet(t, options.Models["main"], "Client", "APIKey", "Headers", "Query", "PromptCache", "Platform") // only programs have the first four
 	credential, err := options.Models["main"].Credential(t.Context(), nil)
 	require.NoError(t, err)
 	require.Equal(t, llm.Credential{
 		APIKey: "value-of-KEY", Headers: map[string]string{"X-Key": "value-of-HEADER"}, Query: map[string]string{"api-version": "1"},
 	}, credential)
-	require.True(t, options.Models["claude"].NoPromptCache)
+	require.EqualValues(t, "1h", options.Models["claude"].PromptCache)
 	require.Equal(t, anthropic.Vertex, options.Models["claude"].Platform)
 	tools, err := builtinOptions(cfg)
 	require.NoError(t, err)
