@@ -287,6 +287,22 @@ func TestStaleCacheIsNotSent(t *testing.T) {
 	require.Equal(t, append(s.workflow.head.Messages, s.workflow.messages...), s.model.Requests()[1].Messages)
 }
 
+// All requests of an agent have one key for the prompt cache of the provider, also if its definition changes.
+func TestRequestsOfAnAgentHaveOneCacheKey(t *testing.T) {
+	s := newStage(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say("ok"), nil }))
+	s.say(llm.User, "hello")
+	_, err := s.ask(s.input(1))
+	require.NoError(t, err)
+	s.workflow.head.Messages = []llm.Message{{Role: llm.System, Content: "Be better."}}
+	s.say(llm.User, "hello again")
+	_, err = s.ask(s.input(0))
+	require.NoError(t, err)
+	keys := []string{s.model.Requests()[0].PromptCacheKey, s.model.Requests()[1].PromptCacheKey}
+	require.Regexp(t, "^[0-9a-f]{32}$", keys[0])
+	require.Equal(t, keys[0], keys[1])
+	require.NotEqual(t, s.model.Requests()[0].Key, s.model.Requests()[1].Key)
+}
+
 // After a reload of the definition, the request has the new request prefix and the same messages.
 func TestReloadedDefinitionIsSent(t *testing.T) {
 	s := newStage(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say("ok"), nil }))

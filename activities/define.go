@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -33,13 +34,13 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
 		Limits:       conf.Limits.WithDefaults(), KeepAgents: conf.KeepAgents, Priority: conf.Priority,
 	}
-	d.Params.OutputSchema = conf.OutputSchema
 	if err := tool.CheckSchema(conf.OutputSchema); err != nil {
 		return d, fmt.Errorf("agent %s: output_schema: %w", name, err)
 	}
 	if err := a.addModels(&d, conf.models()); err != nil {
 		return d, fmt.Errorf("agent %s: %w", name, err)
 	}
+	d.Params.OutputSchema = conf.OutputSchema
 	bound, err := a.tools.Resolve(ctx, conf.Tools)
 	if unknown, ok := errors.AsType[*tool.UnknownToolError](err); ok {
 		return d, fmt.Errorf("agents.%s.tools[%d]: %w", name, slices.Index(conf.Tools, unknown.Ref), err)
@@ -77,7 +78,11 @@ func (a *Activities) addModels(d *agent.Definition, names []string) error {
 		if !ok {
 			return fmt.Errorf("there is no model %q: set Model and Fallback to names in Options.Models", name)
 		}
-		d.Candidates = append(d.Candidates, llm.Candidate{Name: name, Model: model.Model})
+		candidate := llm.Candidate{Name: name, Model: model.Model}
+		if own := model.Params; !reflect.DeepEqual(own, d.Params) {
+			candidate.Params = &own // a fallback with the parameters of the first model needs no copy of them
+		}
+		d.Candidates = append(d.Candidates, candidate)
 		d.Prices = append(d.Prices, model.Price)
 		priced = priced || model.Price != agent.Price{}
 		d.SendReasoning = d.SendReasoning || model.SendReasoning

@@ -65,7 +65,7 @@ func (a *Activities) reply(e *attempt.Operation, in protocol.CallModelInput) (pr
 	if err != nil {
 		return protocol.ModelResult{}, err
 	}
-	req.Key = string(key)
+	req.Key, req.PromptCacheKey = string(key), sent.origin.PromptCacheKey()
 	// The answer is later checked against the output schema.
 	if err = tool.CheckSchema(req.Params.OutputSchema); err != nil {
 		err = fmt.Errorf("the request was not sent: output_schema: %w", err)
@@ -107,6 +107,8 @@ func (a *Activities) ask(e *attempt.Operation, req llm.Request, summary bool) (l
 		return llm.Reply{}, missing("model", candidate.Name)
 	}
 	beat.Describe(fmt.Sprintf("%s (%s)", candidate.Name, candidate.Model))
+	all := req.Candidates
+	req = req.To(candidate)
 	if err := a.wait(ctx, candidate.Name, req); err != nil {
 		return llm.Reply{}, attemptEnded(ctx, err.Error())
 	}
@@ -126,8 +128,6 @@ func (a *Activities) ask(e *attempt.Operation, req llm.Request, summary bool) (l
 		}
 		tell(Chunk{Delta: d})
 	}
-	all := req.Candidates
-	req.Candidates = []llm.Candidate{candidate}
 	var late atomic.Pointer[error]
 	guarded := llm.WithGuard(llm.WithStream(ctx, hear), func() error {
 		err := e.Confirm()

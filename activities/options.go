@@ -67,8 +67,7 @@ type Model struct {
 	Client llm.Client
 	// Model is the provider's name of the model.
 	Model string
-	// Params are the parameters of the requests of agents that name this model in `Agent.Model`. The agent's fallback models get the same
-	// parameters.
+	// Params are the parameters of the requests to this model.
 	Params llm.Params
 	// Price is the price of one token. The zero Price means that the model is free or that its price is unknown.
 	Price agent.Price

@@ -17,7 +17,8 @@ type Definition struct {
 	// Description says what the agent does.
 	Description string `json:"description,omitempty"`
 
-	// Candidates are the models that the agent uses. The first is the preferred one. There is at least one.
+	// Candidates are the models that the agent uses. The first is the preferred one. There is at least one. The parameters of the first
+	// are in Params. Another one has its own parameters if they differ.
 	Candidates []llm.Candidate `json:"candidates"`
 	// Prices are the prices of the candidates, in the same order. No request contains them.
 	Prices []Price `json:"prices,omitempty"`
@@ -107,8 +108,19 @@ func (d *Definition) RequestPrefix() llm.Request {
 func (d *Definition) SummaryPrefix() llm.Request {
 	head := d.RequestPrefix()
 	head.Params.OutputSchema = nil
-	if head.Params.ToolChoice = ""; len(head.Tools) > 0 {
-		head.Params.ToolChoice = "none"
+	forbidCalls := func(p *llm.Params) {
+		if p.ToolChoice = ""; len(head.Tools) > 0 {
+			p.ToolChoice = "none"
+		}
+	}
+	forbidCalls(&head.Params)
+	head.Candidates = slices.Clone(head.Candidates)
+	for i, c := range head.Candidates {
+		if c.Params != nil {
+			own := *c.Params
+			forbidCalls(&own)
+			head.Candidates[i].Params = &own
+		}
 	}
 	return head
 }

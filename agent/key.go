@@ -69,6 +69,12 @@ func (id Identity) key(kind string, content any) Key {
 	return Key(kind + "-" + digest([]any{id.KeyVersion, id.AgentID, id.Incarnation, kind, content})[:32])
 }
 
+// PromptCacheKey returns a text that is the same for all model calls of the agent, in all its runs: see [llm.Request]. It is a hash of 32
+// hexadecimal digits. Nobody can guess the ID of the agent from it, because the incarnation is random.
+func (id Identity) PromptCacheKey() string {
+	return digest([]any{"prompt_cache", id.AgentID, id.Incarnation})[:32]
+}
+
 func (id Identity) definitionKey(agent string, reloads int) Key {
 	return id.key(KindDefinition, struct {
 		Agent   string `json:"agent"`

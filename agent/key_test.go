@@ -38,6 +38,18 @@ func TestKeysAreWhatTheyWere(t *testing.T) {
 	}
 }
 
+// All requests of an agent have one key for the prompt cache, which nobody can guess without its incarnation.
+func TestPromptCacheKeyBelongsToTheAgent(t *testing.T) {
+	key := id.PromptCacheKey()
+	require.Regexp(t, "^[0-9a-f]{32}$", key)
+	newer := id
+	newer.KeyVersion++
+	require.Equal(t, key, newer.PromptCacheKey(), "another version of the worker does not change it")
+	for _, other := range []Identity{{1, "report", "another"}, {1, "another", id.Incarnation}} {
+		require.NotEqual(t, key, other.PromptCacheKey())
+	}
+}
+
 func TestToolKeysTellCallsApart(t *testing.T) {
 	base := id.toolKey("model-1", 0, "add", `{"a":1,"b":[1,2]}`)
 	require.Equal(t, base, id.toolKey("model-1", 0, "add", ` { "b" : [1,2], "a":1 }`), "spelling does not matter")
@@ -62,6 +74,7 @@ func TestToolKeysTellCallsApart(t *testing.T) {
 // excluded lists the fields of a request that change no key, with the reason.
 var excluded = map[string]string{
 	"Request.Key":                "is derived from the others",
+	"Request.PromptCacheKey":     "is derived from the agent, which each key contains",
 	"Request.Messages.Reasoning": "is never sent",
 }
 
@@ -130,6 +143,8 @@ func change(t *testing.T, path string, v reflect.Value) {
 		v.Set(reflect.ValueOf(new(int)))
 	case *bool:
 		v.Set(reflect.ValueOf(new(bool)))
+	case *llm.Params:
+		v.Set(reflect.ValueOf(&llm.Params{}))
 	case json.RawMessage:
 		v.Set(reflect.ValueOf(raw))
 	case map[string]json.RawMessage:
@@ -137,6 +152,23 @@ func change(t *testing.T, path string, v reflect.Value) {
 	default:
 		t.Fatalf("%s: say here how to change a %s", path, v.Type())
 	}
+}
+
+// A request for a summary forbids calls to every candidate, also to one with parameters of its own. The definition stays as it is.
+func TestSummaryForbidsCallsToEveryCandidate(t *testing.T) {
+	own := &llm.Params{ToolChoice: "required", Seed: new(int)}
+	d := &Definition{
+		Candidates: []llm.Candidate{{Name: "main"}, {Name: "spare", Params: own}, {Name: "same"}},
+		Params:     llm.Params{ToolChoice: "t", OutputSchema: json.RawMessage(`{"type":"object"}`)}, Tools: []Tool{{Name: "t"}},
+	}
+	head := d.SummaryPrefix()
+	for _, c := range head.Candidates {
+		require.Equal(t, "none", head.To(c).Params.ToolChoice, c.Name)
+		require.Empty(t, head.To(c).Params.OutputSchema)
+	}
+	require.NotNil(t, head.Candidates[1].Params.Seed)
+	require.Equal(t, "required", own.ToolChoice)
+	require.Equal(t, "required", d.RequestPrefix().Candidates[1].Params.ToolChoice)
 }
 
 // An absent field is not encoded, so a field that is added later changes no key.

@@ -37,6 +37,21 @@ type Request struct {
 	// Key identifies the model call. A client sends Key as the Idempotency-Key header. If Key is empty, the client omits the
 	// header. Key is not part of the JSON form, because Key is computed from that form.
 	Key string `json:"-"`
+	// PromptCacheKey is the same for all requests that belong together, such as those of one agent, because they begin alike. It has at
+	// most 64 characters. A client may send it so that the provider finds the beginning of the request in its prompt cache: see
+	// [github.com/reagent-dev/reagent/llm/openai]. If PromptCacheKey is empty, the client omits it. It is not part of the JSON form.
+	PromptCacheKey string `json:"-"`
+}
+
+// To returns the request for one of its candidates, with the parameters of this candidate.
+func (r Request) To(c Candidate) Request {
+	if c.Params != nil {
+		schema := r.Params.OutputSchema
+		r.Params, c.Params = *c.Params, nil
+		r.Params.OutputSchema = schema
+	}
+	r.Candidates = []Candidate{c}
+	return r
 }
 
 // Candidate is one model that may reply to a [Request].
@@ -45,6 +60,8 @@ type Candidate struct {
 	Name string `json:"name"`
 	// Model is the provider's name of the model, as it is sent to the endpoint.
 	Model string `json:"model"`
+	// Params are the parameters of a request to this model, except [Params.OutputSchema]. Nil means those of the [Request].
+	Params *Params `json:"params,omitempty"`
 }
 
 // Params are the parameters of a request, as in OpenAI's chat completions API. A field that is nil, 0 or empty is not set. The

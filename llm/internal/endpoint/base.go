@@ -113,7 +113,7 @@ func (b *Base) Complete(ctx context.Context, req llm.Request, ask Ask) (llm.Repl
 		tell(d)
 		renew() // the time that `tell` takes does not count
 	})
-	reply, err := ask(limited, renew, candidate.Model, req)
+	reply, err := ask(limited, renew, candidate.Model, req.To(candidate))
 	if err != nil {
 		return llm.Reply{}, b.fail(ctx, candidate.Model, err)
 	}
