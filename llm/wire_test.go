@@ -33,6 +33,8 @@ type wireCase struct {
 		ReasoningEffort string          `json:"reasoning_effort"`
 		MaxOutputTokens int             `json:"max_output_tokens"`
 		Temperature     *float64        `json:"temperature"`
+		TopP            *float64        `json:"top_p"`
+		Seed            *int            `json:"seed"`
 		ToolChoice      string          `json:"tool_choice"`
 		OutputSchema    json.RawMessage `json:"output_schema"`
 		Parallel        *bool           `json:"parallel_tool_calls"`
@@ -151,7 +153,7 @@ func (c wireCase) run(t *testing.T, stream bool) {
 	}
 	p := c.Params
 	req.Params.ReasoningEffort, req.Params.MaxOutputTokens, req.Params.OutputSchema = p.ReasoningEffort, p.MaxOutputTokens, p.OutputSchema
-	req.Params.ToolChoice = p.ToolChoice
+	req.Params.ToolChoice, req.Params.TopP, req.Params.Seed = p.ToolChoice, p.TopP, p.Seed
 	req.Params.Temperature, req.Params.ParallelToolCalls, req.Params.Extra = p.Temperature, p.Parallel, p.Extra
 
 	reply, err := client.Complete(t.Context(), req)

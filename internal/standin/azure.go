@@ -15,7 +15,17 @@ import (
 // Sources: Microsoft's page "Azure OpenAI in Foundry Models v1 API", MicrosoftDocs/azure-docs#114602 for the status,
 // langchain-ai/langchain#13284 for the body, and nashsu/llm_wiki#610 for `max_tokens`.
 func Azure() *Provider {
-	return &Provider{rules: slices.Concat([]rule{azureVersion}, openAIRules)}
+	return &Provider{rules: slices.Concat([]rule{azureVersion, azureCacheKey}, openAIRules)}
+}
+
+// azureCacheKey refuses `prompt_cache_key` for the models of other makers. Sources: vectorize-io/hindsight#3518 for DeepSeek's and
+// zed-industries/zed#52000 for Kimi's.
+func azureCacheKey(_ *Provider, r *posted) *refusal {
+	model := strings.ToLower(r.Model)
+	if r.fields["prompt_cache_key"] == nil || !strings.HasPrefix(model, "deepseek") && !strings.HasPrefix(model, "kimi") {
+		return nil
+	}
+	return coded(invalid("", "Unrecognized request argument supplied: prompt_cache_key"), "unrecognized_request_argument")
 }
 
 // azureVersion refuses requests without the query parameter `api-version` if their path needs it.

@@ -13,11 +13,12 @@ import (
 //   - The final message of a turn with calls should have the member; if it is missing, this is a violation.
 //   - In other messages the member is ignored.
 //   - A body with "thinking":{"type":"disabled"} turns the thinking off.
+//   - While the model thinks, a `tool_choice` that forces a call is refused.
 //   - The type json_schema of `response_format` is refused. For json_object, the word JSON must be in a message.
 //
 // Sources: DeepSeek's guide "Thinking Mode", and for the wording the issue JohnnyZ93/oai-compatible-copilot#215. The pull request
 // theopenco/llmgateway#2093 reports that an empty text is accepted. The page "JSON Output" has the rules of `response_format`, and the issues
-// llm-exe/llm-exe#662 and vercel/ai#7913 the wordings.
+// llm-exe/llm-exe#662 and vercel/ai#7913 the wordings. For `tool_choice`, see deepseek-ai/DeepSeek-V3#1376.
 //
 // Its Messages API has the same rule for the thinking blocks of messages with calls, whoever made the calls. It does not verify signatures,
 // and accepts an empty text. The signature in a whole reply is the ID of the reply; a stream has none. An error has the form of the other
@@ -25,7 +26,7 @@ import (
 // when. So this stand-in never restores it. The wording is that of the issue decolua/9router#2397; the rest is reported in
 // esengine/DeepSeek-Reasonix#8927, Alishahryar1/free-claude-code#599 and NousResearch/hermes-agent#21048.
 func DeepSeek() *Provider {
-	return &Provider{rules: []rule{deepSeekThought, deepSeekFormat}, dress: thoughtful, compatible: &compatible{
+	return &Provider{rules: []rule{deepSeekThought, deepSeekFormat, deepSeekChoice}, dress: thoughtful, compatible: &compatible{
 		rule: deepSeekBlock, sign: func(string) string { return messageID }, signStream: unsigned, problem: chat{}.problem,
 	}}
 }
@@ -38,6 +39,13 @@ func deepSeekBlock(_ *posted, _ int, calls bool, thought *string) *refusal {
 	refused := invalid("", "The `content[].thinking` in the thinking mode must be passed back to the API.")
 	refused.code = "invalid_request_error"
 	return refused
+}
+
+func deepSeekChoice(_ *Provider, r *posted) *refusal {
+	if !r.thinks() || slices.Contains([]string{"", "auto", "none"}, r.toolChoice()) {
+		return nil
+	}
+	return coded(invalid("", "Thinking mode does not support this tool_choice"), "invalid_request_error")
 }
 
 func deepSeekFormat(_ *Provider, r *posted) *refusal {

@@ -12,15 +12,17 @@ import (
 //     that the Provider sent.
 //   - With "thinking":{"keep":"all"} in the body, each assistant message must have the member, and its text may be empty.
 //   - A body with "thinking":{"type":"disabled"} turns the thinking off.
+//   - While the model thinks, a `tool_choice` that forces a call is refused.
 //   - The cached tokens are in the member `cached_tokens` of the usage.
 //
 // Sources: Moonshot's guide to thinking models. The wordings are those in the issues labring/FastGPT#6357 and
-// MoonshotAI/kimi-cli#2498. The pull request theopenco/llmgateway#2093 reports that an empty text is refused.
+// MoonshotAI/kimi-cli#2498, and for `tool_choice` in UKGovernmentBEIS/inspect_ai#5152. The pull request theopenco/llmgateway#2093 reports
+// that an empty text is refused.
 //
 // Its Messages API has the same rules for thinking blocks, and the same wordings: see the issues farion1231/cc-switch#3351 and
 // NousResearch/hermes-agent#17057. It signs its thinking, but does not verify signatures: see NousResearch/hermes-agent#66948.
 func Kimi() *Provider {
-	return &Provider{rules: []rule{kimiThought}, dress: thoughtful, format: kimiUsage, problem: kimiProblem, compatible: &compatible{
+	return &Provider{rules: []rule{kimiThought, kimiChoice}, dress: thoughtful, format: kimiUsage, problem: kimiProblem, compatible: &compatible{
 		rule: kimiBlock, sign: hashed, signStream: hashed,
 	}}
 }
@@ -66,6 +68,17 @@ func kimiRefusal(r *posted, i int, calls, found, empty bool) *refusal {
 		return invalid("", "thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i)
 	}
 	return nil
+}
+
+// kimiChoice refuses a forced call while the model thinks.
+func kimiChoice(_ *Provider, r *posted) *refusal {
+	switch choice := r.toolChoice(); {
+	case !r.thinks() || slices.Contains([]string{"", "auto", "none"}, choice):
+		return nil
+	case choice == "required":
+		return invalid("", "tool_choice 'required' is incompatible with thinking enabled")
+	}
+	return invalid("", "tool_choice 'specified' is incompatible with thinking enabled")
 }
 
 // kimiUsage moves the number of cached tokens to the top level of the usage.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // maxCallID is the maximum length of the ID of a tool call, in bytes.
@@ -20,7 +21,7 @@ var openAIMembers = map[string][]string{
 }
 
 // openAIRules are the rules of OpenAI's own API that an [Endpoint] does not check by itself.
-var openAIRules = []rule{openAIKnows, openAICallIDs, openAISchemas, openAIParameters, openAITools}
+var openAIRules = []rule{openAIKnows, openAICallIDs, openAISchemas, openAIParameters, openAITools, openAICacheKey}
 
 // OpenAI returns a [Provider] that behaves like OpenAI's own API. The name of the model determines which rules apply; see also
 // [Provider.Reasoning].
@@ -29,6 +30,7 @@ var openAIRules = []rule{openAIKnows, openAICallIDs, openAISchemas, openAIParame
 //   - Reasoning models refuse `max_tokens`, and each `temperature` except 1. From gpt-5.1 on, they accept others if the effort is
 //     "none".
 //   - Models without reasoning refuse `reasoning_effort`.
+//   - A `prompt_cache_key` has at most 64 characters.
 //   - From gpt-5.4 on, models refuse tools together with a `reasoning_effort` other than "none". From gpt-5.6 on, tools need the
 //     effort "none".
 //
@@ -88,6 +90,24 @@ func openAICallIDs(_ *Provider, r *posted) *refusal {
 		}
 	}
 	return nil
+}
+
+// maxCacheKey is the maximum length of `prompt_cache_key`, in characters.
+const maxCacheKey = 64
+
+// openAICacheKey refuses a long key of the prompt cache.
+func openAICacheKey(_ *Provider, r *posted) *refusal {
+	return checkCacheKey(r.fields["prompt_cache_key"])
+}
+
+// checkCacheKey returns the error response for a key of the prompt cache that is too long. Source: theopenco/llmgateway#3110.
+func checkCacheKey(field json.RawMessage) *refusal {
+	var value string
+	if _ = json.Unmarshal(field, &value); utf8.RuneCountInString(value) <= maxCacheKey {
+		return nil
+	}
+	return coded(invalid("prompt_cache_key", "Invalid 'prompt_cache_key': string too long. Expected a string with maximum length %d, but got a string with length %d instead.",
+		maxCacheKey, utf8.RuneCountInString(value)), "string_above_max_length")
 }
 
 // openAISchemas refuses schemas of tools without the member `properties`. Source: github/github-mcp-server#1548.

@@ -31,6 +31,9 @@ func (r *responsesRequest) check() *refusal {
 	case r.MaxOutputTokens != nil && *r.MaxOutputTokens < 16:
 		return invalid("max_output_tokens", "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.", *r.MaxOutputTokens)
 	}
+	if refused := checkCacheKey(r.extra["prompt_cache_key"]); refused != nil {
+		return refused
+	}
 	for _, name := range []string{"seed", "response_format", "max_tokens", "max_completion_tokens", "reasoning_effort"} {
 		if r.extra[name] != nil {
 			return unsupported(name, "Unknown parameter: '%s'.", name)

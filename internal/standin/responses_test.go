@@ -64,6 +64,7 @@ func TestResponsesAPIRefusesWhatOpenAIRefuses(t *testing.T) {
 		"not JSON":               {`{`, "parse the JSON body"},
 		"messages":               {with(`"messages":[]`), "has moved to 'input'"},
 		"seed":                   {with(`"seed":1`), "Unknown parameter: 'seed'"},
+		"a long key of a cache":  {with(`"prompt_cache_key":"` + long + `"`), "Invalid 'prompt_cache_key': string too long"},
 		"max_tokens":             {with(`"max_tokens":100`), "Unknown parameter: 'max_tokens'"},
 		"few tokens":             {with(`"max_output_tokens":1`), "integer below minimum value"},
 		"a stored response":      {with(`"previous_response_id":"resp_1"`), "not found"},

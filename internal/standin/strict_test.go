@@ -60,6 +60,8 @@ func TestOpenAIRefuses(t *testing.T) {
 			says: "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported."},
 		"a temperature of 0": {model: "o4-mini", rest: object{"temperature": 0}, param: "temperature", code: "unsupported_value",
 			says: "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported."},
+		"a long key of the cache": {rest: object{"prompt_cache_key": strings.Repeat("k", 65)}, param: "prompt_cache_key", code: "string_above_max_length",
+			says: "Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64, but got a string with length 65 instead."},
 		"tools with an effort for gpt-5.4": {model: "gpt-5.4-mini", rest: object{"tools": []any{typed}, "reasoning_effort": "low"}, param: "reasoning_effort",
 			says: "Function tools with reasoning_effort are not supported for gpt-5.4-mini in /v1/chat/completions. Please use /v1/responses instead."},
 		"tools with an effort for gpt-5.6": {model: "gpt-5.6-sol", rest: object{"tools": []any{typed}, "reasoning_effort": "high"}, param: "reasoning_effort",
@@ -88,6 +90,7 @@ func TestOpenAIAccepts(t *testing.T) {
 		rest  object
 	}{
 		"an ID of 40 characters":       {rest: object{}},
+		"a cache key of 64 characters": {rest: object{"prompt_cache_key": strings.Repeat("k", 64)}},
 		"a tool without a schema":      {rest: object{"tools": []any{tool(nil)}}},
 		"empty properties":             {rest: object{"tools": []any{tool(object{"type": "object", "properties": object{}})}}},
 		"parameters of other models":   {model: "gpt-4o", rest: object{"max_tokens": 9, "temperature": 0}},

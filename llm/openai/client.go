@@ -161,6 +161,7 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 		if err == nil && len(learned) > 0 && form&^once != c.forms.of(model, first, req) {
 			c.forms.keep(model, form&^once, req, learned, c.options.Log)
 		}
+		endpoint.AdviseEffort(err, req.Params.ReasoningEffort)
 		return reply, advise(err)
 	}
 }

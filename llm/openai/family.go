@@ -12,17 +12,20 @@ var onlyResponses = regexp.MustCompile(`(?i)codex|deep-research|^(?:gpt|o)[0-9.-
 // usual returns the form of the first request to a model. This form avoids requests that the endpoints of known providers would refuse.
 // `api` is [Options.API], and `deployment` the result of [Client.deployment].
 func usual(host, model, api string, deployment bool) form {
-	var f form
+	f := noCacheKey
 	from := endpoint.Provider(host)
-	if api == ResponsesAPI || api == AutoAPI && !deployment && (from == "openai" || from == "azure") && onlyResponses.MatchString(model) {
-		return viaResponses
+	own := from == "openai" || from == "azure"
+	if own {
+		f = 0
 	}
-	switch from {
-	case "openai", "azure":
+	switch {
+	case api == ResponsesAPI || api == AutoAPI && !deployment && own && onlyResponses.MatchString(model):
+		return f | viaResponses
+	case own:
 		// OpenAI's newer models refuse max_tokens.
-		f = newLimit | shortIDs
-	case "mistral":
-		f = nineIDs | bridged
+		return f | newLimit | shortIDs
+	case from == "mistral":
+		return f | nineIDs | bridged
 	}
 	return f
 }

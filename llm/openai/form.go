@@ -12,7 +12,7 @@ import (
 
 // form says how a request is written. Endpoints that have the same API accept different requests. A form is a set of deviations from
 // the usual request. The zero form is the usual request.
-type form uint32
+type form uint64
 
 const (
 	noUsage       form = 1 << iota // without the field stream_options, in which the request asks for the usage
@@ -41,7 +41,11 @@ const (
 	noReplay                       // the Responses API does not get the items of earlier replies back
 	jsonObject                     // the output format is json_object, and the schema of the output is in the instructions
 	noFormat                       // without an output format; the schema of the output is in the instructions
-	noLimit                        // without the field max_output_tokens
+	noLimit                        // without an output limit
+	noCacheKey                     // without the field prompt_cache_key
+	autoChoice                     // the tool choice is "auto" instead of one that forces a call
+	noChoice                       // without the field tool_choice
+	noEffort                       // without the effort
 )
 
 // formats are the deviations that depend on the schema of the output, and not only on the model.
@@ -67,6 +71,24 @@ func (f form) fields(base map[string]json.RawMessage) map[string]json.RawMessage
 		all["stream_options"] = json.RawMessage(`{"include_usage":true}`)
 	}
 	return all
+}
+
+// effort returns the reasoning effort of a request in the form `f`; empty if it is not sent.
+func (f form) effort(req llm.Request) string {
+	if f.has(noEffort) {
+		return ""
+	}
+	return req.Params.ReasoningEffort
+}
+
+// cacheKey returns the value of the field prompt_cache_key for a request in the form `f`; empty if it is not sent. OpenAI sends requests
+// with the same key and the same beginning to the same machine, whose cache has this beginning. The maximum length is 64 characters
+// (OpenAI's documentation, "Prompt caching", and the errors of its API). Other providers may refuse the field: see [usual].
+func (f form) cacheKey(req llm.Request) string {
+	if f.has(noCacheKey) {
+		return ""
+	}
+	return req.PromptCacheKey
 }
 
 // forms remembers the form that each model accepts. The zero value is ready for use. It is safe for concurrent use.

@@ -15,6 +15,8 @@ type lesson struct {
 	name string
 	// words matches the error messages that lead to the change.
 	words *regexp.Regexp
+	// except matches the error messages among them that do not lead to the change. Nil means that all of them do.
+	except *regexp.Regexp
 	// learn and forget are the deviations that the lesson adds to the form and removes from it.
 	learn, forget form
 	// api is the API for which the lesson is: [ChatAPI] or [ResponsesAPI]. Empty means both.
@@ -80,6 +82,28 @@ var lessons = []lesson{
 		name: "no parallel_tool_calls", learn: noParallel,
 		words:   regexp.MustCompile(`(?i)\bparallel[_ ]tool[_ ]calls?\b|\bparallelToolCalls\b`),
 		applies: func(req llm.Request, _ form) bool { return req.Params.ParallelToolCalls != nil },
+	},
+	{
+		name: "no forced call", learn: autoChoice, // Qwen, Kimi and DeepSeek while they think
+		words: refusedChoice, applies: func(req llm.Request, f form) bool { return forcesCall(req, f) && !f.has(autoChoice|noChoice) },
+	},
+	{
+		name: "no tool choice", learn: noChoice, words: refusedChoice, applies: hasChoice,
+	},
+	{
+		name: "no prompt_cache_key", learn: noCacheKey, // models of others on Azure
+		words: regexp.MustCompile(`(?i)\bprompt_?cache_?key\b`),
+		applies: func(req llm.Request, f form) bool {
+			return f.cacheKey(req) != "" && req.Params.Extra["prompt_cache_key"] == nil
+		},
+	},
+	{
+		// Only if the endpoint does not know the field. If the model does not have this effort, a person has to choose another one.
+		name: "no effort", learn: noEffort,
+		words: regexp.MustCompile(`(?i)\b(?:unknown|unrecognized|unexpected)\b.{0,60}\breasoning(?:[_.]?effort\b|['"` + "`" + `])|` +
+			`\breasoning[_.]?effort\b.{0,40}\b(?:extra inputs|not permitted|cannot find field|unknown|unrecognized|unexpected)\b|property '?reasoning_effort\b`),
+		except:  regexp.MustCompile(`(?i)unknown variant|expected one of`),
+		applies: func(req llm.Request, f form) bool { return f.effort(req) != "" },
 	},
 	{
 		name: "no seed", learn: noSeed, api: ChatAPI,
@@ -178,15 +202,32 @@ var lessons = []lesson{
 		applies: func(req llm.Request, f form) bool { return len(req.Params.OutputSchema) > 0 && f.has(jsonObject) },
 	},
 	{
+		// Without the field, the model's own limit holds, which is lower.
+		name: "no output limit above that of the model", learn: noLimit,
+		words: regexp.MustCompile(`(?i)\bmax_(?:completion_|output_)?tokens\b.{0,80}\b(?:supports at most|above maximum|less than or equal to|valid range|should be \[)|` +
+			`\bvalid range of max_tokens\b|\brange of max_tokens\b`),
+		applies: func(req llm.Request, _ form) bool { return req.Params.MaxOutputTokens > 0 },
+	},
+	{
 		name: "no output limit", learn: noLimit, api: ResponsesAPI, // ChatGPT's backend
 		words:   regexp.MustCompile(`(?i)\b(?:unsupported|unknown|unrecognized|unexpected)\b.{0,40}\bmax_output_tokens\b|\bmax_output_tokens\b.{0,40}\b(?:unsupported|not supported|not permitted)\b`),
 		applies: func(req llm.Request, _ form) bool { return req.Params.MaxOutputTokens > 0 },
+	},
+	{
+		name: "streaming", forget: noStream, // Qwen, ChatGPT's backend
+		words: regexp.MustCompile(`(?i)\bonly supports? stream|\bstream\b.{0,20}\bmust be (?:set to )?true|\bfalse for non-streaming calls|when .?stream=false`),
 	},
 	{ // the last one, because many messages mention streams
 		name: "no streaming", learn: noStream,
 		words: regexp.MustCompile(`(?i)\bstream(?:ing|ed)?\b`),
 	},
 }
+
+// refusedChoice matches messages that refuse a tool choice. A message about a tool that the request does not have is not among them.
+var refusedChoice = regexp.MustCompile(`(?i)\binvalid tool_choice type\b|` +
+	`\btool[_ ]?choice\b.{0,80}\b(?:not support(?:ed)?|unsupported|incompatible|only supports?|thinking|reasoning|not permitted|cannot find field)\b|` +
+	`\b(?:not support|unsupported|unknown (?:name|field|parameter)|unrecognized (?:request )?argument|support the provided|thinking|reasoning)\b.{0,80}` +
+	`\btool[_ ]?choice\b`)
 
 // outputFormat matches messages about the output format, or about a schema of the output that the endpoint cannot compile.
 var outputFormat = regexp.MustCompile(`(?i)response_format|text\.format|\bjson_schema\b|\bjson_object\b|\bjson schema\b|\bjson mode\b|structured output|guided|grammar`)
@@ -207,11 +248,16 @@ func (f form) learn(req llm.Request, auto bool, err error) (next form, what less
 		next := f&^l.forget | l.learn
 		switch {
 		case next == f, l.api != "" && l.api != api, l.learn == viaResponses && (!auto || told.Status < http.StatusBadRequest):
-		case l.words.MatchString(told.Message) && (l.applies == nil || l.applies(req, f)):
+		case l.fits(told.Message) && (l.applies == nil || l.applies(req, f)):
 			return next, l, true
 		}
 	}
 	return f, lesson{}, false
+}
+
+// fits reports whether an error message leads to the change of the lesson.
+func (l lesson) fits(message string) bool {
+	return l.words.MatchString(message) && (l.except == nil || !l.except.MatchString(message))
 }
 
 // refusal returns the [*llm.Error] in `err`, and reports whether the error may mean that the endpoint refuses the form of the request.

@@ -21,6 +21,7 @@ type body struct {
 	MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
 	Seed                *int            `json:"seed,omitempty"`
 	ReasoningEffort     string          `json:"reasoning_effort,omitempty"`
+	PromptCacheKey      string          `json:"prompt_cache_key,omitempty"`
 	ParallelToolCalls   *bool           `json:"parallel_tool_calls,omitempty"`
 	ToolChoice          any             `json:"tool_choice,omitempty"`
 	ResponseFormat      *responseFormat `json:"response_format,omitempty"`
@@ -66,17 +67,20 @@ func fields(req llm.Request, form form) (map[string]json.RawMessage, error) {
 		Temperature:     p.Temperature,
 		TopP:            p.TopP,
 		Seed:            p.Seed,
-		ReasoningEffort: p.ReasoningEffort,
+		ReasoningEffort: form.effort(req),
+		PromptCacheKey:  form.cacheKey(req),
+		ToolChoice:      toolChoice(form.choice(req)),
 	}
-	if form.has(newLimit) {
+	switch {
+	case form.has(noLimit):
+	case form.has(newLimit):
 		wire.MaxCompletionTokens = p.MaxOutputTokens
-	} else {
+	default:
 		wire.MaxTokens = p.MaxOutputTokens
 	}
-	// Endpoints refuse these two fields in a request without tools.
+	// Endpoints refuse this field in a request without tools.
 	if len(req.Tools) > 0 {
 		wire.ParallelToolCalls = p.ParallelToolCalls
-		wire.ToolChoice = toolChoice(p.ToolChoice)
 	}
 	switch {
 	case len(p.OutputSchema) == 0 || form.has(noFormat):

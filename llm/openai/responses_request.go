@@ -27,6 +27,7 @@ type responsesBody struct {
 	Text              *responsesText            `json:"text,omitempty"`
 	Store             bool                      `json:"store"`
 	Include           []openai.ResponseInclude  `json:"include,omitempty"`
+	PromptCacheKey    string                    `json:"prompt_cache_key,omitempty"`
 	Stream            bool                      `json:"stream,omitempty"`
 }
 
@@ -70,8 +71,10 @@ var responsesMerged = []string{"reasoning", "text"}
 func responsesRequest(model string, req llm.Request, form form, family string) ([]byte, error) {
 	p := req.Params
 	body := responsesBody{
-		Model:  model,
-		Stream: !form.has(noStream),
+		Model:          model,
+		Stream:         !form.has(noStream),
+		PromptCacheKey: form.cacheKey(req),
+		ToolChoice:     responsesChoice(form.choice(req)),
 	}
 	if !form.has(noLimit) {
 		body.MaxOutputTokens = p.MaxOutputTokens
@@ -89,8 +92,8 @@ func responsesRequest(model string, req llm.Request, form form, family string) (
 	if !form.has(noInclude) {
 		body.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
 	}
-	if p.ReasoningEffort != "" {
-		body.Reasoning = &openai.ResponseReasoning{Effort: p.ReasoningEffort}
+	if effort := form.effort(req); effort != "" {
+		body.Reasoning = &openai.ResponseReasoning{Effort: effort}
 	}
 	switch {
 	case len(p.OutputSchema) == 0 || form.has(noFormat):
@@ -99,11 +102,8 @@ func responsesRequest(model string, req llm.Request, form form, family string) (
 	default:
 		body.Text = &responsesText{responsesFormat{Type: "json_schema", Name: "answer", Schema: withProperties(p.OutputSchema)}}
 	}
-	if len(req.Tools) > 0 {
-		if !form.has(noParallel) {
-			body.ParallelToolCalls = p.ParallelToolCalls
-		}
-		body.ToolChoice = responsesChoice(p.ToolChoice)
+	if len(req.Tools) > 0 && !form.has(noParallel) {
+		body.ParallelToolCalls = p.ParallelToolCalls
 	}
 	for _, t := range req.Tools {
 		body.Tools = append(body.Tools, responsesTool{

@@ -34,6 +34,17 @@ func sent(t *testing.T, req llm.Request) map[string]json.RawMessage {
 	return body
 }
 
+// fieldOf returns a field of the body of a request, which can be read once more.
+func fieldOf(t *testing.T, r *http.Request, name string) any {
+	t.Helper()
+	encoded, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	r.Body = io.NopCloser(strings.NewReader(string(encoded)))
+	var body map[string]any
+	require.NoError(t, json.Unmarshal(encoded, &body))
+	return body[name]
+}
+
 func TestParametersThatAreNotSetAreNotSent(t *testing.T) {
 	t.Parallel()
 
