@@ -8,6 +8,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // Print writes an agent as text for people, with long arguments and results cut.
@@ -43,8 +44,8 @@ func Print(w io.Writer, s client.Snapshot) {
 	if s.Retry != nil {
 		fmt.Fprintln(w, progress.RetryText(*s.Retry, s.ID))
 	}
-	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in, %d out%s\n",
-		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, s.Usage.OutputTokens, CostText(s.Usage))
+	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in%s, %d out%s\n",
+		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, cachedText(s.Usage.Usage), s.Usage.OutputTokens, CostText(s.Usage))
 	if s.Stopped != "" {
 		fmt.Fprintf(w, "The last turn was stopped by limits.%s of the configuration\n", s.Stopped)
 	}
@@ -57,6 +58,15 @@ func Print(w io.Writer, s client.Snapshot) {
 	if s.Failure != "" {
 		fmt.Fprintf(w, "%s: %s\n", s.Status, printable.Text(s.Failure))
 	}
+}
+
+// cachedText says how many of the input tokens the providers have read from their caches; empty if none.
+func cachedText(u llm.Usage) string {
+	cached := min(u.CachedTokens, u.InputTokens) // an endpoint may report anything
+	if cached <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of them, %d %%, from a prompt cache)", cached, int(100*float64(cached)/float64(u.InputTokens)))
 }
 
 func repeatsText(r agent.Repeats) string {

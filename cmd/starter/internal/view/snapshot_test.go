@@ -37,6 +37,23 @@ func TestShowTellsRepeatedAttempts(t *testing.T) {
 	require.Equal(t, []int{3, 2, 200}, []int{got.Usage.RepeatedAttempts, got.Usage.LostAttempts, got.Usage.LostInputTokens})
 }
 
+// show says how many tokens came from a prompt cache, and which part of all input tokens they are.
+func TestShowTellsWhatCameFromACache(t *testing.T) {
+	shown := func(u llm.Usage) string {
+		var out bytes.Buffer
+		Print(&out, client.Snapshot{ID: "talk", Usage: agent.Usage{ModelCalls: 1, Usage: u}})
+		return out.String()
+	}
+	require.Contains(t, shown(llm.Usage{InputTokens: 1200, OutputTokens: 3}), ", 1200 tokens in, 3 out\n")
+	require.Contains(t, shown(llm.Usage{InputTokens: 1200, CachedTokens: 900, OutputTokens: 3}), ", 1200 tokens in (900 of them, 75 %, from a prompt cache), 3 out\n")
+	require.Contains(t, shown(llm.Usage{InputTokens: 10, CachedTokens: 900}), "(10 of them, 100 %, from a prompt cache)")
+
+	var out bytes.Buffer
+	require.NoError(t, JSON(&out, NewAgent(client.Snapshot{Usage: agent.Usage{Usage: llm.Usage{InputTokens: 9, CachedTokens: 5, CacheWriteTokens: 2}}})))
+	require.Contains(t, out.String(), `"cached_tokens": 5`)
+	require.Contains(t, out.String(), `"cache_write_tokens": 2`)
+}
+
 // show says who has decided on a call, and who has to act.
 func TestShowTellsWhoDecidesAndWhoHasDecided(t *testing.T) {
 	s := client.Snapshot{
