@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -105,6 +106,32 @@ func TestTextOfAnEarlierAttemptIsNotReported(t *testing.T) {
 		require.NoError(t, err)
 		require.NotZero(t, s.workflow.queries)
 		require.Empty(t, s.workflow.heard())
+	})
+}
+
+// A delta with the whole text takes the place of the earlier ones in the heartbeats. A whole reasoning does not.
+func TestWholeTextReplacesThePartialText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, llmtest.Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
+			tell := llm.Stream(ctx)
+			for _, d := range []llm.Delta{{Text: "gAAAAA"}, {Reasoning: "Rain?", Whole: true}, {Text: "Sunny.", Whole: true}} {
+				time.Sleep(3 * time.Second) // of the bubble's clock
+				tell(d)
+			}
+			time.Sleep(3 * time.Second) // of the bubble's clock
+			return llmtest.Say("Sunny."), nil
+		}))
+		s.say(llm.User, "speak")
+		s.named.timeout, s.named.started = 30*time.Second, time.Now()
+		in := s.input(1)
+		in.PartialText = true
+		_, err := s.ask(in)
+		require.NoError(t, err)
+		var texts []string
+		for _, p := range s.workflow.heard() {
+			texts = append(texts, p.Text)
+		}
+		require.Equal(t, []string{"gAAAAA", "Sunny."}, slices.Compact(texts))
 	})
 }
 

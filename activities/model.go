@@ -124,6 +124,9 @@ func (a *Activities) ask(e *attempt.Operation, req llm.Request, summary bool) (l
 	}
 	hear := func(d llm.Delta) {
 		if !summary {
+			if d.Whole && d.Text != "" {
+				beat.ClearText()
+			}
 			beat.AddText(d.Text)
 		}
 		tell(Chunk{Delta: d})

@@ -26,7 +26,7 @@ type Chunk struct {
 	// Attempt is the number of the attempt at the model call, from 1. When chunks with a higher number arrive, the earlier
 	// chunks of the call are discarded.
 	Attempt int
-	// Delta is the next piece of the reply.
+	// Delta is the next piece of the reply. If its field Whole is set, it takes the place of the earlier pieces of its kind.
 	Delta llm.Delta
 	// End is set in the last chunk of an attempt, which has no delta. It is empty in all other chunks.
 	End End

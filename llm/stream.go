@@ -2,7 +2,7 @@ package llm
 
 import "context"
 
-// Delta is one part of a streamed reply. Exactly one of its fields is set.
+// Delta is one part of a streamed reply. Exactly one of Text, Reasoning and ToolCall is set.
 type Delta struct {
 	// Text is the next part of the content.
 	Text string
@@ -10,6 +10,9 @@ type Delta struct {
 	Reasoning string
 	// ToolCall is the next part of a tool call.
 	ToolCall *ToolCallDelta
+	// Whole says that this is not the next part: it takes the place of all earlier deltas of the text, of the reasoning, or of the arguments
+	// of the same call. An endpoint may correct at the end of a part what it has streamed before.
+	Whole bool
 }
 
 // ToolCallDelta is one part of a tool call in a streamed reply.

@@ -44,6 +44,15 @@ func (p *parted) end(index count, whole string) (news bool) {
 
 func (p parted) empty() bool { return len(p) == 0 }
 
+// streamed returns the text of the deltas, with `between` between the parts.
+func (p parted) streamed(between string) string {
+	var texts []string
+	for _, t := range p {
+		texts = append(texts, t.deltas.String())
+	}
+	return strings.Join(texts, between)
+}
+
 // join returns the text, with `between` between the parts.
 func (p parted) join(between string) string {
 	var texts []string

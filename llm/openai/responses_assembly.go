@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -33,8 +34,9 @@ type responseEvent struct {
 
 // responseAssembly is a response, as far as it has arrived. It is an [endpoint.Reply].
 type responseAssembly struct {
-	// tell is called with each delta.
-	tell func(llm.Delta)
+	// tell is called with each delta. text and reasoning are what the deltas have told so far.
+	tell            func(llm.Delta)
+	text, reasoning strings.Builder
 	// renew is called for each part of a streamed reply: see [endpoint.WithTimeout].
 	renew func()
 
@@ -199,6 +201,13 @@ func (a *responseAssembly) finish(failed endpoint.Response, kind openai.Response
 		return err
 	}
 	a.final = &body
+	output := a.response().Output
+	a.correct(output)
+	for _, is := range output {
+		if item := a.byID[cmp.Or(is.id, is.callID)]; item != nil {
+			a.correctCall(item, is.arguments)
+		}
+	}
 	return nil
 }
 
@@ -290,6 +299,7 @@ func (a *responseAssembly) end(e responseEvent) {
 	if item.done && (item.id != e.Item.id || item.callID != e.Item.callID) {
 		item = a.open(e, e.Item)
 	}
+	first := !item.done
 	a.set(item, e.Item)
 	item.done = true
 	if item.text.empty() {
@@ -304,6 +314,48 @@ func (a *responseAssembly) end(e responseEvent) {
 	if item.refused.empty() {
 		a.addRefusal(item, 0, item.refusal)
 	}
+	if first {
+		a.correctItem(item)
+	}
+}
+
+// correctItem tells what a complete item has in place of its deltas. Copilot encrypts the deltas of some models, for example.
+func (a *responseAssembly) correctItem(item *assembledItem) {
+	is := item.whole()
+	if is.said != item.text.streamed("") || is.thought != item.thoughts.streamed(betweenTexts) {
+		a.correct(a.output())
+	}
+	a.correctCall(item, is.arguments)
+}
+
+func (a *responseAssembly) correctCall(item *assembledItem, arguments string) {
+	if item.call == 0 || arguments == "" || item.arguments.streamed("") == arguments {
+		return
+	}
+	item.arguments = parted{}
+	item.arguments.add(0, arguments)
+	a.held += len(arguments)
+	a.tell(llm.Delta{ToolCall: &llm.ToolCallDelta{Index: item.call - 1, Arguments: arguments}, Whole: true})
+}
+
+// correct tells the text and the reasoning of the given items, if the deltas have told others.
+func (a *responseAssembly) correct(items []outputItem) {
+	var said, thoughts []string
+	for _, item := range items {
+		said, thoughts = appendText(said, item.said), appendText(thoughts, item.thought)
+	}
+	a.replace(&a.text, strings.Join(said, betweenTexts), func(now string) llm.Delta { return llm.Delta{Text: now, Whole: true} })
+	a.replace(&a.reasoning, strings.Join(thoughts, betweenTexts), func(now string) llm.Delta { return llm.Delta{Reasoning: now, Whole: true} })
+}
+
+func (a *responseAssembly) replace(told *strings.Builder, now string, delta func(now string) llm.Delta) {
+	if now == "" || told.Len() == 0 || told.String() == now {
+		return
+	}
+	told.Reset()
+	told.WriteString(now)
+	a.held += len(now) // so that the corrections of a reply are bounded, too
+	a.tell(delta(now))
 }
 
 func (a *responseAssembly) addText(item *assembledItem, index count, part string) {
@@ -316,6 +368,7 @@ func (a *responseAssembly) addText(item *assembledItem, index count, part string
 		part = betweenTexts + part
 	}
 	a.said = item
+	a.text.WriteString(part)
 	a.tell(llm.Delta{Text: part})
 }
 
@@ -352,6 +405,7 @@ func (a *responseAssembly) addThought(item *assembledItem, index count, part str
 		}
 		a.thought = now
 	}
+	a.reasoning.WriteString(part)
 	a.tell(llm.Delta{Reasoning: part})
 }
 
@@ -399,12 +453,19 @@ func (a *responseAssembly) output() []outputItem {
 	}
 	var items []outputItem
 	for _, item := range sorted {
-		is := item.outputItem
-		is.said = cmp.Or(is.said, item.text.join(""))
-		is.refusal = cmp.Or(is.refusal, item.refused.join(""))
-		is.thought = cmp.Or(is.thought, item.thoughts.join(betweenTexts))
-		is.arguments = cmp.Or(item.arguments.join(""), is.arguments)
-		items = append(items, is)
+		items = append(items, item.whole())
 	}
 	return items
+}
+
+// whole returns the item with the texts that have arrived. What a complete item has counts more than the deltas.
+func (item *assembledItem) whole() outputItem {
+	is := item.outputItem
+	is.said = cmp.Or(is.said, item.text.join(""))
+	is.refusal = cmp.Or(is.refusal, item.refused.join(""))
+	is.thought = cmp.Or(is.thought, item.thoughts.join(betweenTexts))
+	if begun := !slices.Contains([]string{"", "{", "{}"}, strings.TrimSpace(is.arguments)); !item.done || !begun {
+		is.arguments = cmp.Or(item.arguments.join(""), is.arguments)
+	}
+	return is
 }

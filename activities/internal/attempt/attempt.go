@@ -318,6 +318,14 @@ func (a *Attempt) CountEmpty(usage llm.Usage) agent.EmptyReplies {
 	return a.tried.Empty
 }
 
+// ClearText removes the text of [Attempt.AddText] so far, because another text takes its place. The next heartbeat comes soon, even if the
+// other text is as long.
+func (a *Attempt) ClearText() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tried.Text, a.tried.Said, a.told = "", 0, -1
+}
+
 // AddText appends a piece of a streamed reply, or of the output of a running tool, to the text in the heartbeats. If the heartbeats
 // do not report text, AddText does nothing.
 func (a *Attempt) AddText(text string) {

@@ -52,6 +52,12 @@ func TestHeartbeatHasTheEndOfTheText(t *testing.T) {
 	a.AddText("日本"[4:])
 	require.Equal(t, "日本", a.Progress().Text)
 
+	a.told = a.Progress().Said
+	a.ClearText()
+	a.AddText("本日")
+	require.Equal(t, "本日", a.Progress().Text, "another text takes the place of the first")
+	require.True(t, a.hasNews(), "although it is as long")
+
 	unwatched := &Attempt{worker: a.worker}
 	unwatched.AddText("text")
 	require.Zero(t, unwatched.Progress().Said)
