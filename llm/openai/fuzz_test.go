@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"testing"
 	"testing/iotest"
@@ -15,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/catalogue"
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
@@ -98,14 +97,8 @@ func FuzzReply(f *testing.F) {
 
 // seedQuirks adds the bodies in testdata/quirks to the seed corpus, except large ones.
 func seedQuirks(f *testing.F, streamed bool) {
-	files, err := filepath.Glob("testdata/quirks/*.json")
-	require.NoError(f, err)
-	for _, file := range files {
-		encoded, err := os.ReadFile(file)
-		require.NoError(f, err)
-		var q quirk
-		require.NoError(f, json.Unmarshal(encoded, &q))
-		if body := q.bytes(f); (q.SSE != nil) == streamed && len(body) < 10_000 {
+	for _, q := range catalogue.Read(f, "testdata/quirks/*.json") {
+		if body := q.Bytes(); (q.SSE != nil) == streamed && len(body) < 10_000 {
 			f.Add(body)
 		}
 	}

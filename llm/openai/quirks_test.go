@@ -1,25 +1,20 @@
 package openai_test
 
 import (
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
-	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/internal/catalogue"
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
@@ -56,7 +51,7 @@ var otherwise = map[string]struct{ outcome, reason string }{
 
 func TestQuirks(t *testing.T) {
 	t.Parallel()
-	cases := readQuirks(t, *quirks)
+	cases := catalogue.Read(t, filepath.Join(*quirks, "*.json"))
 	tally := &tally{wrong: map[string]bool{}}
 	for _, q := range cases {
 		for _, stream := range []bool{false, true} {
@@ -67,62 +62,34 @@ func TestQuirks(t *testing.T) {
 						tally.add(q.Name)
 					}
 				})
-				q.run(t, stream)
+				runQuirk(t, q, stream)
 			})
 		}
 	}
 	t.Cleanup(func() { tally.report(t, cases) })
 }
 
-func readQuirks(t *testing.T, dir string) []quirk {
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files, dir)
-	var cases []quirk
-	for _, file := range files {
-		encoded, err := os.ReadFile(file)
-		require.NoError(t, err)
-		var q quirk
-		require.NoError(t, json.Unmarshal(encoded, &q), file)
-		cases = append(cases, q)
-	}
-	return cases
-}
-
 // offered returns the tools that the cases use.
-func offered() []llm.ToolSpec {
-	object := func(required string, properties string) json.RawMessage {
-		return json.RawMessage(`{"type":"object","required":[` + required + `],"properties":{` + properties + `}}`)
-	}
-	return []llm.ToolSpec{
-		{Name: "get_weather", Parameters: object(`"city"`, `"city":{"type":"string"}`)},
-		{Name: "list_files", Parameters: object(``, ``)},
-		{Name: "read_files", Parameters: object(`"paths"`, `"paths":{"type":"array","items":{"type":"string"}}`)},
-		{Name: "shell", Parameters: object(`"command"`, `"command":{"type":"string"}`)},
-		{Name: "write_file", Parameters: object(`"path","content"`, `"path":{"type":"string"},"content":{"type":"string"}`)},
-	}
-}
+func offered() []llm.ToolSpec { return slices.Clone(catalogue.Tools) }
 
-func (q quirk) run(t *testing.T, stream bool) {
-	var asked atomic.Int32
-	client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q.answer(t, w, int(asked.Add(1)))
-	}), func(o *openai.Options) { o.NoStream = !stream })
+func runQuirk(t *testing.T, q catalogue.Case, stream bool) {
+	far := &catalogue.Endpoint{Case: q}
+	client := serve(t, far, func(o *openai.Options) { o.NoStream = !stream })
 	req := ask()
 	req.Tools = offered()
 
 	reply, err := client.Complete(t.Context(), req)
 
-	require.EqualValues(t, 1, asked.Load(), "a client does not retry")
+	catalogue.Asked(t, far.Requests())
 	want := q.Expect.Outcome
 	if o, ok := otherwise[q.Name]; ok {
 		want = o.outcome
 	}
-	require.Equal(t, want, outcome(t, reply, err, want), "error %v, reply %.300v", err, reply)
+	require.Equal(t, want, catalogue.Outcome(t, reply, err, want), "error %v, reply %.300v", err, reply)
 	if err != nil {
-		q.compareError(t, err)
+		compareError(t, q, err)
 	} else if want != "tool_error" && want != "a reply" {
-		q.compare(t, reply)
+		q.Compare(t, reply)
 	}
 	for n := range q.Then {
 		again, err := client.Complete(t.Context(), req)
@@ -131,44 +98,7 @@ func (q quirk) run(t *testing.T, stream bool) {
 	}
 }
 
-// outcome returns the outcome of a case. The reply does not show whether it was repaired. So if the expected outcome (want) is
-// "proceed" or "repair", outcome returns this outcome for every reply whose first call is not refused.
-func outcome(t *testing.T, reply llm.Reply, err error, want string) string {
-	var told *llm.Error
-	switch {
-	case errors.As(err, &told) && told.Class == llm.ContextTooLong:
-		return "compact"
-	case told != nil && told.Class.Retryable():
-		return "retry"
-	case err != nil:
-		return "fail"
-	case len(reply.Message.ToolCalls) > 0 && refused(t, reply.Message.ToolCalls[0]):
-		return "tool_error"
-	case want == "proceed" || want == "repair":
-		return want
-	}
-	return "a reply"
-}
-
-// refused reports whether the agent would refuse a call with an error result.
-func refused(t *testing.T, call llm.ToolCall) bool {
-	require.Regexp(t, `^[A-Za-z0-9_-]{1,64}$`, call.Name, "the history must not hold the name")
-	at := slices.IndexFunc(offered(), func(s llm.ToolSpec) bool { return s.Name == call.Name })
-	if at < 0 {
-		return true
-	}
-	var object map[string]any
-	if json.Unmarshal([]byte(call.Arguments), &object) != nil || object == nil {
-		return true
-	}
-	var schema jsonschema.Schema
-	require.NoError(t, json.Unmarshal(offered()[at].Parameters, &schema))
-	resolved, err := schema.Resolve(nil)
-	require.NoError(t, err)
-	return resolved.Validate(object) != nil
-}
-
-func (q quirk) compareError(t *testing.T, err error) {
+func compareError(t *testing.T, q catalogue.Case, err error) {
 	var told *llm.Error
 	require.ErrorAs(t, err, &told)
 	if strings.HasPrefix(q.Name, "history-400-") {
@@ -184,29 +114,6 @@ func (q quirk) compareError(t *testing.T, err error) {
 	require.NotContains(t, err.Error(), "very-secret")
 }
 
-// compare compares a reply with the expected calls and texts.
-func (q quirk) compare(t *testing.T, reply llm.Reply) {
-	want := q.Expect
-	if want.Outcome != "tool_error" {
-		require.Len(t, reply.Message.ToolCalls, len(want.Calls))
-	}
-	var ids []string
-	for i, call := range want.Calls {
-		got := reply.Message.ToolCalls[i]
-		require.Equal(t, call.Name, got.Name)
-		require.JSONEq(t, string(call.Arguments), got.Arguments)
-		require.NotEmpty(t, got.ID)
-		require.NotContains(t, ids, got.ID)
-		ids = append(ids, got.ID)
-	}
-	if want.Content != "" {
-		require.Equal(t, want.Content, reply.Message.Content)
-	}
-	if want.Reasoning != "" {
-		require.Equal(t, want.Reasoning, reply.Message.Reasoning)
-	}
-}
-
 // tally collects the cases that failed.
 type tally struct {
 	mu    sync.Mutex
@@ -220,7 +127,7 @@ func (c *tally) add(name string) {
 }
 
 // report logs the number of cases for each outcome.
-func (c *tally) report(t *testing.T, cases []quirk) {
+func (c *tally) report(t *testing.T, cases []catalogue.Case) {
 	type row struct{ cases, right, otherwise, wrong int }
 	rows := map[string]*row{"all": {}}
 	var reasons []string

@@ -2,7 +2,6 @@ package openai_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -93,24 +92,5 @@ func TestAttackResponsesEndpointThatNeverEnds(t *testing.T) {
 			require.ErrorIs(t, err, &llm.Error{Class: llm.TooLarge})
 			require.Less(t, written.Load(), int64(32<<20))
 		})
-	}
-}
-
-// An error response has the same class in both APIs. The classes of the cases in testdata are tested with chat completions.
-func TestResponsesErrorsAreThoseOfChatCompletions(t *testing.T) {
-	t.Parallel()
-	for _, q := range readQuirks(t, *quirks) {
-		if q.Status < 400 || q.Expect.Outcome == "repair" || strings.HasPrefix(q.Name, "tool-use-failed") {
-			continue
-		}
-		var classes []llm.Class
-		for _, api := range []string{"chat", "responses"} {
-			client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { q.answer(t, w, 1) }), func(o *openai.Options) { o.API = api })
-			_, err := client.Complete(t.Context(), ask())
-			var told *llm.Error
-			require.True(t, errors.As(err, &told), "%s: %v", q.Name, err)
-			classes = append(classes, told.Class)
-		}
-		require.Equal(t, classes[0], classes[1], q.Name)
 	}
 }
