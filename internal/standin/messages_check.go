@@ -15,6 +15,9 @@ var (
 	messagesToolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 	// messagesCallID matches the IDs of tool calls that Anthropic accepts.
 	messagesCallID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+	// withoutFormat matches the names of models without structured outputs, which came with Claude Opus 4.1 and Sonnet 4.5 (Anthropic:
+	// "Structured outputs").
+	withoutFormat = regexp.MustCompile(`^claude-(?:3|(?:opus|sonnet)-4-(?:0|20250514)$)`)
 )
 
 // maxMarks is the largest number of marks for the prompt cache in a request.
@@ -139,6 +142,8 @@ func (r *messagesRequest) checkFormat() *refusal {
 	switch {
 	case f == nil:
 		return nil
+	case withoutFormat.MatchString(r.Model):
+		return invalid("", "'%s' does not support output format.", r.Model)
 	case f.Type != "json_schema":
 		return invalid("", "output_config.format.type: Input should be 'json_schema'")
 	case json.Unmarshal(f.Schema, &schema) != nil:

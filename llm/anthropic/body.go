@@ -54,9 +54,7 @@ var ours = []string{"messages", "model", "stream", "system", "tools"}
 // encodeBody returns an error if the API has no form for a message or a tool, or if a field in Extra is in [ours] or is not valid JSON.
 func encodeBody(model, family string, req llm.Request, f form) ([]byte, error) {
 	p := req.Params
-	if len(p.OutputSchema) > 0 && f.unformatted {
-		req = endpoint.SchemaInPrompt(req)
-	}
+	req = f.request(req)
 	conversation, err := newConversation(req.Messages, family, f)
 	if err != nil {
 		return nil, err

@@ -141,8 +141,8 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 			return llm.Reply{}, err
 		}
 		tried[sha256.Sum256(body)] = true
-		reply, err := c.ask(ctx, renew, model, body, req, family, !f.plain)
-		next, refused := f.after(err, req, func(next form) bool {
+		reply, err := c.ask(ctx, renew, model, body, req, family, f)
+		next, refused := f.after(err, f.request(req), func(next form) bool {
 			other, err := encodeBody(model, family, req, next)
 			return err == nil && !tried[sha256.Sum256(other)]
 		})
@@ -161,14 +161,14 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 // SendsReasoning reports whether requests to a model may have the reasoning of earlier replies that other models have made.
 func (c *Client) SendsReasoning(model string) bool { return wantsThinking(c.Host, model) }
 
-// ask sends one request with the given body and returns the reply. `streams` says whether the body asks for a stream.
-func (c *Client) ask(ctx context.Context, renew func(), model string, body []byte, req llm.Request, family string, streams bool) (llm.Reply, error) {
-	sent, err := c.wrapping.request(model, body, streams)
+// ask sends one request, whose body in the form `f` is given, and returns the reply.
+func (c *Client) ask(ctx context.Context, renew func(), model string, body []byte, req llm.Request, family string, f form) (llm.Reply, error) {
+	sent, err := c.wrapping.request(model, body, !f.plain)
 	if err != nil {
 		return llm.Reply{}, err
 	}
 	sent.Key = req.Key
-	reply := assembly{renew: renew, tell: llm.Stream(ctx)}
+	reply := assembly{renew: renew, tell: llm.Stream(ctx), tool: f.answerTool(req)}
 	if err := c.Send(ctx, sent, &reply); err != nil {
 		return llm.Reply{}, err
 	}

@@ -23,7 +23,8 @@ type form struct {
 	undisabled  bool // without `thinking` of type "disabled"
 	effortless  bool // without the field `output_config.effort`
 	lowered     bool // with the effort "high" instead of a higher one
-	unformatted bool // without the field `output_config.format`
+	unformatted bool // without the field `output_config.format`; the answer comes by a tool: see [form.request]
+	prompted    bool // without the tool for the answer; the schema is in the instructions
 	untempered  bool // without the field `temperature`
 	unsampled   bool // without the field `top_p`
 	uncached    bool // without the marks for the prompt cache
@@ -132,6 +133,9 @@ var lessons = []lesson{
 	// cache_control.ttl: 1h is not supported
 	// system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted
 	{regexp.MustCompile(`(?i)\bttl\b`), func(f *form, _ llm.Request, _ []string) { f.brief = true }},
+	// tools.0.custom.input_schema: JSON schema is invalid.
+	// This model does not support tools.
+	{regexp.MustCompile(`(?i)\btools?\b|\bschemas?\b`), func(f *form, req llm.Request, _ []string) { f.prompted = f.answerTool(req) != "" }},
 	// system.0.cache_control: Extra inputs are not permitted
 	{regexp.MustCompile(`(?i)cache_control|prompt caching`), func(f *form, _ llm.Request, _ []string) { f.uncached = true }},
 	// streaming is not supported

@@ -11,9 +11,9 @@ import (
 // readReply makes a reply from the answer of the endpoint. It corrects the tool calls of the reply. `req` is the request to which the
 // reply belongs. If the reply is not valid, the error is an [*llm.Error].
 func readReply(a answer, req llm.Request, family string) (llm.Reply, error) {
-	reply := llm.Reply{Model: a.model, Usage: a.usage.usage(), Message: llm.Message{Role: llm.Assistant, Opaque: layoutOf(a.pieces, family)}}
-	if a.StopReason != nil {
-		reply.FinishReason = string(*a.StopReason)
+	reply := llm.Reply{
+		Model: a.model, Usage: a.usage.usage(), FinishReason: a.reason(),
+		Message: llm.Message{Role: llm.Assistant, Opaque: layoutOf(a.pieces, family)},
 	}
 	m := &reply.Message
 	for _, p := range a.pieces {
@@ -23,7 +23,7 @@ func readReply(a answer, req llm.Request, family string) (llm.Reply, error) {
 		case "thinking":
 			m.Reasoning += between(m.Reasoning, p.text) + p.text
 		case "tool_use":
-			m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: p.id, Name: p.name, Arguments: p.arguments(reply.FinishReason)})
+			m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: p.id, Name: p.name, Arguments: p.arguments()})
 		}
 	}
 	reply = repair.Reply(reply, req)
@@ -38,17 +38,20 @@ func between(before, after string) string {
 	return "\n\n"
 }
 
-// arguments returns the arguments of a tool call. An empty input becomes an empty object. If the reply was cut off at the output
-// limit, it is the other way round, because endpoints send {} for an input that the model has not begun to write. Then package repair
-// sees that the arguments are missing. `reason` is the finish reason of the reply.
-func (p piece) arguments(reason string) string {
-	switch input := strings.TrimSpace(p.input); {
-	case input == "" && !finish.AtLimit(reason):
+// arguments returns the arguments of a tool call. An empty input becomes an empty object.
+func (p piece) arguments() string {
+	if strings.TrimSpace(p.input) == "" {
 		return "{}"
-	case input == "{}" && finish.AtLimit(reason):
-		return ""
 	}
 	return p.input
+}
+
+// reason returns the finish reason; "" if there is none.
+func (e ending) reason() string {
+	if e.StopReason == nil {
+		return ""
+	}
+	return string(*e.StopReason)
 }
 
 // check returns an [*llm.Error] if the client must not return the reply. This applies to an empty reply, and to a reply whose finish

@@ -37,8 +37,10 @@ type delta struct {
 
 // assembly is the part of a reply that has arrived so far. It is an [endpoint.Reply].
 type assembly struct {
-	renew  func()
-	tell   func(llm.Delta)
+	renew func()
+	tell  func(llm.Delta)
+	// tool is the name of the tool for the answer: see [form.answerTool].
+	tool   string
 	model  string
 	blocks []*growing
 	// open has the blocks that have not ended, by their index in the stream.
@@ -158,8 +160,8 @@ func (s *assembly) Take(a endpoint.Response, e endpoint.Event) error {
 func (s *assembly) start(c chunk) error {
 	s.announces = true
 	p, ok := readPiece(c.Block)
-	if !ok {
-		return nil
+	if before := s.open[c.Index]; !ok || before != nil && before.kind == "tool_use" && before.id != "" && before.id == p.id {
+		return nil // not a block, or the same call again
 	}
 	g := &growing{piece: p, start: append(json.RawMessage(nil), c.Block...)}
 	g.raw = nil // the raw block of an event is incomplete, and its memory is used again
@@ -173,9 +175,11 @@ func (s *assembly) start(c chunk) error {
 	}
 	switch p.kind {
 	case "tool_use":
-		g.call = s.calls
-		s.calls++
-		s.say(llm.Delta{ToolCall: &llm.ToolCallDelta{Index: g.call, Name: p.name}})
+		if !s.answers(g) {
+			g.call = s.calls
+			s.calls++
+			s.say(llm.Delta{ToolCall: &llm.ToolCallDelta{Index: g.call, Name: p.name}})
+		}
 		if input := strings.TrimSpace(p.input); input != "{}" {
 			return s.addInput(g, input)
 		}
@@ -265,7 +269,7 @@ func (s *assembly) addMembers(g *growing, encoded json.RawMessage) error {
 func (s *assembly) close(c chunk) {
 	g := s.open[c.Index]
 	delete(s.open, c.Index)
-	if g != nil && g.kind == "tool_use" && strings.TrimSpace(g.input.String()) == "" {
+	if g != nil && g.kind == "tool_use" && !s.answers(g) && strings.TrimSpace(g.input.String()) == "" {
 		s.say(llm.Delta{ToolCall: &llm.ToolCallDelta{Index: g.call, Arguments: "{}"}})
 	}
 }
@@ -293,11 +297,20 @@ func (s *assembly) addInput(g *growing, part string) error {
 	if part == "" {
 		return nil
 	}
+	first := g.input.Len() == 0
 	g.input.WriteString(part)
-	if g.kind == "tool_use" {
+	switch {
+	case s.answers(g):
+		s.say(llm.Delta{Text: part, Whole: first}) // the text before it is not a part of the answer
+	case g.kind == "tool_use":
 		s.say(llm.Delta{ToolCall: &llm.ToolCallDelta{Index: g.call, Arguments: part}})
 	}
 	return s.count(len(part))
+}
+
+// answers reports whether a block is the call of the tool for the answer. Its input is told as the text of the reply.
+func (s *assembly) answers(g *growing) bool {
+	return g.kind == "tool_use" && s.tool != "" && g.name == s.tool
 }
 
 func (s *assembly) say(d llm.Delta) {
@@ -314,13 +327,14 @@ func (s *assembly) count(size int) error {
 }
 
 func (s *assembly) answer() answer {
-	if s.whole != nil {
-		return *s.whole
-	}
 	a := answer{model: s.model, ending: s.ending, usage: s.usage}
 	for _, g := range s.blocks {
 		a.pieces = append(a.pieces, g.whole())
 	}
+	if s.whole != nil {
+		a = *s.whole
+	}
+	a.pieces = answered(a.pieces, s.tool, a.reason())
 	return a
 }
 
