@@ -116,6 +116,9 @@ func readPiece(raw json.RawMessage) (piece, bool) {
 		return piece{}, false
 	}
 	p := piece{kind: string(b.Type), id: string(b.ID), name: string(b.Name)}
+	if p.kind == "" && b.Text != "" {
+		p.kind = "text"
+	}
 	switch p.kind {
 	case "text":
 		p.text = string(b.Text)

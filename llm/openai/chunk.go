@@ -198,9 +198,10 @@ func (a *assembly) merge(m *message) {
 		a.content.WriteString(said)
 		a.tell(llm.Delta{Text: said})
 	}
-	a.refusal.WriteString(string(m.Refusal))
+	refused := string(m.refused())
+	a.refusal.WriteString(refused)
 	a.carrying.add(m.carried)
-	a.size += len(thought) + len(said) + len(m.Refusal) + m.size()
+	a.size += len(thought) + len(said) + len(refused) + m.size()
 
 	if m.FunctionCall != nil && len(m.ToolCalls) == 0 {
 		first := count(0)

@@ -106,6 +106,9 @@ func (c completion) usage() llm.Usage {
 // said returns the text of the message: the content or, if there is none, the transcript of the audio.
 func (m *message) said() text { return cmp.Or(m.Content.text, m.Audio.Value.Transcript) }
 
+// refused returns the text with which the model refused.
+func (m *message) refused() text { return cmp.Or(m.Refusal, m.Content.refusal) }
+
 // thought returns the reasoning of the message, except reasoning that the model wrote into the content: package repair separates it.
 func (m *message) thought() text {
 	return cmp.Or(m.ReasoningContent, m.Reasoning, m.Content.thinking)

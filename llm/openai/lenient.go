@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/reagent-dev/reagent/internal/finish"
@@ -61,11 +62,12 @@ func decodeList[T any](encoded []byte, list *[]T) error {
 	return json.Unmarshal(encoded, list)
 }
 
-// spoken is the content of a message. In JSON, it is a string or a list of parts. Parts of types other than "text" and "thinking" are
-// ignored.
+// spoken is the content of a message. In JSON, it is a string or a list of parts. Parts of unknown types are ignored.
 type spoken struct {
-	// text is the string, or the joined parts of type "text".
+	// text is the string, or the joined parts of the types [textKinds].
 	text text
+	// refusal has the joined parts of type "refusal".
+	refusal text
 	// thinking has the joined parts of type "thinking".
 	thinking text
 }
@@ -78,21 +80,24 @@ func (s *spoken) UnmarshalJSON(encoded []byte) error {
 	var parts []struct {
 		Type     string          `json:"type"`
 		Text     text            `json:"text"`
+		Refusal  text            `json:"refusal"`
 		Thinking json.RawMessage `json:"thinking"`
 	}
 	if err := json.Unmarshal(encoded, &parts); err != nil {
 		return s.text.UnmarshalJSON(encoded)
 	}
-	var said, thought strings.Builder
+	var said, refused, thought strings.Builder
 	for _, part := range parts {
-		switch part.Type {
-		case "text":
+		switch {
+		case slices.Contains(textKinds, part.Type):
 			said.WriteString(string(part.Text))
-		case "thinking":
+		case part.Type == "refusal":
+			refused.WriteString(string(part.Refusal))
+		case part.Type == "thinking":
 			thought.WriteString(innerText(part.Thinking))
 		}
 	}
-	*s = spoken{text: text(said.String()), thinking: text(thought.String())}
+	*s = spoken{text: text(said.String()), refusal: text(refused.String()), thinking: text(thought.String())}
 	return nil
 }
 

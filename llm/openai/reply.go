@@ -31,7 +31,7 @@ func (c completion) reply(req llm.Request, family string) (llm.Reply, error) {
 	if said := string(m.said()); endpoint.Line(family) == "minimax" && reply.Message.Content != said {
 		reply.Message.Opaque = withThoughts(family, said)
 	}
-	return reply, checkReply(reply, reason, string(m.Refusal))
+	return reply, checkReply(reply, reason, string(m.refused()))
 }
 
 // recovered tries to make a reply from the error of a request. This is possible if the error is an [*endpoint.UnreadCall], and its text

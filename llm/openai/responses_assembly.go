@@ -432,8 +432,8 @@ func (a *responseAssembly) endArguments(item *assembledItem, whole string) {
 	a.held += len(whole)
 }
 
-// response returns the assembled response. Its items are those of the last event. Some endpoints omit the items there, or their
-// content. In this case, the items of the other events are used.
+// response returns the assembled response. Its items are those of the last event. Some endpoints omit the items there, or the content of
+// some. In this case, the items of the other events are used.
 func (a *responseAssembly) response() responseBody {
 	whole := *a.final
 	whole.Model = cmp.Or(whole.Model, a.model)
@@ -441,7 +441,31 @@ func (a *responseAssembly) response() responseBody {
 	if items := a.output(); speaks(items) && !speaks(whole.Output) {
 		whole.Output = items
 	}
+	for i := range whole.Output {
+		a.fill(&whole.Output[i])
+	}
 	return whole
+}
+
+// fill adds to an item of the last event what only the earlier events have.
+func (a *responseAssembly) fill(is *outputItem) {
+	item := a.byID[cmp.Or(is.id, is.callID)]
+	if item == nil || item.kind != is.kind {
+		return
+	}
+	whole := item.whole()
+	if !is.speaks() {
+		is.said, is.refusal = whole.said, whole.refusal
+	}
+	is.name = cmp.Or(is.name, whole.name)
+	if !begun(is.arguments) {
+		is.arguments = cmp.Or(whole.arguments, is.arguments)
+	}
+}
+
+// begun reports whether the arguments of a call are more than what endpoints send before there are any.
+func begun(arguments string) bool {
+	return !slices.Contains([]string{"", "{", "{}"}, strings.TrimSpace(arguments))
 }
 
 // output returns the items of all events but the last one. If all items have an index, they are in the order of their indexes. If not, they
@@ -464,7 +488,7 @@ func (item *assembledItem) whole() outputItem {
 	is.said = cmp.Or(is.said, item.text.join(""))
 	is.refusal = cmp.Or(is.refusal, item.refused.join(""))
 	is.thought = cmp.Or(is.thought, item.thoughts.join(betweenTexts))
-	if begun := !slices.Contains([]string{"", "{", "{}"}, strings.TrimSpace(is.arguments)); !item.done || !begun {
+	if !item.done || !begun(is.arguments) {
 		is.arguments = cmp.Or(item.arguments.join(""), is.arguments)
 	}
 	return is

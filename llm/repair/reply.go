@@ -66,8 +66,9 @@ func call(c *llm.ToolCall, tools []llm.ToolSpec, cut bool, did *log) {
 	if !known {
 		return // the agent refuses the call anyway, so the arguments need no correction
 	}
-	if cut && blank(c.Arguments) {
-		// The model may have wanted to write arguments. With {} the call would run without them.
+	if cut && (blank(c.Arguments) || strings.TrimSpace(c.Arguments) == "{}") {
+		// The model may have wanted to write arguments: for those that have not begun, endpoints send nothing, null or {}. With {} the call
+		// would run without them.
 		c.Arguments = "{"
 		did.addf("the arguments of %s were cut off before they began", c.Name)
 		return

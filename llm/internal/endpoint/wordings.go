@@ -116,7 +116,8 @@ var wordings = []struct {
 			"base_resp 1002", "base_resp 1039", "base_resp 1041", "base_resp 2045", "base_resp 2056", // MiniMax
 			"ThrottlingException", // Bedrock
 		},
-		texts: []string{"too many requests, please wait"}, // Bedrock, as a 400
+		// Bedrock, as a 400, also in the words of a proxy
+		texts: []string{"too many requests, please wait", "too many tokens, please wait", "throttlingexception"},
 	},
 	{
 		class: llm.Unauthorized,
