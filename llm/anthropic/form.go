@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -80,17 +81,17 @@ var lessons = []lesson{
 	// messages.3.content.8: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.
 	{modified, learnSigned},
 	{modified, func(f *form, req llm.Request, _ []string) { learnSigned(f, req, nil); f.unsigned = true }},
-	{modified, func(f *form, req llm.Request, _ []string) { learnSigned(f, req, nil); f.unsigned, f.mute = true, true }},
+	{modified, learnConflict},
 	// The `content[].thinking` in the thinking mode must be passed back to the API.
 	// thinking is enabled but reasoning_content is missing in assistant tool call message at index 2
 	// Missing thinking block in the assistant message at message index 11.
 	{forgotten, learnThoughtful},
 	// preserved thinking (…) requires reasoning_content on every assistant message, but assistant message at index 1 is missing …
 	{forgotten, func(f *form, req llm.Request, _ []string) { learnThoughtful(f, req, nil); f.thorough = true }},
-	{forgotten, func(f *form, _ llm.Request, _ []string) { f.mute = true }},
+	{forgotten, learnMute},
 	// messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.
 	{unbegun, func(f *form, _ llm.Request, _ []string) { f.bare = true }},
-	{unbegun, func(f *form, _ llm.Request, _ []string) { f.mute = true }},
+	{unbegun, learnMute},
 	// "thinking.type.disabled" is not supported for this model. Use "thinking.type.enabled" and "output_config.effort" to control it.
 	{regexp.MustCompile(`(?i)^[^.]*thinking\.type\.disabled.{0,20}not supported`), func(f *form, _ llm.Request, _ []string) { f.undisabled = true }},
 	// "thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control it.
@@ -149,6 +150,20 @@ func learnSigned(f *form, _ llm.Request, _ []string) {
 
 // learnThoughtful learns that the endpoint demands the thinking of earlier replies.
 func learnThoughtful(f *form, _ llm.Request, _ []string) { f.signed, f.thoughtful = false, true }
+
+// learnMute learns that the thinking of earlier replies cannot be sent as the endpoint demands. It ignores a request without such replies.
+func learnMute(f *form, req llm.Request, _ []string) {
+	f.mute = slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Role == llm.Assistant })
+}
+
+// learnConflict learns that the endpoint refuses the thinking that it has demanded. It ignores a request in which nothing was demanded.
+func learnConflict(f *form, req llm.Request, _ []string) {
+	if f.thoughtful {
+		learnSigned(f, req, nil)
+		learnMute(f, req, nil)
+		f.unsigned = true
+	}
+}
 
 // learnLimit learns the largest output limit of a model from the number in the message. It ignores a number that is not below the limit
 // of the refused request.
