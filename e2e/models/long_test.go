@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,71 +62,34 @@ func longTalk(ctx context.Context, req llm.Request) (llm.Reply, error) {
 
 // longChat is a chat with a provider.
 type longChat struct {
-	*world.World
+	*stage
 	t      *testing.T
 	id     string
-	name   string
-	stand  *standin.Provider
-	far    *llmtest.Model
 	faults *standin.Faults
-	prefix *standin.PrefixCache
-	marked *standin.PromptCache
 	worker *world.Process
-	gate   atomic.Pointer[world.Gate]
 
 	mu   sync.Mutex
 	paid map[string]int // by the arguments of the call
 }
 
 func newLongChat(t *testing.T, name, model string) *longChat {
-	require.Contains(t, providers, name)
-	c := &longChat{
-		t: t, id: t.Name(), name: name, far: llmtest.Func(longTalk), faults: &standin.Faults{Seed: 27, Share: 0.1},
-		prefix: &standin.PrefixCache{}, marked: &standin.PromptCache{}, paid: map[string]int{},
-	}
-	if providers[name] != nil {
-		c.stand = providers[name]()
-	}
-	tools := world.NewToolServer(t)
-	tools.Add("look", world.ReadOnly, func(ctx context.Context, e world.Effect) (string, error) {
-		if g := c.gate.Load(); g != nil && e.Arguments == `{"city":"Oslo"}` {
-			if err := g.Pass(ctx); err != nil {
-				return "", err
-			}
-		}
-		return "Sunny.", nil
-	})
-	tools.Add("pay", nil, func(_ context.Context, e world.Effect) (string, error) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.paid[e.Arguments]++
-		return "Paid.", nil
-	})
-	window := 1000
-	if c.messages() {
-		window = 5000 // its stand-in counts bytes
-	}
-	c.World = world.New(t, c.far.Complete, tools, "", func(e *standin.Endpoint) {
-		e.Client, e.Provider, e.PrefixCache, e.PromptCache, e.Faults = c.far, c.stand, c.prefix, c.marked, c.faults
-	})
-	c.WriteConfig(fmt.Sprintf(`task_queue: %s
-models:
-%smcp_servers:
-  far: {url: %q}
-agents:
-  chat:
+	c := &longChat{t: t, id: t.Name(), faults: &standin.Faults{Seed: 27, Share: 0.1}, paid: map[string]int{}}
+	c.stage = newStage(t, name, model, `  chat:
     model: main
     instructions: Be brief.
     tools: [far.*, ask_user]
     approval: {far.pay: always}
     limits: {context_tokens: %d}
-`, c.Queue, url.ReplaceAllString(model, `base_url: "`+strings.TrimSuffix(c.Model.URL, "/v1")), tools.URL, window))
+`, longTalk, c.faults)
+	c.Tools.Add("pay", nil, func(_ context.Context, e world.Effect) (string, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.paid[e.Arguments]++
+		return "Paid.", nil
+	})
 	c.worker = c.Worker()
 	return c
 }
-
-// messages reports whether the provider has Anthropic's Messages API.
-func (c *longChat) messages() bool { return c.name == "Anthropic" }
 
 // message sends the n-th message. Each of ten in a row meets something else.
 func (c *longChat) message(n int) {
@@ -229,8 +191,8 @@ func (c *longChat) judge() {
 	c.mu.Lock()
 	require.Equal(c.t, paid, c.paid, "approved payments are made once, and denied ones never")
 	c.mu.Unlock()
-	if c.stand != nil {
-		require.Empty(c.t, c.stand.Violations())
+	if c.provider != nil {
+		require.Empty(c.t, c.provider.Violations())
 	}
 	faults := 0
 	for _, n := range c.faults.Counts() {
@@ -242,7 +204,7 @@ func (c *longChat) judge() {
 	}
 	require.LessOrEqual(c.t, len(c.far.Requests())-len(keys), faults, "only what went wrong was asked again")
 	read, sent := 0, 0
-	if c.messages() {
+	if c.marks {
 		for _, n := range c.marked.Counts() {
 			read, sent = read+n.Read, sent+n.Read+n.Written+n.New
 		}
