@@ -13,11 +13,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each mutant changes one place of the code as it is now, into Go text that can be parsed.
+// Each mutant changes one place of the code as it is now, into Go text that can be parsed, and names a test that there is.
 func TestEveryMutantFitsTheCode(t *testing.T) {
 	all, err := readAll("testdata", nil)
 	require.NoError(t, err)
+	tests := map[string]map[string]bool{}
 	for _, m := range all {
+		folder := strings.TrimPrefix(m.testPackage, "./")
+		if tests[folder] == nil {
+			tests[folder] = testsIn(t, folder)
+		}
+		if !tests[folder][m.test] {
+			t.Errorf("%s: there is no %s in %s", m.name, m.test, folder)
+		}
 		changed, err := m.apply("../../..")
 		if err != nil {
 			t.Error(err)
