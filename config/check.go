@@ -79,7 +79,7 @@ func (r *reader) checkModel(path string, m Model) {
 	case m.Provider != "anthropic":
 		r.problemf(path+".platform", "is for the provider anthropic; write provider: anthropic beside it, or remove it")
 	case m.BaseURL == "" && !r.hasProblem(path+".base_url"):
-		r.problemf(path+".base_url", "missing; write the URL of the platform %s: see docs/models.md", m.Platform)
+		r.problemf(path+".base_url", "missing; write the URL of the platform %s: see docs/providers.md", m.Platform)
 	}
 	r.checkKey(path, m.Key)
 	r.checkTLS(path, m.TLS)
@@ -116,7 +116,7 @@ func (r *reader) checkMCPServer(path string, s MCPServer) {
 	}
 	r.checkKey(path, s.Key)
 	r.checkTLS(path, s.TLS)
-	if hasCommand && (s.Key.set() || s.TLS != TLS{}) {
+	if hasCommand && (s.set() || s.TLS != TLS{}) {
 		r.problemf(path, "has an API key or TLS files, which are for servers with a url; write env for a server with a command")
 	}
 	if s.Headers != nil && hasCommand {

@@ -80,7 +80,7 @@ func newLongChat(t *testing.T, name, model string) *longChat {
     tools: [far.*, ask_user]
     approval: {far.pay: always}
     limits: {context_tokens: %d}
-`, longTalk, c.faults)
+`, 3000, longTalk, c.faults)
 	c.Tools.Add("pay", nil, func(_ context.Context, e world.Effect) (string, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()

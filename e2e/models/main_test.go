@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	text, _ := os.ReadFile("../../docs/models.md")
+	text, _ := os.ReadFile("../../docs/providers.md")
 	for _, found := range keyName.FindAllStringSubmatch(string(text), -1) {
 		_ = os.Setenv(found[1], "key-of-a-stand-in") // the workers inherit it
 	}

@@ -71,9 +71,9 @@ var keyCommand = regexp.MustCompile(`api_key_command: \[[^]]*\]`)
 // url matches the base URL in a block, without its path.
 var url = regexp.MustCompile(`base_url: "https?://[^/"]+`)
 
-// guide returns the blocks of docs/models.md by name.
+// guide returns the blocks of docs/providers.md by name.
 func guide(t testing.TB) map[string]string {
-	text, err := os.ReadFile("../../docs/models.md")
+	text, err := os.ReadFile("../../docs/providers.md")
 	require.NoError(t, err)
 	blocks := map[string]string{}
 	for _, found := range block.FindAllStringSubmatch(string(text), -1) {
@@ -98,7 +98,7 @@ func TestChatHoldsWithEveryProvider(t *testing.T) {
     model: main
     tools: [far.*]
     output_schema: {type: object, properties: {city: {type: string}}, required: [city], additionalProperties: false}
-`, talk, nil)
+`, 1000, talk, nil)
 			w := s.World
 			chat := t.Name()
 

@@ -29,10 +29,10 @@ type stage struct {
 	gate atomic.Pointer[world.Gate]
 }
 
-// newStage makes the world for a block of the guide. `agents` is the configuration of the agents, in which %d stands for the number of
-// tokens at which a conversation is summarised. `faults` may be nil.
+// newStage makes the world for a block of the guide. `agents` is the configuration of the agents, in which %d stands for `window`, the number
+// of tokens at which a conversation is summarised. `faults` may be nil.
 func newStage(
-	t *testing.T, name, model, agents string, talk func(context.Context, llm.Request) (llm.Reply, error), faults *standin.Faults,
+	t *testing.T, name, model, agents string, window int, talk func(context.Context, llm.Request) (llm.Reply, error), faults *standin.Faults,
 ) *stage {
 	require.Contains(t, providers, name)
 	s := &stage{
@@ -54,9 +54,8 @@ func newStage(
 	s.World = world.New(t, s.far.Complete, tools, "", func(e *standin.Endpoint) {
 		e.Client, e.Provider, e.PrefixCache, e.PromptCache, e.Faults = s.far, s.provider, s.prefix, s.marked, faults
 	})
-	window := 1000
 	if s.marks {
-		window = 5000 // the stand-in counts bytes
+		window *= 5 // the stand-in counts bytes
 	}
 	model = keyCommand.ReplaceAllString(model, "api_key_command: [echo, key-of-a-stand-in]")
 	model = url.ReplaceAllString(model, `base_url: "`+strings.TrimSuffix(s.Model.URL, "/v1"))
