@@ -84,7 +84,7 @@ type Model struct {
 	// from [BaseURLEnv] and the variable OPENAI_API_KEY is empty, APIKeyEnv stays empty.
 	Key
 	// TLS has the files for the connection to the endpoint.
-	TLS
+	TLS TLS
 	// Timeout limits the time from the request to the last byte of the response. For a streamed reply, it limits the time to
 	// the first part of the content, and then the time from each part to the next. Defaults to [DefaultModelTimeout].
 	Timeout time.Duration
@@ -143,7 +143,7 @@ type MCPServer struct {
 	// Key says where the key for the endpoint comes from.
 	Key
 	// TLS has the files for the connection to the endpoint.
-	TLS
+	TLS TLS
 
 	// Prefix is added before the names of all tools of this server, except those in `Rename`.
 	Prefix string

@@ -134,7 +134,7 @@ func (r *reader) model(p place) Model {
 	// The default endpoint is the provider's, which needs a key. Another endpoint gets a key only if the file names one.
 	if m.BaseURL == "" && m.Platform == "" {
 		var keyEnv string
-		if m.BaseURL, keyEnv = r.defaultEndpoint(m.Provider, p); !m.Key.set() {
+		if m.BaseURL, keyEnv = r.defaultEndpoint(m.Provider, p); !m.set() {
 			m.APIKeyEnv = keyEnv
 		}
 	}

@@ -22,7 +22,7 @@ const (
 	EmptyReply  Class = "EmptyReply"  // a reply that has no text, no tool call and no part
 	BadReply    Class = "BadReply"    // a success status without a valid reply, or a tool call that the endpoint cannot read
 	// NoCredential means that the source of the API key failed: see [CredentialSource].
-	NoCredential Class = "NoCredential"
+	NoCredential Class = "NoCredential" //nolint:gosec // a class, not a credential
 
 	// Compact: the same request never succeeds, but a shorter one may succeed.
 
@@ -47,7 +47,7 @@ func (c Class) Retryable() bool {
 	return false
 }
 
-var classTexts = map[Class]string{
+var classTexts = map[Class]string{ //nolint:gosec // there are no credentials
 	RateLimited:    "rate limit reached",
 	Overloaded:     "the endpoint is overloaded",
 	ServerError:    "the endpoint failed",

@@ -66,10 +66,10 @@ func TestManyCallersShareOneRun(t *testing.T) {
 func TestCommandThatPrintsNoKeyIsNamed(t *testing.T) {
 	for script, want := range map[string]string{
 		"echo 'log in first' >&2; echo sk-secret; exit 3": "sh -c echo 'log in first' >&2; echo sk-secret; exit 3: the command failed: exit status 3: log in first",
-		"set -x; echo sk-secret; exit 1":         "the command failed: exit status 1: + echo [hidden]",
-		"true":                                   "sh -c true: the command printed nothing; it must print the key to its standard output",
-		"echo a; echo b":                         "sh -c echo a; echo b: the command printed several lines; it must print only the key",
-		"head -c 1000000 /dev/zero | tr '\\0' k": "the command printed more than 16 KiB; it must print only the key",
+		"set -x; echo sk-secret; exit 1":                  "the command failed: exit status 1: + echo [hidden]",
+		"true":                                            "sh -c true: the command printed nothing; it must print the key to its standard output",
+		"echo a; echo b":                                  "sh -c echo a; echo b: the command printed several lines; it must print only the key",
+		"head -c 1000000 /dev/zero | tr '\\0' k":          "the command printed more than 16 KiB; it must print only the key",
 	} {
 		_, err := credential.NewCommand([]string{"sh", "-c", script}, 0).Key(t.Context(), nil)
 		require.ErrorContains(t, err, want)

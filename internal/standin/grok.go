@@ -19,7 +19,7 @@ var grokEfforts = []string{"grok-3-mini", "grok-4.20-multi-agent", "grok-4.3", "
 func Grok() *Provider { return &Provider{rules: []rule{grokParameters}, problem: grokProblem} }
 
 func grokParameters(_ *Provider, r *posted) *refusal {
-	refused := ""
+	var refused string
 	switch {
 	case r.fields["presence_penalty"] != nil:
 		refused = "presencePenalty"

@@ -55,7 +55,7 @@ func TestCorrectedDeltasAreReplacedInTheDisplay(t *testing.T) {
 		"text.done":        {[]string{sunnyAdded, delta, `{"type":"response.output_text.done","item_id":"msg_1","output_index":0,"text":"Sunny."}`, emptyCompleted}, shown{text: "Sunny."}},
 		"item.done":        {[]string{sunnyAdded, delta, sunnyDone, emptyCompleted}, shown{text: "Sunny."}},
 		"completed":        {[]string{sunnyAdded, delta, sunnyCompleted}, shown{text: "Sunny."}},
-		"of two messages":  {[]string{sunnyAdded, sunnyDelta, sunnyDone, second.Replace(sunnyAdded), second.Replace(delta), second.Replace(sunnyDone), emptyCompleted}, shown{text: "Sunny.\n\nSunny."}},
+		"of two messages":  {[]string{sunnyAdded, sunnyDelta, sunnyDone, second.Replace(sunnyAdded), second.Replace(delta), second.Replace(sunnyDone), emptyCompleted}, shown{text: "Sunny." + "\n\n" + "Sunny."}},
 		"reasoning":        {append(thought, sunnyAdded, sunnyDelta, sunnyDone, emptyCompleted), shown{text: "Sunny.", reasoning: "It may rain."}},
 		"call, item.done":  {append(call, callDone, emptyCompleted), shown{arguments: `{"city":"Paris"}`}},
 		"call, done":       {append(call, argumentsDone, callDone, emptyCompleted), shown{arguments: `{"city":"Paris"}`}},
