@@ -45,7 +45,7 @@ func longTalk(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	last := req.Messages[len(req.Messages)-1]
 	call, arguments := "", ""
 	if last.Role == llm.User {
-		switch kind, n, _ := strings.Cut(last.Content, " "); kind {
+		switch kind, n, _ := strings.Cut(said(last), " "); kind {
 		case "pay":
 			call, arguments = "pay", fmt.Sprintf(`{"n":%s}`, n)
 		case "ask":

@@ -36,7 +36,7 @@ func talk(_ context.Context, req llm.Request) (llm.Reply, error) {
 	case strings.Contains(last.Content, "does not fit the JSON schema"):
 		reply = llmtest.Say(`{"city":"Rome"}`)
 	case steps > 1:
-		reply = llmtest.Say(fmt.Sprintf("Answer to %q.", last.Content))
+		reply = llmtest.Say(fmt.Sprintf("Answer to %q.", said(last)))
 	case steps == 1:
 		reply = llmtest.Call(llmtest.ToolCall(fmt.Sprintf("call_%d_c", len(req.Messages)), "look", `{"city":"Rome"}`))
 	default:
@@ -49,6 +49,9 @@ func talk(_ context.Context, req llm.Request) (llm.Reply, error) {
 	reply.Usage = llm.Usage{InputTokens: 100 * len(req.Messages), OutputTokens: 5}
 	return reply, nil
 }
+
+// said returns what the user has said in a message. For a model without a role for instructions, they stand before the first message.
+func said(m llm.Message) string { return strings.TrimPrefix(m.Content, "Be brief.\n\n") }
 
 // providers are the stand-ins for the blocks of the guide.
 var providers = map[string]func() *standin.Provider{
