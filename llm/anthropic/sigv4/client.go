@@ -33,7 +33,8 @@ const service = "bedrock"
 
 // NewClient returns an HTTP client for [anthropic.Options.HTTPClient] that signs each request for a region, such as "us-east-1". It gets
 // the credentials for each request from `credentials`, which should keep them until they expire, like [aws.NewCredentialsCache] does. If
-// there are none, the request is not sent, and its error has the class [llm.NoCredential]. The client does not follow redirects and does not retry. It is safe for concurrent use.
+// there are none, the request is not sent, and its error has the class [llm.NoCredential]. The client does not follow redirects and does
+// not retry. It is safe for concurrent use.
 func NewClient(region string, credentials aws.CredentialsProvider) *http.Client {
 	client := endpoint.NewHTTPClient(nil)
 	client.Transport = &transport{region: region, credentials: credentials, signer: v4.NewSigner(), next: client.Transport}
