@@ -25,10 +25,12 @@ type Task struct {
 	// [agent.CheckMessage] checks these limits.
 	Images []string
 	// ID is the agent's ID. If it is empty, [Run] makes an ID from the ID of the calling workflow, Agent, and a digest of
-	// Agent, Message, Images and OutputSchema. So if a workflow runs the same task twice without an ID, the second call returns the
+	// Agent, Message, Images, OutputSchema and Metadata. So if a workflow runs the same task twice without an ID, the second call returns the
 	// answer of the first. A later version of the workflow may change the text of the task, because a replay takes the ID from the
 	// history.
 	ID string
+	// Metadata is what the workflow knows about the task, such as the customer: see [agent.Metadata].
+	Metadata map[string]string
 	// TaskQueue is the task queue of the agent's workers. Empty means the task queue of the calling workflow.
 	TaskQueue string
 	// OutputSchema is a JSON schema that the answer must match. Empty means the schema in the agent's definition.
@@ -46,7 +48,7 @@ type Result = protocol.Result
 //
 // Package [github.com/reagent-dev/reagent/reagenttest] helps to test the calling workflow without a Temporal server.
 func Run(ctx workflow.Context, t Task) (Result, error) {
-	start := agent.Start{Agent: t.Agent, OutputSchema: t.OutputSchema}
+	start := agent.Start{Agent: t.Agent, OutputSchema: t.OutputSchema, Metadata: t.Metadata}
 	start.Message = &agent.QueuedMessage{ID: "task", Text: t.Message, Images: t.Images}
 	id := t.ID
 	if id == "" {
@@ -86,10 +88,14 @@ func invalidOutput(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), agent.InvalidOutput, err)
 }
 
-// digest returns 16 hexadecimal digits of a hash of Agent, Message, Images and OutputSchema. [Run] puts them into the agent's ID, so
+// digest returns 16 hexadecimal digits of a hash of Agent, Message, Images, OutputSchema and Metadata. [Run] puts them into the agent's ID, so
 // that different tasks get different agents.
 func (t Task) digest() string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%q %q %q %q", t.Agent, t.Message, t.Images, t.OutputSchema)
+	if len(t.Metadata) > 0 {
+		metadata, _ := json.Marshal(t.Metadata) // cannot fail: a map of texts
+		hash.Write(metadata)
+	}
 	return hex.EncodeToString(hash.Sum(nil))[:16]
 }

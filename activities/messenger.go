@@ -26,7 +26,8 @@ func (m messenger) Spec() tool.Spec {
 // the sub-agent asks a person.
 func (m messenger) Call(ctx context.Context, args json.RawMessage) (tool.Result, error) {
 	call := agent.Call{Arguments: string(args)}
-	_, err := m.agents.Send(ctx, m.to, client.Message{ID: tool.InfoFrom(ctx).Key, Text: call.ForChild(), Steer: true, Automatic: true})
+	info := tool.InfoFrom(ctx)
+	_, err := m.agents.Send(ctx, m.to, client.Message{ID: info.Key, Text: call.ForChild(), Metadata: info.Metadata, Steer: true, Automatic: true})
 	switch {
 	case err == nil:
 		return tool.Result{Content: "sent: the agent reads the message before its next step"}, nil

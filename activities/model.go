@@ -74,7 +74,7 @@ func (a *Activities) reply(e *attempt.Operation, in protocol.CallModelInput) (pr
 		a.log.ErrorContext(ctx, "a request was not sent", "agent", id, "key", key, "error", a.redact(err.Error()))
 		return protocol.ModelResult{}, temporal.NewNonRetryableApplicationError(err.Error(), string(llm.InvalidRequest), nil)
 	}
-	reply, err := a.ask(e, req, in.Compact || in.Aside)
+	reply, err := a.ask(e, in, req)
 	if err != nil {
 		return protocol.ModelResult{}, err
 	}
@@ -95,10 +95,10 @@ func (a *Activities) reply(e *attempt.Operation, in protocol.CallModelInput) (pr
 // ask sends the request to one of its candidates, which are the models that can answer the request. If the model fails and
 // there are other candidates, the returned error makes the next attempt call another candidate: see [attempt.Attempt.FallBack].
 //
-// `summary` says that the request asks for a summary of the conversation, or is an aside. Neither is part of an answer, so ask
-// does not stream the chunks and does not report them as partial text.
-func (a *Activities) ask(e *attempt.Operation, req llm.Request, summary bool) (llm.Reply, error) {
-	ctx, beat := e.Context(), e.Attempt()
+// Neither a summary of the conversation nor an aside is part of an answer, so ask does not stream the chunks of these and does not report
+// them as partial text.
+func (a *Activities) ask(e *attempt.Operation, in protocol.CallModelInput, req llm.Request) (llm.Reply, error) {
+	ctx, beat, summary := llm.WithMetadata(e.Context(), in.Metadata), e.Attempt(), in.Compact || in.Aside
 	id, key := names(ctx)
 	turn := beat.Candidate()
 	candidate := req.Candidates[turn%len(req.Candidates)]

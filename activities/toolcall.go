@@ -102,7 +102,7 @@ func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, do
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
 	defer cancel()
 	info := tool.Info{
-		Key: string(key), CallID: in.CallID, AgentID: id, Answer: answerOf(in.Elicitation),
+		Key: string(key), CallID: in.CallID, AgentID: id, Metadata: in.Metadata, Answer: answerOf(in.Elicitation),
 		ResultBytes: protocol.ShownBytes(in.ResultBytes), Logger: a.log,
 	}
 	if beat.Tells() {

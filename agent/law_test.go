@@ -53,6 +53,24 @@ func newLaw(s *agent.State) *law {
 	}
 }
 
+// knows checks that the metadata of the agent is that of its start and of the messages of its turn, and of no other message.
+func (w *law) knows(s *agent.State) {
+	if s.Dropped > 0 {
+		return
+	}
+	want, answered := agent.Metadata{}, false
+	for _, m := range s.Messages {
+		if m.Role == llm.User && answered && !m.Notice {
+			want = agent.Metadata{}
+		}
+		answered = m.Role == llm.Assistant && len(m.ToolCalls) == 0
+		maps.Copy(want, m.Metadata)
+	}
+	if got := s.CurrentMetadata(); !maps.Equal(got, s.Metadata.With(want)) {
+		w.brokenf("the metadata is %v, and the messages of the turn have %v, and the start %v", got, want, s.Metadata)
+	}
+}
+
 // hold checks a state after an event.
 func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	switch e := e.(type) {
@@ -117,6 +135,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	if !asks(s, w.paid) {
 		w.paid = "" // it was answered, or its turn was ended
 	}
+	w.knows(s)
 	if n := len(s.Compactions); n != w.summaries {
 		w.chain, w.sent, w.summaries = "", 0, n
 	}

@@ -52,8 +52,9 @@ func newLife(seed uint64) *life {
 	}
 	in := agent.Start{KeyVersion: agent.KeyVersion, Incarnation: "l", Agent: "x", Mode: pick(l.r, agent.Task, agent.Chat, agent.Chat)}
 	if l.r.IntN(2) == 0 {
-		in.Message = &agent.QueuedMessage{ID: "first", Text: "begin"}
+		in.Message = &agent.QueuedMessage{ID: "first", Text: "begin", Metadata: l.metadata()}
 	}
+	in.Metadata = l.metadata()
 	l.s = agent.New("a", in, 0)
 	l.law = newLaw(l.s)
 	return l
@@ -328,13 +329,19 @@ func (l *life) childEnded(key agent.Key) agent.Event {
 	return agent.ChildFinished{Key: key, Result: result, Reattached: found}
 }
 
+// metadata returns metadata of a message or of the agent; half of them have none.
+func (l *life) metadata() agent.Metadata {
+	all := agent.Metadata{"customer": fmt.Sprint(l.r.IntN(3)), "user": fmt.Sprint(l.r.IntN(3))}
+	return pick(l.r, nil, nil, agent.Metadata{"user": all["user"]}, all)
+}
+
 func (l *life) write() {
 	if l.messages == 12 {
 		return
 	}
 	l.messages++
 	l.apply(agent.MessageReceived{Time: l.now, Message: agent.QueuedMessage{
-		ID: fmt.Sprint("m", l.messages), Text: fmt.Sprint("message ", l.messages), Steer: l.r.IntN(2) == 0,
+		ID: fmt.Sprint("m", l.messages), Text: fmt.Sprint("message ", l.messages), Steer: l.r.IntN(2) == 0, Metadata: l.metadata(),
 	}})
 }
 

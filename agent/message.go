@@ -35,6 +35,8 @@ type Message struct {
 	Decider *Decider `json:"decider,omitempty"`
 	// Child is the key of the sub-agent that the call of a tool message waited for. It is empty if there was none. No hash includes it.
 	Child Key `json:"child,omitempty"`
+	// Metadata is what the sender of a user's message knows about it; nil for any other message. No hash includes it.
+	Metadata Metadata `json:"metadata,omitempty"`
 	// Time is the time of the message on the workflow clock, in Unix milliseconds. No hash includes it.
 	Time int64 `json:"time"`
 }

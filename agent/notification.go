@@ -59,6 +59,8 @@ type Notification struct {
 	Stopped string `json:"stopped,omitempty"`
 	// Answer is the answer of an agent that has ended. It has at most 4000 bytes.
 	Answer string `json:"answer,omitempty"`
+	// Metadata is that of the agent and of the last turn: see [State.CurrentMetadata].
+	Metadata Metadata `json:"metadata,omitempty"`
 }
 
 // NotifiedCall is a call in a [Notification].
@@ -186,7 +188,7 @@ func (s *State) notify(n Notification, about any) {
 		if !slices.Contains(hook.On, n.On) {
 			continue
 		}
-		n.Hook, n.Key = hook.Name, s.notificationKey(hook.Name, n.On, about)
+		n.Hook, n.Key, n.Metadata = hook.Name, s.notificationKey(hook.Name, n.On, about), s.CurrentMetadata()
 		s.Notifications = append(s.Notifications, n)
 	}
 	if over := len(s.Notifications) - maxNotifications; over > 0 {

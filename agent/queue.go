@@ -29,6 +29,8 @@ type QueuedMessage struct {
 	// PartialText asks for the partial text of the replies, and for the output of the running tools, in the turn that takes the
 	// message. Each call of this turn then reports new text about once a second.
 	PartialText bool `json:"partial_text,omitempty"`
+	// Metadata is what the sender knows about the message. It holds for the turn that takes the message.
+	Metadata Metadata `json:"metadata,omitempty"`
 	// After is the number of messages that the transcript must have before a steering message may enter the running
 	// turn. 0 means that there is no such condition. The sender sets it to the result of [State.Entry]. After a reset,
 	// Temporal delivers all earlier messages at once. The number keeps each message at its position in the transcript.
@@ -157,6 +159,9 @@ func (m QueuedMessage) check() error {
 		return fmt.Errorf("%w: the field \"late\" is set; leave it out: only an agent sets it", ErrMessage)
 	case m.After < 0:
 		return fmt.Errorf("%w: the field \"after\" is %d; it must be 0 or more", ErrMessage, m.After)
+	}
+	if err := m.Metadata.Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrMessage, err)
 	}
 	return checkImages(m)
 }
@@ -337,12 +342,13 @@ func (e MessageTaken) apply(s *State) bool {
 		s.Turn = Turn{Number: s.Turn.Number + 1, Began: e.Time}
 	}
 	s.Turn.PartialText = s.Turn.PartialText || m.PartialText
+	s.Turn.Metadata = s.Turn.Metadata.With(m.Metadata)
 	if m.Late != nil {
 		if child := s.child(m.Late.Child); child != nil {
 			child.attach()
 		}
 	}
-	message := Message{Message: m.message(), Key: Key(m.ID), Time: m.Time}
+	message := Message{Message: m.message(), Key: Key(m.ID), Metadata: m.Metadata, Time: m.Time}
 	if m.Late != nil {
 		message.Result, message.ResultAt = m.Late.Result.Kind, m.Late.At
 	}

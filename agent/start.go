@@ -25,6 +25,12 @@ type Start struct {
 	// Message is the first message. It is required in task mode, unless this start continues an earlier run.
 	Message *QueuedMessage `json:"message,omitempty"`
 
+	// Metadata is what the program that starts the agent knows about it. A sub-agent gets the metadata of the turn that asks for it.
+	Metadata Metadata `json:"metadata,omitempty"`
+	// Searchable are the names in Metadata that are also search attributes, of the type Keyword, in the agent's namespace. Sub-agents get
+	// the same.
+	Searchable []string `json:"searchable,omitempty"`
+
 	// Key is the key by which the parent knows this sub-agent. It is set only for a sub-agent.
 	Key Key `json:"key,omitempty"`
 	// Parent is the ID of the parent. It is set only for a sub-agent.
@@ -123,10 +129,23 @@ func (in Start) Check() error {
 			return fmt.Errorf("start: %w", err)
 		}
 	}
+	if err := in.CheckMetadata(); err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
 	if len(in.OutputSchema) > 0 && !unambiguousObject(string(in.OutputSchema)) {
 		return errors.New("start: output_schema is not a JSON object, or parsers may read it differently, for example because two members have the same name; set it to a JSON schema, such as {\"type\": \"object\"}")
 	}
 	return nil
+}
+
+// CheckMetadata returns an error if the metadata is invalid, or if a name in Searchable is not in the metadata.
+func (in Start) CheckMetadata() error {
+	for _, name := range in.Searchable {
+		if _, ok := in.Metadata[name]; !ok {
+			return fmt.Errorf("the field searchable has %q, which is not in the metadata; add it there, or remove it", name)
+		}
+	}
+	return in.Metadata.Check()
 }
 
 // CheckID returns an error if the agent ID has characters other than printable ASCII. Temporal accepts any text. But
@@ -165,7 +184,7 @@ func New(agentID string, in Start, now int64) *State {
 	s := &State{
 		Identity: in.Identity(agentID),
 		Agent:    in.Agent, Mode: cmp.Or(in.Mode, Task), Depth: in.Depth, MaxDepth: in.MaxDepth,
-		Grant: in.Grant, OutputSchema: in.OutputSchema,
+		Grant: in.Grant, OutputSchema: in.OutputSchema, Metadata: in.Metadata,
 	}
 	if in.Message != nil {
 		s.Apply(MessageReceived{Message: *in.Message, Time: now})

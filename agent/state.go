@@ -62,6 +62,9 @@ type State struct {
 	// definition's schema.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
+	// Metadata is the metadata of the agent: see [Start].Metadata.
+	Metadata Metadata `json:"metadata,omitempty"`
+
 	// Definition is the agent's definition; nil if it has not been read yet.
 	Definition *Definition `json:"definition,omitempty"`
 	// PrefixHash is a hash of the part that all requests with this definition have in common: see [HashPrefix].
@@ -192,6 +195,8 @@ type Turn struct {
 	Corrections int `json:"corrections,omitempty"`
 	// PartialText reports whether a message of the turn asks for partial text: see [QueuedMessage].PartialText.
 	PartialText bool `json:"partial_text,omitempty"`
+	// Metadata is the metadata of the messages of the turn. That of a later message takes precedence.
+	Metadata Metadata `json:"metadata,omitempty"`
 }
 
 // Usage counts what the agent has used. A reply counts once, even if earlier attempts at its model call failed.

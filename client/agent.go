@@ -69,7 +69,7 @@ func (a *Agent) look(ctx context.Context) ([]agent.Child, Snapshot, error) {
 	if err != nil {
 		return nil, Snapshot{}, err
 	}
-	snap := Snapshot{ID: a.id, Agent: found.agent, Task: found.task, Status: found.status}
+	snap := Snapshot{ID: a.id, Agent: found.agent, Task: found.task, Status: found.status, Metadata: found.metadata}
 	if found.status.Ended() {
 		return nil, snap, nil
 	}
@@ -118,7 +118,7 @@ func (a *Agent) Send(ctx context.Context, m Message) (Sent, error) {
 		m.ID = uuid.NewString()
 	}
 	sent := Sent{MessageID: m.ID}
-	in := agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer, PartialText: m.PartialText}
+	in := agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Metadata: m.Metadata, Steer: m.Steer, PartialText: m.PartialText}
 	if err := agent.CheckMessage(in); err != nil {
 		return sent, fmt.Errorf("send to agent %q: %w", a.id, err)
 	}

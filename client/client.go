@@ -120,6 +120,11 @@ type StartOptions struct {
 	// or a data:image/ URL. All data: URLs together have at most [agent.MaxImageBytes] bytes. [agent.CheckMessage] checks
 	// these limits.
 	Images []string
+	// Metadata is what the program knows about the agent, such as the customer: see [agent.Metadata].
+	Metadata agent.Metadata
+	// Searchable are names in Metadata. The namespace must have a search attribute of the type Keyword with each of these names. Search
+	// attributes are not encrypted by a codec.
+	Searchable []string
 	// PartialText asks for the text of the replies to the message, and for the output of the tools, while they grow: see
 	// [Progress.PartialText] and [Progress.ToolOutputs]. A model call or a tool call then sends a heartbeat in each second in which
 	// there is new text. Temporal Cloud bills each heartbeat.
@@ -196,11 +201,11 @@ func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction,
 // start returns the workflow input for the options, or an error if the options are invalid. The input does not have its
 // `Incarnation` yet: see [agent.Start].
 func (o StartOptions) start() (agent.Start, error) {
-	in := agent.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, OutputSchema: o.OutputSchema}
+	in := agent.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, OutputSchema: o.OutputSchema, Metadata: o.Metadata, Searchable: o.Searchable}
 	if o.Agent == "" {
 		return in, errors.New("StartOptions.Agent is empty: set it to the name of an agent of the configuration")
 	}
-	if err := cmp.Or(CheckID(o.ID), protocol.CheckPriority(o.Priority), protocol.CheckTenant(o.Tenant)); err != nil {
+	if err := cmp.Or(CheckID(o.ID), protocol.CheckPriority(o.Priority), protocol.CheckTenant(o.Tenant), in.CheckMetadata()); err != nil {
 		return in, err
 	}
 	if o.Message == "" && len(o.Images) == 0 && o.Mode == agent.Chat {
@@ -245,6 +250,9 @@ type Message struct {
 	// Steer makes this a steering message: the agent takes it before its next model call. Without Steer, the agent takes the
 	// message when it has answered the earlier messages.
 	Steer bool
+	// Metadata is what the program knows about the message, such as the user who writes it: see [agent.Metadata]. It holds for the turn
+	// that takes the message, together with that of the agent. The metadata of an answer to a question has no effect.
+	Metadata agent.Metadata
 	// PartialText asks for the text of the replies to the message, and for the output of the tools, while they grow: see
 	// [StartOptions].
 	PartialText bool

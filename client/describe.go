@@ -196,8 +196,10 @@ type description struct {
 	status Status
 	agent  string
 	// task is the beginning of the first message.
-	task  string
-	queue string
+	task string
+	// metadata is that of the start of the newest run.
+	metadata agent.Metadata
+	queue    string
 	// retry is a failed call that is tried again; nil if there is none.
 	retry *Retry
 	// words is the partial text of the running model call; nil if there is none.
@@ -229,8 +231,8 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 		return cmp.Compare(a.GetActivityId(), b.GetActivityId())
 	})
 	return description{
-		status: closeStatus(info.GetStatus()), agent: c.memo(info.GetMemo(), protocol.MemoAgent),
-		task: c.memo(info.GetMemo(), protocol.MemoTask), queue: info.GetTaskQueue(),
+		status: closeStatus(info.GetStatus()), agent: memo[string](c, info.GetMemo(), protocol.MemoAgent),
+		task: memo[string](c, info.GetMemo(), protocol.MemoTask), metadata: memo[agent.Metadata](c, info.GetMemo(), protocol.MemoMetadata), queue: info.GetTaskQueue(),
 		retry: c.retry(found.GetPendingActivities()), words: c.partialText(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
 		priority: temporal.Priority{
 			PriorityKey: int(info.GetPriority().GetPriorityKey()), FairnessKey: info.GetPriority().GetFairnessKey(),
@@ -251,12 +253,13 @@ var closeStatuses = map[enumspb.WorkflowExecutionStatus]Status{
 // closeStatus returns [Running] for a workflow that is running, is paused, or was continued as new.
 func closeStatus(s enumspb.WorkflowExecutionStatus) Status { return cmp.Or(closeStatuses[s], Running) }
 
-// memo returns "" if the memo does not have the field, or if the field cannot be decoded.
-func (c *Client) memo(m *commonpb.Memo, field string) string {
-	var text string
+// memo returns the value of a field of a memo. It returns the zero value if the memo does not have the field, or if the field cannot be
+// decoded.
+func memo[V any](c *Client, m *commonpb.Memo, field string) V {
+	var value, none V
 	// FromPayload may send a request to a codec server, so it is not called for a missing field.
-	if p := m.GetFields()[field]; p == nil || c.converter.FromPayload(p, &text) != nil {
-		return ""
+	if p := m.GetFields()[field]; p == nil || c.converter.FromPayload(p, &value) != nil {
+		return none
 	}
-	return text
+	return value
 }

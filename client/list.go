@@ -39,6 +39,8 @@ type Entry struct {
 	// Task is the beginning of the first message. It is empty if the agent was started without a message, or by a program with
 	// an earlier version of this package.
 	Task string
+	// Metadata is what the program that started the agent knew about it; nil if there is none.
+	Metadata agent.Metadata
 }
 
 // ListOptions select the agents that [Client.List] yields. The zero value selects all agents.
@@ -48,6 +50,9 @@ type ListOptions struct {
 	Statuses []Status
 	// Agent selects only the agents of the definition with this name. Empty means all.
 	Agent string
+	// Metadata selects only the agents that were started with all of these entries: see [StartOptions]. Empty means all. Temporal does not
+	// filter by it, so this reads the list to its end.
+	Metadata agent.Metadata
 	// Parent selects only the sub-agents of the agent with this ID. Empty means all agents.
 	Parent string
 	// Orphans selects only running agents whose parent has ended. No parent waits for the answers of these agents.
@@ -81,9 +86,9 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error
 				if info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
 					continue
 				}
-				// Temporal cannot filter by the name of the agent, which is in the memo.
+				// Temporal cannot filter by the name of the agent and by metadata, which are in the memo.
 				e := c.entry(info)
-				if o.Agent != "" && e.Agent != o.Agent || seen[e.ID] {
+				if o.Agent != "" && e.Agent != o.Agent || seen[e.ID] || !e.Metadata.Has(o.Metadata) {
 					continue
 				}
 				seen[e.ID] = true // Temporal lists the newest run of an ID first
@@ -172,11 +177,11 @@ func quote(text string) string {
 
 func (c *Client) entry(info *workflowpb.WorkflowExecutionInfo) Entry {
 	e := Entry{
-		ID: info.GetExecution().GetWorkflowId(), Agent: c.memo(info.GetMemo(), protocol.MemoAgent),
+		ID: info.GetExecution().GetWorkflowId(), Agent: memo[string](c, info.GetMemo(), protocol.MemoAgent),
 		Status: closeStatus(info.GetStatus()), Started: info.GetStartTime().AsTime(),
 		Parent: info.GetParentExecution().GetWorkflowId(),
 		RunID:  info.GetExecution().GetRunId(), TaskQueue: info.GetTaskQueue(),
-		Task: c.memo(info.GetMemo(), protocol.MemoTask),
+		Task: memo[string](c, info.GetMemo(), protocol.MemoTask), Metadata: memo[agent.Metadata](c, info.GetMemo(), protocol.MemoMetadata),
 	}
 	if info.GetCloseTime() != nil {
 		e.Ended = info.GetCloseTime().AsTime()

@@ -60,7 +60,7 @@ func (c *Client) completed(ctx context.Context, e Entry) (Snapshot, error) {
 		spent = result.Usage.Spent()
 	}
 	return Snapshot{
-		ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Answer: result.Answer, FinishReason: result.FinishReason, Stopped: result.Stopped,
+		ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Metadata: e.Metadata, Answer: result.Answer, FinishReason: result.FinishReason, Stopped: result.Stopped,
 		Usage: result.Usage, Spent: &spent,
 	}, nil
 }
@@ -72,7 +72,7 @@ func (c *Client) failed(ctx context.Context, e Entry) (Snapshot, error) {
 	if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {
 		return Snapshot{}, wrap("read", e.ID, err)
 	}
-	s := Snapshot{ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Failure: protocol.EndText(err), Spent: protocol.Spent(err)}
+	s := Snapshot{ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Metadata: e.Metadata, Failure: protocol.EndText(err), Spent: protocol.Spent(err)}
 	if failure, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		s.Class = failure.Type()
 	}

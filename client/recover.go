@@ -139,7 +139,8 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	}
 	in := agent.Start{
 		Agent: run.Start.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Incarnation: uuid.NewString(),
-		From: &agent.RunRef{ID: from.ID, RunID: from.RunID, Events: run.Events, Fork: true, At: o.At},
+		From:     &agent.RunRef{ID: from.ID, RunID: from.RunID, Events: run.Events, Fork: true, At: o.At},
+		Metadata: run.State.Metadata, Searchable: run.Start.Searchable,
 	}
 	if o.Message != "" {
 		// With Steer, a fork in the middle of a turn takes the message before its next model call.
@@ -184,14 +185,15 @@ func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText 
 }
 
 // execute starts a workflow with the search attributes of agents. If the namespace does not have these attributes, Temporal
-// refuses the start as invalid, and execute tries again without them.
+// refuses the start as invalid, and execute tries again without them, but with those in [agent.Start].Searchable.
 func (c *Client) execute(ctx context.Context, in agent.Start, o client.StartWorkflowOptions) error {
+	o.TypedSearchAttributes = workflows.Searchable(in)
 	if !c.unindexed.Load() {
-		o.TypedSearchAttributes = workflows.Attributes(in)
-		if _, err := c.temporal.ExecuteWorkflow(ctx, o, protocol.AgentWorkflow, in); !errors.As(err, new(*serviceerror.InvalidArgument)) {
+		indexed := o
+		indexed.TypedSearchAttributes = workflows.Attributes(in)
+		if _, err := c.temporal.ExecuteWorkflow(ctx, indexed, protocol.AgentWorkflow, in); !errors.As(err, new(*serviceerror.InvalidArgument)) {
 			return err
 		}
-		o.TypedSearchAttributes = temporal.SearchAttributes{}
 	}
 	_, err := c.temporal.ExecuteWorkflow(ctx, o, protocol.AgentWorkflow, in)
 	if err == nil {

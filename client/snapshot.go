@@ -64,6 +64,8 @@ type Snapshot struct {
 	WaitsFor WaitsFor
 	// Task is the beginning of the first message; empty if the message is not known.
 	Task string
+	// Metadata is what the program that started the agent knew about it; nil if there is none.
+	Metadata agent.Metadata
 	// Messages are the newest messages of the transcript.
 	Messages []agent.Message
 	// First is the index of the first of these messages in the whole transcript, counted from 0. The messages before this
@@ -120,7 +122,7 @@ type Child struct {
 // snapshot makes a [Snapshot] from a run and its state. It leaves `Messages`, `First`, `Pending`, `Queue` and `Children`
 // empty. `status` and `task` come from Temporal's description of the agent; `task` may be empty.
 func snapshot(id string, status Status, task string, run *history.Run) Snapshot {
-	snap := Snapshot{ID: id, Agent: run.Start.Agent, Status: status, Task: cmp.Or(task, taskOf(run))}
+	snap := Snapshot{ID: id, Agent: run.Start.Agent, Status: status, Task: cmp.Or(task, taskOf(run)), Metadata: run.Start.Metadata}
 	s := run.State
 	if s == nil {
 		return snap

@@ -121,6 +121,9 @@ type Info struct {
 	CallID string
 	// AgentID is the ID of the agent that called the tool.
 	AgentID string
+	// Metadata is what the program that started the agent, or that sent the message, knows about it, such as the customer; nil if there is
+	// none. A tool may trust it as far as it trusts that program: the model neither sees nor writes it. It must not be changed.
+	Metadata map[string]string
 	// Answer is a person's answer to the tool's last question about this call: see [Result.Question]. It is nil if the tool has
 	// asked nothing.
 	Answer *Answer

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"cmp"
+	"slices"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -11,10 +12,24 @@ import (
 )
 
 // Attributes returns the search attributes with which the workflow of an agent starts: the name of its definition, the status "running",
-// and the cost 0. The attributes that say for whom it waits and why it is held are empty.
+// and the cost 0. The attributes that say for whom it waits and why it is held are empty. The names in [agent.Start].Searchable are
+// further attributes.
 func Attributes(in agent.Start) temporal.SearchAttributes {
-	return temporal.NewSearchAttributes(
-		protocol.AttributeAgent.ValueSet(in.Agent), protocol.AttributeStatus.ValueSet(string(agent.Running)), protocol.AttributeWaitingFor.ValueSet(""), protocol.AttributeReason.ValueSet(""), protocol.AttributeCost.ValueSet(0))
+	return temporal.NewSearchAttributes(append(searchable(in),
+		protocol.AttributeAgent.ValueSet(in.Agent), protocol.AttributeStatus.ValueSet(string(agent.Running)), protocol.AttributeWaitingFor.ValueSet(""), protocol.AttributeReason.ValueSet(""), protocol.AttributeCost.ValueSet(0))...)
+}
+
+// Searchable returns the search attributes that the program that starts an agent has named: see [agent.Start].Searchable.
+func Searchable(in agent.Start) temporal.SearchAttributes {
+	return temporal.NewSearchAttributes(searchable(in)...)
+}
+
+func searchable(in agent.Start) []temporal.SearchAttributeUpdate {
+	var set []temporal.SearchAttributeUpdate
+	for _, name := range in.Searchable {
+		set = append(set, temporal.NewSearchAttributeKeyKeyword(name).ValueSet(in.Metadata[name]))
+	}
+	return set
 }
 
 // index updates the search attributes of the agent if its status, or for whom it waits, has changed. It does nothing for an agent
@@ -40,6 +55,15 @@ func (d *driver) index() {
 	if err := workflow.UpsertTypedSearchAttributes(d.root, update...); err != nil {
 		workflow.GetLogger(d.root).Warn("the search attributes were not changed", "error", err)
 	}
+}
+
+// searchable returns the names in the field Searchable of the start that are search attributes of this agent. A namespace that has not
+// registered them would refuse to start a sub-agent with them.
+func (d *driver) searchable(ctx workflow.Context) []string {
+	attributes := workflow.GetTypedSearchAttributes(ctx)
+	return slices.DeleteFunc(slices.Clone(d.start.Searchable), func(name string) bool {
+		return !attributes.ContainsKey(temporal.NewSearchAttributeKeyKeyword(name))
+	})
 }
 
 // waitsFor returns the value of [protocol.AttributeWaitingFor]. While the agent runs, one of its calls may already wait for somebody

@@ -122,11 +122,14 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		Message: &agent.QueuedMessage{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,
 		Depth: d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
 		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: d.state.BatchSize(),
+		Metadata: d.state.CurrentMetadata(), Searchable: d.searchable(ctx),
 	}
 	options := childOptions(child.ID, start)
 	options.Priority = d.childPriority(ctx, child)
 	if d.hasStatus { // if not, the namespace may not have registered search attributes
 		options.TypedSearchAttributes = Attributes(start)
+	} else {
+		options.TypedSearchAttributes = Searchable(start)
 	}
 	running := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, options), protocol.AgentWorkflow, start)
 	copied := d.reset && !d.own("start of "+child.Key.Handle())

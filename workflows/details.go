@@ -31,6 +31,9 @@ func Memo(in agent.Start) map[string]any {
 	if in.Key != "" {
 		memo[protocol.MemoKey] = in.Key
 	}
+	if len(in.Metadata) > 0 {
+		memo[protocol.MemoMetadata] = in.Metadata
+	}
 	if in.Message != nil && !in.Continues() {
 		memo[protocol.MemoTask] = TaskText(in.Message.Text)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/listing"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
@@ -59,6 +60,7 @@ sub-agent.`,
 		Example: `  starter list
   starter list --waiting --held       # agents that need a message or a decision
   starter list --failed --agent assistant
+  starter list --metadata customer=42
   starter list --orphans              # sub-agents whose parent has ended
   starter list --limit 0 --json`,
 		Args: usage.NoArguments,
@@ -71,6 +73,7 @@ sub-agent.`,
 	f.BoolVar(&o.failed, "failed", false, "only agents that failed, reached a timeout of Temporal or were terminated")
 	f.BoolVar(&o.Orphans, "orphans", false, "only sub-agents that are running although their parent has ended")
 	f.StringVarP(&o.Agent, "agent", "a", "", "only agents with this `name` in the configuration")
+	input.AddMetadata(f, &o.Metadata, "only agents with this metadata")
 	f.Func("after", "only agents after this `position`: list prints it if there are more agents", func(text string) (err error) {
 		o.After, err = listing.At(text)
 		return err
@@ -153,11 +156,13 @@ type rowView struct {
 	Class string `json:"class,omitempty"`
 	// Usage counts the tokens and the cost of the agent and of its sub-agents that have ended. The field is absent if the
 	// tokens and the cost are unknown.
-	Usage   *view.Spending `json:"usage,omitempty"`
-	Task    string         `json:"task,omitempty"`
-	Parent  string         `json:"parent,omitempty"`
-	Started time.Time      `json:"started"`
-	Ended   time.Time      `json:"ended,omitzero"`
+	Usage *view.Spending `json:"usage,omitempty"`
+	Task  string         `json:"task,omitempty"`
+	// Metadata is what the program that started the agent knew about it. The field is absent if there is none.
+	Metadata agent.Metadata `json:"metadata,omitempty"`
+	Parent   string         `json:"parent,omitempty"`
+	Started  time.Time      `json:"started"`
+	Ended    time.Time      `json:"ended,omitzero"`
 }
 
 func printRowsJSON(w io.Writer, rows []listing.Row) error {
@@ -165,7 +170,7 @@ func printRowsJSON(w io.Writer, rows []listing.Row) error {
 	for i, r := range rows {
 		views[i] = rowView{
 			ID: r.Entry.ID, Agent: r.Entry.Agent, Status: r.Snapshot.Status, WaitsFor: r.Snapshot.WaitsFor, Stopped: r.Snapshot.Stopped, Class: r.Snapshot.Class,
-			Task: r.Snapshot.Task, Parent: r.Entry.Parent, Started: r.Entry.Started.UTC(), Ended: r.Entry.Ended.UTC(),
+			Task: r.Snapshot.Task, Metadata: r.Entry.Metadata, Parent: r.Entry.Parent, Started: r.Entry.Started.UTC(), Ended: r.Entry.Ended.UTC(),
 		}
 		if s := r.Snapshot.Spent; s != nil {
 			views[i].Usage = new(view.NewSpending(*s))

@@ -48,7 +48,7 @@ A script can repeat run with the same --id:
   - If an agent with this ID exists and has the same task, run starts nothing. It shows the
     messages of this agent, and ends as the first run does, with the same answer and exit
     code, even if the agent has ended. The task is the same if the agent's name, the text,
-    the images, the output schema and --chat are the same.
+    the images, the output schema, the metadata and --chat are the same.
   - If the ID belongs to any other agent, or to a chat that has ended, the exit code is 7.
 
 If a limit of the agent ends its turn, the exit code is 6.`,
@@ -57,6 +57,7 @@ If a limit of the agent ends its turn, the exit code is 6.`,
   starter run -a assistant --chat --id talk Hello
   git diff | starter run -a reviewer -
   answer=$(starter run -q -a assistant 'What is 6 times 7?')
+  starter run -a support --chat --metadata customer=42 --metadata user=ann 'Where is my order?'
   starter run -a assistant --image chart.png 'What does it show?'
   starter run -a assistant --output-schema invoice.json 'Which invoice is due first?'`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runAgent(cmd, g, o, args) },
@@ -69,6 +70,8 @@ If a limit of the agent ends its turn, the exit code is 6.`,
 	f.StringVar(&o.schema, "output-schema", "", "`file` with a JSON schema that the answer must fit")
 	f.IntVar(&o.start.Priority, "priority", 0, "priority `N` of the agent if tasks are waiting for workers, from 1 (first) to 5 (last) (default: 2 with --chat, else 3)")
 	f.StringVar(&o.start.Tenant, "tenant", "", "`name` of the tenant for whom the agent works, at most 64 bytes; if tasks are waiting for workers, tenants take turns")
+	input.AddMetadata(f, &o.start.Metadata, "what tools, hooks and people get to know about the agent, such as the customer; no model sees it")
+	f.StringArrayVar(&o.start.Searchable, "searchable", nil, "`name` in the metadata that is also a search attribute (Keyword) of the namespace; you can repeat the flag")
 	o.AddFlags(cmd)
 	g.CompleteAgentNames(cmd)
 	return cmd

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
@@ -23,6 +24,7 @@ type sending struct {
 	detach, json, next bool
 	images             []string
 	messageID          string
+	metadata           agent.Metadata
 	wait               time.Duration
 }
 
@@ -62,6 +64,7 @@ both the same --message-id: the agent then drops the second one, and send says s
 	f.BoolVar(&o.detach, "detach", false, "do not wait for the answer: return when the agent has the message")
 	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` or a web address; you can repeat the flag; all files together have at most 1 MiB")
 	f.StringVar(&o.messageID, "message-id", "", "`ID` of the message, which the agent takes only once (default: a new one)")
+	input.AddMetadata(f, &o.metadata, "what tools, hooks and people get to know about the message, such as who writes it")
 	f.BoolVar(&o.next, "next", false, "if the agent is working, let it read the message after its answer")
 	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --detach, the ID of the message")
 	return cmd
@@ -69,7 +72,7 @@ both the same --message-id: the agent then drops the second one, and send says s
 
 // send carries out `starter send`. The message is in `words` or on standard input: see [input.Text].
 func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sending) error {
-	ctx, m := cmd.Context(), client.Message{ID: o.messageID}
+	ctx, m := cmd.Context(), client.Message{ID: o.messageID, Metadata: o.metadata}
 	var err error
 	if m.Text, err = input.Text(cmd, words); err != nil {
 		return err

@@ -35,6 +35,8 @@ type CallModelInput struct {
 	Aside bool `json:"aside,omitempty"`
 	// PartialText says that the activity reports the text of the reply while the text grows.
 	PartialText bool `json:"partial_text,omitempty"`
+	// Metadata is that of the agent and of the running turn: see [agent.State.CurrentMetadata].
+	Metadata agent.Metadata `json:"metadata,omitempty"`
 }
 
 // CallToolInput is the input of the activity [CallTool], which makes one tool call.
@@ -61,6 +63,8 @@ type CallToolInput struct {
 	ShownBytes int `json:"shown_bytes,omitempty"`
 	// PartialText says that the activity reports the output of the tool while the output grows.
 	PartialText bool `json:"partial_text,omitempty"`
+	// Metadata is that of the agent and of the running turn: see [agent.State.CurrentMetadata].
+	Metadata agent.Metadata `json:"metadata,omitempty"`
 }
 
 // OmitDefaults makes the input of a tool call smaller for the history. It returns a copy without the numbers that follow from the

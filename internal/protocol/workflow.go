@@ -11,6 +11,7 @@ const (
 	MemoAgent       = "reagent_agent"       // the definition's name
 	MemoIncarnation = "reagent_incarnation" // distinguishes agents with the same ID: see [agent.Start]
 	MemoTask        = "reagent_task"        // the beginning of the first message
+	MemoMetadata    = "reagent_metadata"    // the metadata of the start, an object; left out if there is none
 	// MemoKey is the key of a sub-agent: see [agent.Key]. A parent recognises its sub-agent by this field, because the sub-agent's workflow ID
 	// contains only a part of the key.
 	MemoKey = "reagent_key"

@@ -18,12 +18,11 @@ import (
 	"github.com/reagent-dev/reagent/tool"
 )
 
-// metaKey and metaCallID are the names of two fields. This package adds these fields to the object `_meta` of the MCP request
-// `tools/call`. The first field has the [tool.Info.Key] of the tool call, by which a server can recognise a repeated call. The
-// second field has the ID that the model gave to the call.
+// These are the names of the fields that this package adds to the object `_meta` of the MCP request `tools/call`.
 const (
-	metaKey    = "reagent.dev/key"
-	metaCallID = "reagent.dev/call_id"
+	metaKey      = "reagent.dev/key"      // the [tool.Info.Key] of the call, by which a server can recognise a repeated call
+	metaCallID   = "reagent.dev/call_id"  // the ID that the model gave to the call
+	metaMetadata = "reagent.dev/metadata" // the [tool.Info.Metadata], an object; left out if there is none
 )
 
 const (
@@ -143,6 +142,9 @@ func (s *session) follow(ctx context.Context, request func(context.Context) erro
 func (s *session) call(ctx context.Context, params sdk.CallToolParams) (deliveryState, error) {
 	if info := tool.InfoFrom(ctx); info.Key != "" {
 		params.Meta = sdk.Meta{metaKey: info.Key, metaCallID: info.CallID}
+		if len(info.Metadata) > 0 {
+			params.Meta[metaMetadata] = info.Metadata
+		}
 	}
 	if show := tool.InfoFrom(ctx).Progress; show != nil {
 		token := fmt.Sprint(s.tokens.Add(1))

@@ -14,10 +14,12 @@ import (
 
 // Agent is the JSON form of an agent. Scripts read this form. Fields may be added, but must not be changed.
 type Agent struct {
-	ID       string        `json:"id"`
-	Agent    string        `json:"agent"`
-	Status   client.Status `json:"status"`
-	Messages []Message     `json:"messages"`
+	ID     string        `json:"id"`
+	Agent  string        `json:"agent"`
+	Status client.Status `json:"status"`
+	// Metadata is what the program that started the agent knew about it. The field is absent if there is none.
+	Metadata agent.Metadata `json:"metadata,omitempty"`
+	Messages []Message      `json:"messages"`
 	// Earlier is the number of older messages, which are not in `Messages`. A summary has replaced them; the flag `--all`
 	// shows them.
 	Earlier int       `json:"earlier_messages,omitempty"`
@@ -60,8 +62,10 @@ type Message struct {
 	FinishReason string    `json:"finish_reason,omitempty"`
 	Key          agent.Key `json:"key,omitempty"`
 	// DecidedBy says who has decided on the call of this result, or has given the result. The field is absent for other messages.
-	DecidedBy *decider  `json:"decided_by,omitempty"`
-	Time      time.Time `json:"time"`
+	DecidedBy *decider `json:"decided_by,omitempty"`
+	// Metadata is what the sender of the message knew about it. The field is absent if there is none.
+	Metadata agent.Metadata `json:"metadata,omitempty"`
+	Time     time.Time      `json:"time"`
 }
 
 type decider struct {
@@ -165,7 +169,7 @@ func dollars(m agent.Money) float64 { return float64(m) / float64(agent.Dollar) 
 // NewAgent returns the JSON form of an agent. `Result` is empty unless the agent has completed.
 func NewAgent(s client.Snapshot) Agent {
 	v := Agent{
-		ID: s.ID, Agent: s.Agent, Status: s.Status, FinishReason: s.FinishReason, Stopped: s.Stopped, Error: s.Failure,
+		ID: s.ID, Agent: s.Agent, Status: s.Status, Metadata: s.Metadata, FinishReason: s.FinishReason, Stopped: s.Stopped, Error: s.Failure,
 		Messages: []Message{}, Earlier: s.First, Pending: []pending{}, Children: []child{}, EarlierChildren: s.ChildCount - len(s.Children),
 		Usage: usage{
 			ModelCalls: s.Usage.ModelCalls, ToolCalls: s.Usage.ToolCalls, InputTokens: s.Usage.InputTokens, OutputTokens: s.Usage.OutputTokens,
@@ -207,7 +211,7 @@ func NewMessage(m agent.Message) Message {
 	}
 	v := Message{
 		Role: m.Role, Content: m.Content, ToolCalls: calls, ToolCallID: m.ToolCallID,
-		FinishReason: m.FinishReason, Key: m.Key, Time: time.UnixMilli(m.Time).UTC(),
+		FinishReason: m.FinishReason, Key: m.Key, Metadata: m.Metadata, Time: time.UnixMilli(m.Time).UTC(),
 	}
 	if d := m.Decider; d != nil {
 		v.DecidedBy = &decider{By: d.By, From: d.From, Denied: d.Denied, Remembered: d.Remembered, Time: time.UnixMilli(d.Time).UTC()}

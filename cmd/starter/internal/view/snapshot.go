@@ -3,6 +3,8 @@ package view
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
@@ -14,6 +16,9 @@ import (
 // Print writes an agent as text for people, with long arguments and results cut.
 func Print(w io.Writer, s client.Snapshot) {
 	fmt.Fprintf(w, "%s  %s  %s\n", printable.Name(s.ID), printable.Name(s.Agent), s.Status)
+	for _, name := range slices.Sorted(maps.Keys(s.Metadata)) {
+		fmt.Fprintf(w, "%s: %s\n", printable.Name(name), printable.Line(s.Metadata[name], 200))
+	}
 	if s.First > 0 {
 		fmt.Fprintf(w, "… %d earlier messages were summarised; --all shows them\n", s.First)
 	}
