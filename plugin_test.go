@@ -37,7 +37,7 @@ func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 	echo := func(_ context.Context, in string) (string, error) { return in, nil }
 	for want, change := range map[string]func(*reagent.Options){
 		"define an agent": func(o *reagent.Options) { o.Agents = nil },
-		`there is no model "big": use only these names in Model and Fallback: [main]`: func(o *reagent.Options) { o.Agents[0].Model = "big" },
+		`there is no model "big": use only these names in Model, Fallback and Choices: [main]`: func(o *reagent.Options) { o.Agents[0].Model = "big" },
 		"Model.Platform is for the provider anthropic":                                func(o *reagent.Options) { o.Models["main"] = reagent.Model{Name: "claude", Platform: anthropic.Vertex} },
 		"BaseURL is empty; set the URL of the platform": func(o *reagent.Options) {
 			o.Models["main"] = reagent.Model{Name: "claude", Provider: "anthropic", Platform: anthropic.Vertex}

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,12 @@ const maxDefinitionBytes = 1_500_000
 //   - Two tools or sub-agents have names that look alike.
 //   - A key of the approval policy matches nothing.
 //   - The definition is too large.
-func (a *Activities) define(ctx context.Context, name string) (agent.Definition, error) {
-	conf := a.agents[name]
+//   - The agent does not allow the overrides.
+func (a *Activities) define(ctx context.Context, name string, o agent.Overrides) (agent.Definition, error) {
+	conf, err := a.override(a.agents[name], o)
+	if err != nil {
+		return agent.Definition{}, fmt.Errorf("agent %s: %w", name, err)
+	}
 	d := agent.Definition{
 		Name: name, Description: conf.Description, Params: a.models[conf.Model].Params, TaskQueue: a.models[conf.Model].TaskQueue,
 		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
@@ -41,6 +46,7 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 		return d, fmt.Errorf("agent %s: %w", name, err)
 	}
 	d.Params.OutputSchema = conf.OutputSchema
+	d.Params.ReasoningEffort = cmp.Or(o.ReasoningEffort, d.Params.ReasoningEffort)
 	bound, err := a.tools.Resolve(ctx, conf.Tools)
 	if unknown, ok := errors.AsType[*tool.UnknownToolError](err); ok {
 		return d, fmt.Errorf("agents.%s.tools[%d]: %w", name, slices.Index(conf.Tools, unknown.Ref), err)
@@ -50,6 +56,9 @@ func (a *Activities) define(ctx context.Context, name string) (agent.Definition,
 	}
 	d.Tools = a.boundTools(bound, conf.Approval)
 	if err := a.addSubAgents(&d, conf); err != nil {
+		return d, fmt.Errorf("agent %s: %w", name, err)
+	}
+	if d.Tools, err = narrow(d.Tools, o.Tools); err != nil {
 		return d, fmt.Errorf("agent %s: %w", name, err)
 	}
 	if err := conf.Approval.checkKeys(approvalKeys(conf, bound)); err != nil {

@@ -41,7 +41,7 @@ func (a *Activities) loadAgent(ctx context.Context, in protocol.LoadAgentInput) 
 	if _, served := a.agents[in.Agent]; !served {
 		return agent.Definition{}, a.unknownAgent(ctx, in.Agent)
 	}
-	d, err := a.define(ctx, in.Agent)
+	d, err := a.define(ctx, in.Agent, in.Overrides)
 	if err != nil {
 		if _, fixed := errors.AsType[*temporal.ApplicationError](err); fixed {
 			return d, err
@@ -80,7 +80,7 @@ func (a *Activities) Digest(ctx context.Context) (string, error) {
 	all := sha256.New()
 	encode := json.NewEncoder(all)
 	for _, name := range slices.Sorted(maps.Keys(a.agents)) {
-		d, err := a.define(ctx, name)
+		d, err := a.define(ctx, name, agent.Overrides{})
 		problems = append(problems, err, encode.Encode(d))
 	}
 	return hex.EncodeToString(all.Sum(nil))[:12], errors.Join(problems...)

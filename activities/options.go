@@ -27,6 +27,9 @@ type Agent struct {
 	Model string
 	// Fallback names further models in `Options.Models`. They are called in this order if a call of the agent's model fails.
 	Fallback []string
+	// Choices are what a program that starts the agent may choose besides: see [agent.Overrides]. The zero value allows a choice among Model
+	// and Fallback.
+	Choices Choices
 	// Instructions are sent unchanged as the system message. Empty means no system message.
 	Instructions string
 	// Tools names the tools that the agent may use: "price" is a tool of the worker, "files.read" is a tool of the MCP server
@@ -55,6 +58,14 @@ type Agent struct {
 	OutputSchema json.RawMessage
 	// Limits holds the agent's limits. A field that is zero gets its default: see [agent.Limits.WithDefaults].
 	Limits agent.Limits
+}
+
+// Choices are the values of [agent.Overrides] that an agent allows.
+type Choices struct {
+	// Models names further models in `Options.Models`.
+	Models []string
+	// ReasoningEfforts are the values of [llm.Params].ReasoningEffort.
+	ReasoningEfforts []string
 }
 
 // models returns the names of the agent's models in the order in which they are called: first `Agent.Model`, then the names

@@ -99,7 +99,7 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 		return nil, err
 	}
 	fork := &State{
-		Identity: id, Agent: s.Agent, Mode: mode, Depth: s.Depth, MaxDepth: s.MaxDepth, OutputSchema: s.OutputSchema, Metadata: s.Metadata,
+		Identity: id, Agent: s.Agent, Mode: mode, Depth: s.Depth, MaxDepth: s.MaxDepth, OutputSchema: s.OutputSchema, Metadata: s.Metadata, Overrides: s.Overrides,
 		Definition: s.Definition, PrefixHash: s.PrefixHash, Messages: slices.Clone(s.Messages[:at-s.Dropped]), Dropped: s.Dropped,
 		Turn: Turn{Began: now},
 	}
@@ -109,14 +109,16 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 		}
 	}
 	fork.TranscriptHash = fork.hashSent(fork.SentCount())
+	answered := false
 	for _, m := range fork.Messages {
-		switch {
-		case m.Role == llm.User:
+		if m.Role == llm.User {
 			fork.Turn.Number++
-			fork.Turn.Metadata = fork.Turn.Metadata.With(m.Metadata)
-		case m.Role == llm.Assistant && len(m.ToolCalls) == 0:
-			fork.Turn.Metadata = nil // the turn has ended
 		}
+		if answered && !m.Notice {
+			fork.Turn.Metadata = nil // the message begins another turn
+		}
+		fork.Turn.Metadata = fork.Turn.Metadata.With(m.Metadata)
+		answered = m.Role == llm.Assistant && len(m.ToolCalls) == 0
 	}
 	return fork, nil
 }

@@ -60,7 +60,7 @@ func (w *law) knows(s *agent.State) {
 	}
 	want, answered := agent.Metadata{}, false
 	for _, m := range s.Messages {
-		if m.Role == llm.User && answered && !m.Notice {
+		if answered && !m.Notice {
 			want = agent.Metadata{}
 		}
 		answered = m.Role == llm.Assistant && len(m.ToolCalls) == 0
@@ -476,6 +476,7 @@ func (w *law) rests(s *agent.State) {
 			continue
 		}
 		w.paired(fork.Messages, false)
+		w.knows(fork)
 		if d := fork.Deadline(); d != 0 && d <= forked {
 			w.brokenf("a fork that begins at %d has time until %d", forked, d)
 		}

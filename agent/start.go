@@ -31,6 +31,9 @@ type Start struct {
 	// the same.
 	Searchable []string `json:"searchable,omitempty"`
 
+	// Overrides change the definition for this agent. Sub-agents do not get them.
+	Overrides Overrides `json:"overrides,omitzero"`
+
 	// Key is the key by which the parent knows this sub-agent. It is set only for a sub-agent.
 	Key Key `json:"key,omitempty"`
 	// Parent is the ID of the parent. It is set only for a sub-agent.
@@ -129,7 +132,7 @@ func (in Start) Check() error {
 			return fmt.Errorf("start: %w", err)
 		}
 	}
-	if err := in.CheckMetadata(); err != nil {
+	if err := in.CheckWishes(); err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
 	if len(in.OutputSchema) > 0 && !unambiguousObject(string(in.OutputSchema)) {
@@ -138,14 +141,14 @@ func (in Start) Check() error {
 	return nil
 }
 
-// CheckMetadata returns an error if the metadata is invalid, or if a name in Searchable is not in the metadata.
-func (in Start) CheckMetadata() error {
+// CheckWishes returns an error if the metadata or the overrides are invalid, or if a name in Searchable is not in the metadata.
+func (in Start) CheckWishes() error {
 	for _, name := range in.Searchable {
 		if _, ok := in.Metadata[name]; !ok {
 			return fmt.Errorf("the field searchable has %q, which is not in the metadata; add it there, or remove it", name)
 		}
 	}
-	return in.Metadata.Check()
+	return cmp.Or(in.Metadata.Check(), in.Overrides.Check())
 }
 
 // CheckID returns an error if the agent ID has characters other than printable ASCII. Temporal accepts any text. But
@@ -184,7 +187,7 @@ func New(agentID string, in Start, now int64) *State {
 	s := &State{
 		Identity: in.Identity(agentID),
 		Agent:    in.Agent, Mode: cmp.Or(in.Mode, Task), Depth: in.Depth, MaxDepth: in.MaxDepth,
-		Grant: in.Grant, OutputSchema: in.OutputSchema, Metadata: in.Metadata,
+		Grant: in.Grant, OutputSchema: in.OutputSchema, Metadata: in.Metadata, Overrides: in.Overrides,
 	}
 	if in.Message != nil {
 		s.Apply(MessageReceived{Message: *in.Message, Time: now})

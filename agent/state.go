@@ -64,6 +64,8 @@ type State struct {
 
 	// Metadata is the metadata of the agent: see [Start].Metadata.
 	Metadata Metadata `json:"metadata,omitempty"`
+	// Overrides are those of the agent: see [Start].Overrides. They are in Definition already.
+	Overrides Overrides `json:"overrides,omitzero"`
 
 	// Definition is the agent's definition; nil if it has not been read yet.
 	Definition *Definition `json:"definition,omitempty"`

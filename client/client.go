@@ -125,6 +125,8 @@ type StartOptions struct {
 	// Searchable are names in Metadata. The namespace must have a search attribute of the type Keyword with each of these names. Search
 	// attributes are not encrypted by a codec.
 	Searchable []string
+	// Overrides change the definition of the agent, within what the definition allows. If it does not allow them, the agent fails.
+	Overrides agent.Overrides
 	// PartialText asks for the text of the replies to the message, and for the output of the tools, while they grow: see
 	// [Progress.PartialText] and [Progress.ToolOutputs]. A model call or a tool call then sends a heartbeat in each second in which
 	// there is new text. Temporal Cloud bills each heartbeat.
@@ -201,11 +203,11 @@ func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction,
 // start returns the workflow input for the options, or an error if the options are invalid. The input does not have its
 // `Incarnation` yet: see [agent.Start].
 func (o StartOptions) start() (agent.Start, error) {
-	in := agent.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, OutputSchema: o.OutputSchema, Metadata: o.Metadata, Searchable: o.Searchable}
+	in := agent.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, OutputSchema: o.OutputSchema, Metadata: o.Metadata, Searchable: o.Searchable, Overrides: o.Overrides}
 	if o.Agent == "" {
 		return in, errors.New("StartOptions.Agent is empty: set it to the name of an agent of the configuration")
 	}
-	if err := cmp.Or(CheckID(o.ID), protocol.CheckPriority(o.Priority), protocol.CheckTenant(o.Tenant), in.CheckMetadata()); err != nil {
+	if err := cmp.Or(CheckID(o.ID), protocol.CheckPriority(o.Priority), protocol.CheckTenant(o.Tenant), in.CheckWishes()); err != nil {
 		return in, err
 	}
 	if o.Message == "" && len(o.Images) == 0 && o.Mode == agent.Chat {

@@ -140,7 +140,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	in := agent.Start{
 		Agent: run.Start.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Incarnation: uuid.NewString(),
 		From:     &agent.RunRef{ID: from.ID, RunID: from.RunID, Events: run.Events, Fork: true, At: o.At},
-		Metadata: run.State.Metadata, Searchable: run.Start.Searchable,
+		Metadata: run.State.Metadata, Searchable: run.Start.Searchable, Overrides: run.State.Overrides,
 	}
 	if o.Message != "" {
 		// With Steer, a fork in the middle of a turn takes the message before its next model call.

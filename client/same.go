@@ -13,7 +13,7 @@ import (
 )
 
 // Same reports whether the agent with the ID in the options was started with the same definition, mode, message, images, output
-// schema and metadata. Call Same if [Client.Start] has found an agent with this ID. Same reads the agent's history and needs no worker. It
+// schema, metadata and overrides. Call Same if [Client.Start] has found an agent with this ID. Same reads the agent's history and needs no worker. It
 // returns false for a fork, and if Temporal has deleted the history with the first message.
 func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	_, run, err := c.newest(ctx, o.ID)
@@ -21,7 +21,7 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 		return false, err
 	}
 	if run.Start.Agent != o.Agent || cmp.Or(run.Start.Mode, agent.Task) != cmp.Or(o.Mode, agent.Task) || !sameJSON(run.Start.OutputSchema, o.OutputSchema) ||
-		!maps.Equal(run.Start.Metadata, o.Metadata) {
+		!maps.Equal(run.Start.Metadata, o.Metadata) || !run.Start.Overrides.Equal(o.Overrides) {
 		return false, nil
 	}
 	// The input of a run that continues an earlier run does not have the first message. The transcript has it, or that of an earlier run.

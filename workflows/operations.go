@@ -58,7 +58,7 @@ func looking(ctx workflow.Context, id agent.Key, summary string) workflow.Contex
 // load reads the definition, by the activity LoadAgent. A cancelled activity changes nothing.
 func (d *driver) load(ctx workflow.Context, f *operation, step agent.Load) {
 	ctx = workflow.WithStartToCloseTimeout(d.reading(ctx, string(step.Key), "definition of "+step.Agent), loadTimeout)
-	f.result = workflow.ExecuteActivity(ctx, protocol.LoadAgent, protocol.LoadAgentInput{Agent: step.Agent, Recall: d.recallHint(step.Key)})
+	f.result = workflow.ExecuteActivity(ctx, protocol.LoadAgent, protocol.LoadAgentInput{Agent: step.Agent, Overrides: d.state.Overrides, Recall: d.recallHint(step.Key)})
 	f.ended = func(ctx workflow.Context) {
 		var def agent.Definition
 		if err := f.result.Get(ctx, &def); !temporal.IsCanceledError(err) {

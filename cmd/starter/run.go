@@ -48,8 +48,11 @@ A script can repeat run with the same --id:
   - If an agent with this ID exists and has the same task, run starts nothing. It shows the
     messages of this agent, and ends as the first run does, with the same answer and exit
     code, even if the agent has ended. The task is the same if the agent's name, the text,
-    the images, the output schema, the metadata and --chat are the same.
+    the images, the output schema, the metadata, the overrides and --chat are the same.
   - If the ID belongs to any other agent, or to a chat that has ended, the exit code is 7.
+
+--model, --reasoning-effort, --add-instructions, --only-tool and --limit are overrides: they
+change the agent's configuration for this agent only, within what the configuration allows.
 
 If a limit of the agent ends its turn, the exit code is 6.`,
 		Example: `  starter run -a assistant 'What is in the file notes.md?'
@@ -72,6 +75,7 @@ If a limit of the agent ends its turn, the exit code is 6.`,
 	f.StringVar(&o.start.Tenant, "tenant", "", "`name` of the tenant for whom the agent works, at most 64 bytes; if tasks are waiting for workers, tenants take turns")
 	input.AddMetadata(f, &o.start.Metadata, "what tools, hooks and people get to know about the agent, such as the customer; no model sees it")
 	f.StringArrayVar(&o.start.Searchable, "searchable", nil, "`name` in the metadata that is also a search attribute (Keyword) of the namespace; you can repeat the flag")
+	input.AddOverrides(f, &o.start.Overrides)
 	o.AddFlags(cmd)
 	g.CompleteAgentNames(cmd)
 	return cmd

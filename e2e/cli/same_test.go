@@ -69,6 +69,7 @@ func TestSameTaskUnderTheSameIDRunsOnce(t *testing.T) {
 	run(7, "", "starter fork "+id+" --message TEXT", "run", "--chat", "--id", id, "6 times 7?")
 	run(7, "", "is taken by this chat, which has ended", "run", "--chat", "--id", id+"-chat", "hi")
 	run(7, "", "another task", "run", "--id", id+"-schema", "sum")
+	run(7, "", "another task", "run", "--id", id, "--metadata", "customer=42", "6 times 7?")
 	run(7, "", "another task", "run", "--id", id+"-fork", "6 times 7?")
 
 	w.Worker()

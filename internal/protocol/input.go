@@ -12,6 +12,8 @@ type LoadAgentInput struct {
 	Recall
 	// Agent is the name of the definition.
 	Agent string `json:"agent"`
+	// Overrides change the definition for this agent.
+	Overrides agent.Overrides `json:"overrides,omitzero"`
 }
 
 // CallModelInput is the input of the activity [CallModel]. It says how the activity gets the request for the model. It does
