@@ -62,16 +62,18 @@ func (c Callbacks) references() []string { return append([]string{c.Secret}, c.O
 
 func (r *reader) callbacks(p place) *Callbacks {
 	c := &Callbacks{}
+	p.requires("url", "secret")
 	r.object(p, keys{
-		"url": r.checked(&c.URL, func(text string) string {
-			if err := token.CheckURL(text); err != nil {
-				return err.Error()
-			}
-			return ""
-		}),
-		"listen":      r.checked(&c.Listen, checkAddress),
-		"secret":      r.secretReference(&c.Secret),
-		"old_secrets": r.texts(&c.OldSecrets, r.secretReference),
+		"url": {"The URL under which the far side reaches the callbacks. Each token is added to its path.",
+			drawnAs(webURLPattern, r.checked(&c.URL, func(text string) string {
+				if err := token.CheckURL(text); err != nil {
+					return err.Error()
+				}
+				return ""
+			}))},
+		"listen":      {"The host:port at which a worker accepts the results. Without it, a worker accepts none.", drawnAs(`:[0-9]+$`, r.checked(&c.Listen, checkAddress))},
+		"secret":      {"The secret that signs the tokens: ${NAME} or ${file:PATH}. It has at least 24 bytes.", r.secretReference(&c.Secret)},
+		"old_secrets": {"Earlier secrets, as ${NAME} or ${file:PATH}. Tokens that they have signed are still accepted.", r.texts(&c.OldSecrets, r.secretReference)},
 	})
 	return c
 }
@@ -87,6 +89,10 @@ func checkAddress(text string) (problem string) {
 // The error text never quotes the text in the file, which may be the secret itself.
 func (r *reader) secretReference(into *string) func(place) {
 	return func(p place) {
+		if p.shape != nil {
+			p.shape.Type, p.shape.Pattern = "string", `^\$\{[^}]+\}$`
+			return
+		}
 		var text string
 		r.verbatim(&text)(p)
 		_, isFile := fileOf(text)

@@ -20,27 +20,22 @@ func (r *reader) check(cfg *Config) {
 	for _, name := range sorted(cfg.Models) {
 		r.checkModel("models."+name, cfg.Models[name])
 	}
-	checkNamed(r, "mcp_servers", cfg.MCPServers, "the name of a server must be 1 to 64 letters, digits, _ or -", r.checkMCPServer)
-	checkNamed(r, "notify", cfg.Notify, "the name of a hook must be 1 to 64 letters, digits, _ or -", r.checkHook)
+	for _, name := range sorted(cfg.MCPServers) {
+		r.checkMCPServer("mcp_servers."+name, cfg.MCPServers[name])
+	}
+	for _, name := range sorted(cfg.Notify) {
+		r.checkHook("notify."+name, cfg.Notify[name])
+	}
 	r.checkExternal(cfg)
 	r.checkCallbacks(cfg.Callbacks)
 	if len(cfg.Agents) == 0 && !r.hasProblem("agents") {
 		r.problemf("agents", "missing; define at least one agent")
 	}
-	checkNamed(r, "agents", cfg.Agents, "the name of an agent "+toolNameHelp, func(path string, a Agent) { r.checkAgent(path, a, cfg) })
+	for _, name := range sorted(cfg.Agents) {
+		r.checkAgent("agents."+name, cfg.Agents[name], cfg)
+	}
 	r.checkCycles(cfg)
 	r.checkShell(cfg.Tools.Shell)
-}
-
-// checkNamed checks the entries of the mapping `field`, and their names. If a name is not valid, the error text is `message`.
-func checkNamed[T any](r *reader, field string, entries map[string]T, message string, check func(path string, entry T)) {
-	for _, name := range sorted(entries) {
-		path := field + "." + name
-		if !toolName.MatchString(name) {
-			r.problemf(path, "%s", message)
-		}
-		check(path, entries[name])
-	}
 }
 
 // `s` is nil if the file has no such field or if its value is null.
@@ -168,6 +163,9 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 		}
 	}
 	r.checkApproval(path, a)
+	if r.present(path+".instructions") && r.present(path+".instructions_file") {
+		r.problemf(path, "has both instructions and instructions_file; keep one")
+	}
 	if len(a.Limits.Message) > agent.MaxLimitMessage {
 		r.problemf(path+".limits.message", "has %d bytes; the limit is %d: shorten it", len(a.Limits.Message), agent.MaxLimitMessage)
 	}

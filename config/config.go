@@ -170,6 +170,9 @@ type Agent struct {
 	OutputSchema json.RawMessage
 	// Instructions is the text of the system message. Empty means no system message.
 	Instructions string
+	// InstructionsFile is the path of the file from which Instructions come. Empty means that they stand in the configuration file. In the
+	// file, a relative path is relative to the folder of the configuration file.
+	InstructionsFile string
 	// Tools has the names of the agent's tools. An entry is the name of a built-in tool or Go tool, "server.tool" for one tool of
 	// an MCP server, or "server.*" for all its tools: see [SplitTool]. After the dot stands the name that the tool has at the
 	// server. [Config.CheckTools] checks that the tools exist, except for those of MCP servers.

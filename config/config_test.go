@@ -122,8 +122,10 @@ func TestEveryFieldIsRead(t *testing.T) {
 				Limits: agent.Limits{ModelCalls: 10, Tokens: 500000, Time: 30 * time.Minute, Depth: 2, ToolResultBytes: 1 << 20, CallsPerReply: 20, Background: 5},
 			},
 			"researcher": {
-				Model:  "local",
-				Limits: agent.Limits{ModelCalls: 50, Time: time.Hour, Depth: 3, ToolResultBytes: 65536, CallsPerReply: 100, Background: 50},
+				Model:            "local",
+				Instructions:     "You find facts.\n\nSay where each comes from.\n",
+				InstructionsFile: "testdata/valid/prompts/researcher.md",
+				Limits:           agent.Limits{ModelCalls: 50, Time: time.Hour, Depth: 3, ToolResultBytes: 65536, CallsPerReply: 100, Background: 50},
 			},
 		},
 	}, cfg)

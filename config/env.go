@@ -24,13 +24,7 @@ var reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
 func (r *reader) references(into *map[string]string, keyPattern *regexp.Regexp, keyHelp string) func(place) {
 	return func(p place) {
 		m := map[string]string{}
-		r.entries(p, func(key string, p place) {
-			if !keyPattern.MatchString(key) {
-				r.problemf(p.path, "%q %s", key, keyHelp)
-				return
-			}
-			m[key] = r.withReferences(p)
-		})
+		r.named(p, keyPattern, keyHelp, func(key string, p place) { m[key] = r.withReferences(p) })
 		*into = m
 	}
 }

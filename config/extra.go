@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -46,6 +47,10 @@ var reservedBy = map[string]map[string]string{
 // extra reads the field `extra` of a model, a mapping. Its entries are sent to the endpoint unchanged, as fields of each request.
 func (r *reader) extra(p place) map[string]json.RawMessage {
 	m := map[string]json.RawMessage{}
+	if p.shape != nil {
+		p.shape.PropertyNames = &jsonschema.Schema{Not: &jsonschema.Schema{}}
+		enum(p.shape.PropertyNames.Not, sorted(reserved))
+	}
 	r.entries(p, func(key string, value place) {
 		if why, ok := reserved[key]; ok {
 			r.problemf(value.path, "cannot be set here: %s", why)
@@ -59,6 +64,9 @@ func (r *reader) extra(p place) map[string]json.RawMessage {
 // json returns a value as JSON, with the entries of mappings in the order of the file. Numbers keep the digits that they have in the file:
 // 1.0 stays 1.0, and a number with twenty digits keeps all of them. The result has no meaning if json reports a problem.
 func (r *reader) json(p place) string {
+	if p.shape != nil {
+		return "" // the shape stays that of any value
+	}
 	var parts []string
 	switch p.node.Kind {
 	case yaml.MappingNode:

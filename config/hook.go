@@ -96,28 +96,33 @@ func (r *reader) hook(p place) Hook {
 	for _, on := range agent.Occasions() {
 		occasions = append(occasions, string(on))
 	}
+	p.requiresOne("command", "url")
 	r.object(p, keys{
-		"url": func(p place) {
-			if h.URL = r.withReferences(p); !reference.MatchString(h.URL) && !r.hasProblem(p.path) {
+		"url": {"The URL to which the notifications are posted. It may have references such as ${NAME}.", func(p place) {
+			if p.shape != nil {
+				p.shape.Type, p.shape.Pattern = "string", webURLPattern+`|\$\{`
+			} else if h.URL = r.withReferences(p); !reference.MatchString(h.URL) && !r.hasProblem(p.path) {
 				if problem := checkWebURL(h.URL); problem != "" {
 					r.problemf(p.path, "%s", problem)
 				}
 			}
-		},
-		"secret_env":  r.matching(&h.SecretEnv, envName, hookEnvHelp),
-		"secret_file": r.filePath(&h.SecretFile),
-		"headers":     r.references(&h.Headers, headerName, "is not the name of a header"),
-		"command":     r.texts(&h.Command, r.verbatim),
-		"env":         r.references(&h.Env, envName, "is not the name of an environment variable"),
-		"on": func(p place) {
+		}},
+		"secret_env":  {"The environment variable of the worker that has the secret for the signatures of requests.", r.matching(&h.SecretEnv, envName, hookEnvHelp)},
+		"secret_file": {"The file that has the secret for the signatures of requests, relative to this file.", r.filePath(&h.SecretFile)},
+		"headers":     {"Headers of every request; values may have references such as ${NAME} and ${file:PATH}.", r.references(&h.Headers, headerName, "is not the name of a header")},
+		"command":     {"A program, and its arguments, that gets each notification on its standard input.", r.program(&h.Command)},
+		"env":         {"Environment variables of the command; values may have references such as ${NAME} and ${file:PATH}.", r.references(&h.Env, envName, "is not the name of an environment variable")},
+		"on": {"The occasions about which the hook is notified; all by default.", func(p place) {
 			r.texts(&h.On, func(into *string) func(place) {
 				return r.oneOf(into, "is %q; write waits, held or ended", occasions...)
 			})(p)
-			if len(h.On) == 0 && !r.hasProblem(p.path) {
+			if p.shape != nil {
+				p.shape.MinItems = new(1)
+			} else if len(h.On) == 0 && !r.hasProblem(p.path) {
 				r.problemf(p.path, "is empty; write waits, held or ended, or leave it out for all")
 			}
-		},
-		"timeout": r.duration(&h.Timeout),
+		}},
+		"timeout": {"The longest time of one attempt, at most 30s; 10s by default.", r.duration(&h.Timeout)},
 	})
 	if len(h.On) == 0 {
 		h.On = occasions

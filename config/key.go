@@ -41,15 +41,19 @@ const apiKeyReference = "api_key"
 
 func (r *reader) key(k *Key) keys {
 	return keys{
-		"api_key_env":      r.matching(&k.APIKeyEnv, envName, envNameHelp),
-		"api_key_file":     r.filePath(&k.APIKeyFile),
-		"api_key_command":  r.texts(&k.APIKeyCommand, r.verbatim),
-		"api_key_lifetime": r.duration(&k.APIKeyLifetime),
+		"api_key_env":      {"The environment variable of the worker that has the API key.", r.matching(&k.APIKeyEnv, envName, envNameHelp)},
+		"api_key_file":     {"The file that has the API key, relative to this file. It is read for each request.", r.filePath(&k.APIKeyFile)},
+		"api_key_command":  {"A program, and its arguments, that prints the API key.", r.program(&k.APIKeyCommand)},
+		"api_key_lifetime": {"How long a key of api_key_command is used before the command runs again; 5m by default.", r.duration(&k.APIKeyLifetime)},
 	}
 }
 
 func (r *reader) tls(t *TLS) keys {
-	return keys{"tls_cert_file": r.filePath(&t.CertFile), "tls_key_file": r.filePath(&t.KeyFile), "tls_ca_file": r.filePath(&t.CAFile)}
+	return keys{
+		"tls_cert_file": {"The file with the client's certificate, in PEM; needs tls_key_file.", r.filePath(&t.CertFile)},
+		"tls_key_file":  {"The file with the private key of the client's certificate, in PEM; needs tls_cert_file.", r.filePath(&t.KeyFile)},
+		"tls_ca_file":   {"The file with the certificates, in PEM, that may sign that of the endpoint. Without it, those of the system may.", r.filePath(&t.CAFile)},
+	}
 }
 
 // joined returns the keys of several groups.

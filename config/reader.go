@@ -2,22 +2,20 @@ package config
 
 import (
 	"fmt"
-	"math/big"
-	"net/url"
 	"regexp"
-	"slices"
-	"strconv"
-	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v3"
-
-	"github.com/reagent-dev/reagent/agent"
 )
 
 // place is one value of the YAML document, with its path, such as `agents.assistant.model`.
+//
+// A place with a shape has no value, and stands for all values that its field may have. A function that reads such a place draws these values
+// into the shape: see [Schema]. So the fields of the schema are those that the reader reads.
 type place struct {
-	path string
-	node *yaml.Node
+	path  string
+	node  *yaml.Node         // nil if there is a shape
+	shape *jsonschema.Schema // nil if there is a node
 }
 
 func (p place) key(k string) string {
@@ -54,26 +52,59 @@ func (r *reader) present(path string) bool {
 	return ok
 }
 
-type keys map[string]func(place)
+// field is one field of a mapping.
+type field struct {
+	about string // what editors show
+	read  func(place)
+}
+
+type keys map[string]field
 
 // object calls the function in `known` for each key of a mapping, and reports all other keys. A value that is null leaves the
 // default.
 func (r *reader) object(p place, known keys) {
+	if s := p.shape; s != nil {
+		s.Type, s.AdditionalProperties, s.Properties = "object", nothing(), map[string]*jsonschema.Schema{}
+		for key, field := range known {
+			s.Properties[key] = &jsonschema.Schema{Description: field.about}
+			field.read(place{path: p.key(key), shape: s.Properties[key]})
+		}
+		return
+	}
 	r.entries(p, func(key string, value place) {
-		read, ok := known[key]
+		field, ok := known[key]
 		if !ok {
 			r.problemf(value.path, "unknown key; %s", suggest(key, known))
 			return
 		}
 		if value.node.ShortTag() != "!!null" {
-			read(value)
+			field.read(value)
 		}
 	})
+}
+
+// named is like [reader.entries], for a mapping whose keys must match `pattern`. For another key, it reports a problem, whose text is the key
+// and `help`, and goes on.
+func (r *reader) named(p place, pattern *regexp.Regexp, help string, each func(name string, value place)) {
+	r.entries(p, func(name string, value place) {
+		if value.shape == nil && !pattern.MatchString(name) {
+			r.problemf(value.path, "%q %s", name, help)
+		}
+		each(name, value)
+	})
+	if p.shape != nil {
+		p.shape.PropertyNames = &jsonschema.Schema{Pattern: pattern.String()}
+	}
 }
 
 // entries calls `each` for every entry of a mapping, in the order of the file. Any text may be a key. If a key occurs twice,
 // entries reports a problem. A mapping that is null has no entries.
 func (r *reader) entries(p place, each func(key string, value place)) {
+	if s := p.shape; s != nil {
+		s.Type, s.AdditionalProperties = "object", &jsonschema.Schema{}
+		each("*", place{path: p.key("*"), shape: s.AdditionalProperties})
+		return
+	}
 	if p.node.Kind != yaml.MappingNode {
 		if p.node.ShortTag() != "!!null" {
 			r.problemf(p.path, "must be a mapping of keys to values, not %s", kindOf(p.node))
@@ -99,6 +130,11 @@ func (r *reader) entries(p place, each func(key string, value place)) {
 }
 
 func (r *reader) list(p place, each func(item place)) {
+	if s := p.shape; s != nil {
+		s.Type, s.Items = "array", &jsonschema.Schema{}
+		each(place{path: p.path + "[]", shape: s.Items})
+		return
+	}
 	if p.node.Kind != yaml.SequenceNode {
 		r.problemf(p.path, "must be a list, not %s", kindOf(p.node))
 		return
@@ -107,33 +143,6 @@ func (r *reader) list(p place, each func(item place)) {
 		item := place{path: fmt.Sprintf("%s[%d]", p.path, i), node: n}
 		r.lines[item.path] = n.Line
 		each(item)
-	}
-}
-
-// text returns a function that reads a text and stores it in `*into`. Any other value is a problem, also a number or a boolean: the user
-// has to put it in quotes. Without quotes, YAML may change the value; for example, YAML reads 010 as 8.
-func (r *reader) text(into *string) func(place) {
-	return func(p place) {
-		switch tag := p.node.ShortTag(); {
-		case p.node.Kind != yaml.ScalarNode || tag == "!!null":
-			r.problemf(p.path, "must be a text, not %s", kindOf(p.node))
-		case tag != "!!str" && tag != "!!timestamp":
-			r.problemf(p.path, "must be a text, not %s; put it in quotes", kindOf(p.node))
-		default:
-			*into = p.node.Value
-		}
-	}
-}
-
-// verbatim returns a function that stores a text, number or boolean exactly as it is written in the file. It is for values of environment
-// variables and for arguments of commands. There, 8080 and "8080" mean the same.
-func (r *reader) verbatim(into *string) func(place) {
-	return func(p place) {
-		if p.node.Kind != yaml.ScalarNode || p.node.ShortTag() == "!!null" {
-			r.problemf(p.path, "must be a text, not %s", kindOf(p.node))
-			return
-		}
-		*into = p.node.Value
 	}
 }
 
@@ -148,179 +157,12 @@ func (r *reader) texts(into *[]string, read func(into *string) func(place)) func
 	}
 }
 
-func (r *reader) boolean(into *bool) func(place) {
+// program returns a function that reads a program and its arguments. [reader.check] reports an empty list.
+func (r *reader) program(into *[]string) func(place) {
 	return func(p place) {
-		if p.node.ShortTag() != "!!bool" || p.node.Decode(into) != nil {
-			r.problemf(p.path, "must be true or false, not %s", quoted(p))
+		r.texts(into, r.verbatim)(p)
+		if p.shape != nil {
+			p.shape.MinItems = new(1)
 		}
 	}
-}
-
-// negated is for a field that is true by default, and whose Go field says the opposite.
-func (r *reader) negated(into *bool) func(place) {
-	return func(p place) {
-		on := true
-		r.boolean(&on)(p)
-		*into = !on
-	}
-}
-
-func (r *reader) integer(into *int, low, high int) func(place) {
-	return func(p place) {
-		// Only plain decimal numbers are accepted, because YAML reads 010 as eight.
-		n, err := strconv.Atoi(p.node.Value)
-		if p.node.ShortTag() != "!!int" || err != nil || strconv.Itoa(n) != p.node.Value {
-			r.problemf(p.path, "must be a whole number, not %s", quoted(p))
-			return
-		}
-		switch {
-		case n < low && low == 1:
-			r.problemf(p.path, "must be at least 1, not %d; leave it out for the default", n)
-		case n < low:
-			r.problemf(p.path, "must be at least %d, not %d", low, n)
-		case n > high:
-			r.problemf(p.path, "must be at most %d, not %d", high, n)
-		default:
-			*into = n
-		}
-	}
-}
-
-func (r *reader) float(into **float64, low, high float64) func(place) {
-	return func(p place) {
-		tag := p.node.ShortTag()
-		f, err := strconv.ParseFloat(p.node.Value, 64)
-		if tag != "!!int" && tag != "!!float" || err != nil {
-			r.problemf(p.path, "must be a number, not %s", quoted(p))
-			return
-		}
-		// The condition is not written as f < low || f > high, because NaN has to be refused, too. Every comparison with NaN
-		// is false.
-		if !(f >= low && f <= high) {
-			r.problemf(p.path, "must be between %v and %v, not %s", low, high, p.node.Value)
-			return
-		}
-		*into = &f
-	}
-}
-
-// money returns a function that reads an amount of US dollars, divides the amount by `units`, and stores the result in
-// `*into`. For a price per million tokens, `units` is 1,000,000, and the result is the price of one token. The result is
-// exact, because the function does not use float64.
-func (r *reader) money(into *agent.Money, units int64) func(place) {
-	return func(p place) {
-		tag := p.node.ShortTag()
-		dollars, ok := new(big.Rat).SetString(p.node.Value)
-		if tag != "!!int" && tag != "!!float" || !ok {
-			r.problemf(p.path, "must be a number of US dollars, not %s", quoted(p))
-			return
-		}
-		tooMuch := dollars.Sign() < 0 || dollars.Cmp(big.NewRat(1_000_000, 1)) > 0
-		amount := dollars.Mul(dollars, big.NewRat(int64(agent.Dollar), units))
-		switch {
-		case tooMuch:
-			r.problemf(p.path, "must be between 0 and a million US dollars, not %s", p.node.Value)
-		case !amount.IsInt():
-			r.problemf(p.path, "has too many digits after the decimal point: %s; round it", p.node.Value)
-		default:
-			*into = agent.Money(amount.Num().Int64())
-		}
-	}
-}
-
-var (
-	// days matches a duration with days, which [time.ParseDuration] does not know.
-	days = regexp.MustCompile(`^[0-9.]+d`)
-	// wellFormedDuration matches durations that [time.ParseDuration] refuses only if they are too long.
-	wellFormedDuration = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|ms|h|m|s))+$`)
-)
-
-func (r *reader) duration(into *time.Duration) func(place) {
-	return func(p place) {
-		d, err := time.ParseDuration(p.node.Value)
-		switch {
-		case p.node.Kind == yaml.ScalarNode && days.MatchString(p.node.Value):
-			r.problemf(p.path, "%s: there is no unit for days; write 24h for one day", quoted(p))
-		case p.node.Kind == yaml.ScalarNode && err != nil && wellFormedDuration.MatchString(p.node.Value):
-			r.problemf(p.path, "%s is too long; write at most 290 years, which is 2540400h", quoted(p))
-		case p.node.Kind != yaml.ScalarNode || err != nil:
-			r.problemf(p.path, "%s is not a duration; write 90s, 10m or 1h", quoted(p))
-		case d <= 0:
-			r.problemf(p.path, "must be more than 0, not %s; leave it out for the default", p.node.Value)
-		default:
-			*into = d
-		}
-	}
-}
-
-// checked returns a function that reads a text and stores it in `*into`. The function `check` returns what is wrong with the text; "" if
-// it is valid.
-func (r *reader) checked(into *string, check func(text string) (problem string)) func(place) {
-	return func(p place) {
-		var s string
-		before := len(r.problems)
-		if r.text(&s)(p); len(r.problems) > before {
-			return
-		}
-		if problem := check(s); problem != "" {
-			r.problemf(p.path, "%s", problem)
-			return
-		}
-		*into = s
-	}
-}
-
-// checkWebURL returns what is wrong with the URL of an endpoint; "" if the URL is valid. A user name or a password in the URL is a problem,
-// because logs that show the URL would show them.
-func checkWebURL(s string) string {
-	u, err := url.Parse(s)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "must be a URL such as https://example.com/v1"
-	case u.User != nil:
-		return "must not hold a user name or a password, since logs would show them"
-	}
-	return ""
-}
-
-// matching returns a function that reads a text and stores it in `*into`. The text must match `pattern`. If it does not
-// match, the error text is `message`. The error text never quotes the text in the file, which may be a secret.
-func (r *reader) matching(into *string, pattern *regexp.Regexp, message string) func(place) {
-	return r.checked(into, func(s string) string {
-		if pattern.MatchString(s) {
-			return ""
-		}
-		return message
-	})
-}
-
-// oneOf is like matching, for a text that must be one of the given values. `format` is the error text, with %q for the text in the file.
-func (r *reader) oneOf(into *string, format string, values ...string) func(place) {
-	return r.checked(into, func(s string) string {
-		if slices.Contains(values, s) {
-			return ""
-		}
-		return fmt.Sprintf(format, s)
-	})
-}
-
-// filePath returns a function that reads the path of a file or folder. A relative path is relative to the folder of the configuration file.
-func (r *reader) filePath(into *string) func(place) {
-	return func(p place) {
-		if r.text(into)(p); *into != "" {
-			*into = beside(r.file, *into)
-		}
-	}
-}
-
-// quoted describes a value for an error text. A text gets quotes. A number or boolean stays as it is written. For a mapping,
-// a list or null, quoted returns only the kind, for example "a list".
-func quoted(p place) string {
-	if p.node.Kind != yaml.ScalarNode || p.node.ShortTag() == "!!null" {
-		return kindOf(p.node)
-	}
-	if p.node.ShortTag() == "!!str" {
-		return strconv.Quote(p.node.Value)
-	}
-	return p.node.Value
 }

@@ -142,9 +142,17 @@ func (c *Config) secretFiles() []secretFile {
 	return files
 }
 
-// ProtectedFiles returns the paths of files that the file tools of a worker must not write. This is the configuration file: a model
-// that could write it could give itself other tools and approvals.
-func (c *Config) ProtectedFiles() []string { return []string{c.source.file} }
+// ProtectedFiles returns the paths of files that the file tools of a worker must not write: the configuration file and the files with
+// instructions. A model that could write them could give itself other tools, approvals and instructions.
+func (c *Config) ProtectedFiles() []string {
+	files := []string{c.source.file}
+	for _, name := range sorted(c.Agents) {
+		if file := c.Agents[name].InstructionsFile; file != "" {
+			files = append(files, file)
+		}
+	}
+	return files
+}
 
 var fileTools = []string{"list_files", "read_file", "search_files", "write_file", "edit_file"}
 

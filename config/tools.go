@@ -24,11 +24,8 @@ func (r *reader) checkExternal(cfg *Config) {
 		own[shellTool] = true
 	}
 	for _, name := range sorted(cfg.External) {
-		switch path := "external." + name; {
-		case !toolName.MatchString(name):
-			r.problemf(path, "the name of an external tool %s", toolNameHelp)
-		case own[name]:
-			r.problemf(path, "the worker has a tool with this name already; choose another name")
+		if own[name] {
+			r.problemf("external."+name, "the worker has a tool with this name already; choose another name")
 		}
 	}
 }

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/reagent-dev/reagent/internal/clip"
+	"github.com/reagent-dev/reagent/internal/jsonwords"
 )
 
 const (
@@ -42,13 +45,46 @@ func CheckSchema(schema json.RawMessage) error {
 	if len(schema) == 0 {
 		return nil
 	}
-	return lookup(schema).refused
+	if len(schema) == 0 {
+		return nil
+	}
+	if refused, ok := errors.AsType[*SchemaError](lookup(schema).problem); ok {
+		return refused
+	}
+	return nil
 }
+
+// CanCheck returns what is wrong with a JSON schema whose author can still correct it; nil if values can be checked against it. The error is
+// that of [CheckSchema], or says why the validator does not support the schema, or names a type that JSON does not have.
+func CanCheck(schema json.RawMessage) error {
+	if len(schema) == 0 {
+		return nil
+	}
+	c := lookup(schema)
+	if c.problem != nil {
+		return c.problem
+	}
+	for _, pointer := range slices.Sorted(maps.Keys(c.graph.pointers)) {
+		s, where := c.graph.pointers[pointer], "it"
+		if pointer != "" {
+			where = fmt.Sprintf("its subschema %q", pointer)
+		}
+		for _, name := range append(slices.Clone(s.Types), s.Type) {
+			if name != "" && !slices.Contains(types, name) {
+				return fmt.Errorf("%s has the type %q; write one of %s", where, name, strings.Join(types, ", "))
+			}
+		}
+	}
+	return nil
+}
+
+// types are the types of JSON schemas.
+var types = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
 type compiled struct {
 	validator *jsonschema.Resolved // nil if values are not checked against the schema
 	graph     *graph               // nil if validator is nil
-	refused   error                // a *SchemaError or nil
+	problem   error                // why values are not checked; nil if they are
 }
 
 // Without the cache, a schema would be compiled again for each call of its tool and each time the tool is listed.
@@ -101,7 +137,7 @@ func violation(schema json.RawMessage, value any) (problem string) {
 
 func lookup(schema json.RawMessage) compiled {
 	if err := checkSize(schema); err != nil {
-		return compiled{refused: err}
+		return compiled{problem: err}
 	}
 	schemas.RLock()
 	c, ok := schemas.compiled[string(schema)]
@@ -111,10 +147,7 @@ func lookup(schema json.RawMessage) compiled {
 	}
 	c, err := compile(schema)
 	if err != nil {
-		c = compiled{}
-		if refused, ok := errors.AsType[*SchemaError](err); ok {
-			c.refused = refused
-		}
+		c = compiled{problem: err}
 	}
 	schemas.Lock()
 	defer schemas.Unlock()
@@ -159,7 +192,8 @@ func compile(schema json.RawMessage) (c compiled, err error) {
 	}()
 	var s jsonschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {
-		return c, err
+		// The library decodes into a type of its own, which means nothing to a reader.
+		return c, errors.New(strings.ReplaceAll(jsonwords.Problem(err), "schemaWithoutMethods.", ""))
 	}
 	switch strings.TrimSuffix(s.Schema, "#") {
 	case "", "https://json-schema.org/draft/2020-12/schema":
