@@ -66,9 +66,11 @@ func TestConnectFailsClearly(t *testing.T) {
 		want   string
 	}{
 		"no program":   {mcp.Server{Name: "x", Command: []string{"/no/such/program"}}, "no such file"},
-		"exits":        {mcp.Server{Name: "x", Command: []string{"true"}}, "mcp server x"},
+		"exits":        {mcp.Server{Name: "x", Command: []string{"true"}}, "mcp server x: list tools: connect: the server exited with code 0 before it answered"},
+		"fails":        {mcp.Server{Name: "x", Command: []string{"sh", "-c", "echo no database >&2; exit 3"}}, "the server exited with code 3 before it answered; the server wrote:\n  no database"},
+		"killed":       {mcp.Server{Name: "x", Command: []string{"sh", "-c", "kill -9 $$"}}, "the server was ended by a signal (signal: killed) before it answered"},
 		"not MCP":      {mcp.Server{Name: "x", Command: []string{"echo", "hello"}}, "mcp server x"},
-		"hangs":        {mcp.Server{Name: "x", Command: []string{"sleep", "1000"}, ConnectTimeout: 50 * time.Millisecond}, "deadline"},
+		"hangs":        {mcp.Server{Name: "x", Command: []string{"sleep", "1000"}, ConnectTimeout: 50 * time.Millisecond}, "the server did not answer within 50ms"},
 		"nothing":      {mcp.Server{Name: "x"}, "neither Command nor URL"},
 		"both":         {mcp.Server{Name: "x", Command: []string{"true"}, URL: "http://x"}, "both"},
 		"no name":      {mcp.Server{Command: []string{"true"}}, "Name is not set"},

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reagent-dev/reagent/internal/processgroup"
@@ -35,7 +36,20 @@ type process struct {
 	stdout *os.File
 	exited chan struct{} // closed after the server has exited, its other processes have got SIGKILL, and its stderr was logged
 	stop   func()        // begins to stop the server and returns at once; may be called several times
+	// stopping says that stop was called. left says that the server closed its end of stdin or stdout before that.
+	stopping, left atomic.Bool
 }
+
+// exitError is the error for a server that ended by itself before it was connected.
+type exitError struct {
+	how string // such as "exited with code 3"
+	err error  // what the connection said about it
+}
+
+// Error says how the server ended. What the connection says about it would only repeat this in other words.
+func (e *exitError) Error() string { return "the server " + e.how + " before it answered" }
+
+func (e *exitError) Unwrap() error { return e.err }
 
 // startProcess calls `log` with each line of stderr, always from the same goroutine.
 func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
@@ -64,6 +78,7 @@ func startProcess(cmd *exec.Cmd, log func(line string)) (*process, error) {
 	}
 	p := &process{group: group, stdin: pipes[0][1], stdout: pipes[1][0], exited: make(chan struct{})}
 	p.stop = sync.OnceFunc(func() {
+		p.stopping.Store(true)
 		p.stdin.Close()
 		go p.terminate()
 	})
@@ -105,11 +120,36 @@ func (p *process) terminate() {
 }
 
 // Read reads the server's stdout.
-func (p *process) Read(b []byte) (int, error) { return p.stdout.Read(b) }
+func (p *process) Read(b []byte) (int, error) {
+	n, err := p.stdout.Read(b)
+	if err != nil && !p.stopping.Load() {
+		p.left.Store(true)
+	}
+	return n, err
+}
+
+// explain returns an error about a connection that could not be made. If the server has ended by itself, it is an [exitError]. Call explain
+// after the server has exited.
+func (p *process) explain(err error) error {
+	if p == nil || !p.left.Load() {
+		return err
+	}
+	exit, ok := errors.AsType[*exec.ExitError](p.group.Wait())
+	switch {
+	case !ok:
+		return &exitError{"exited with code 0", err}
+	case exit.ExitCode() < 0:
+		return &exitError{"was ended by a signal (" + exit.String() + ")", err}
+	}
+	return &exitError{fmt.Sprintf("exited with code %d", exit.ExitCode()), err}
+}
 
 // Write writes to the server's stdin. If no byte was written, the error wraps [errNothingWritten].
 func (p *process) Write(b []byte) (int, error) {
 	n, err := p.stdin.Write(b)
+	if err != nil && !p.stopping.Load() {
+		p.left.Store(true)
+	}
 	if err != nil && n == 0 {
 		err = fmt.Errorf("%w: %w", errNothingWritten, err)
 	}

@@ -73,7 +73,7 @@ func openSession(ctx context.Context, s Server, censor *redact.Redactor, log fun
 	sess.ended, sess.end = context.WithCancel(context.Background())
 	if err != nil {
 		sess.close()
-		return nil, err
+		return nil, sess.process.explain(err)
 	}
 	go func() {
 		_ = cs.Wait()

@@ -52,7 +52,7 @@ const (
 	// lastLines is the number of stderr lines in the error for a server that does not start.
 	lastLines = 5
 	// slowStart is how long a server may take to start before a log entry says that it is still starting.
-	slowStart = 3 * time.Second
+	slowStart = 2 * time.Second
 )
 
 // Connect connects to an MCP server and lists its tools. It returns an error if the configuration is not valid, if the server cannot be
@@ -145,6 +145,9 @@ func (s *Source) list() ([]tool.Tool, error) {
 	var all []listed
 	for attempt := 1; ; attempt++ {
 		sess, err := s.connected(ctx)
+		if ctx.Err() != nil && s.life.Err() == nil {
+			err = s.told(fmt.Errorf("the server did not answer within %v", s.server.ConnectTimeout))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -267,14 +270,8 @@ func (s *Source) connect() (*session, error) {
 	s.said = nil
 	s.mu.Unlock()
 	sess, err := openSession(ctx, s.server, s.censor, s.logLine)
-	s.mu.Lock()
-	said := strings.Join(s.said, "\n  ")
-	s.mu.Unlock()
-	if err != nil && said != "" {
-		return nil, fmt.Errorf("connect: %w; the server wrote:\n  %s", err, said)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, s.told(fmt.Errorf("connect: %w", err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,6 +285,16 @@ func (s *Source) connect() (*session, error) {
 	}
 	s.session, s.last, s.lost = sess, sess.process, false
 	return sess, nil
+}
+
+// told adds the last lines of the server's stderr to an error.
+func (s *Source) told(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.said) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; the server wrote:\n  %s", err, strings.Join(s.said, "\n  "))
 }
 
 // drop removes a session from the Source and closes the session in the background. The next call then opens a new session. If
