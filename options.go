@@ -16,14 +16,27 @@ import (
 	"github.com/reagent-dev/reagent/llm/openai"
 )
 
+// ModelError says what is wrong with a model in [Options.Models].
+type ModelError struct {
+	// Model is the name of the model in the options.
+	Model string
+	// Err is the mistake.
+	Err error
+}
+
+// Error names the model.
+func (e *ModelError) Error() string { return fmt.Sprintf("model %s: %v", e.Model, e.Err) }
+
+// Unwrap returns [ModelError.Err].
+func (e *ModelError) Unwrap() error { return e.Err }
+
 // models converts the models of the options to the form that package activities needs. It creates a client for each model
-// whose [Model.Client] is nil.
+// whose [Model.Client] is nil. The error has a [*ModelError] for each model with a mistake, which the result has without a client.
 func (o Options) models(hide *redact.Redactor) (map[string]activities.Model, error) {
 	models := map[string]activities.Model{}
-	for name, m := range o.Models {
-		if err := m.check(); err != nil {
-			return nil, fmt.Errorf("model %s: %w", name, err)
-		}
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(o.Models)) {
+		m := o.Models[name]
 		made := activities.Model{
 			Client: m.Client, Model: m.Name, Params: m.Params, Price: m.Price, TokensPerMinute: m.TokensPerMinute,
 			SendReasoning: m.Reasoning.Send != "" && m.Reasoning.Send != openai.Never,
@@ -31,11 +44,9 @@ func (o Options) models(hide *redact.Redactor) (map[string]activities.Model, err
 		if m.RequestsPerMinute > 0 {
 			made.TaskQueue = o.modelQueue(name)
 		}
-		var err error
+		err := m.check()
 		switch {
-		case m.Client != nil:
-		case m.Platform != "" && m.Provider != "anthropic":
-			return nil, fmt.Errorf(`model %s: Model.Platform is for the provider anthropic; set Model.Provider to "anthropic", or remove Model.Platform`, name)
+		case err != nil || m.Client != nil:
 		case m.Provider == "anthropic":
 			var client *anthropic.Client
 			client, err = anthropic.New(anthropic.Options{
@@ -57,11 +68,11 @@ func (o Options) models(hide *redact.Redactor) (map[string]activities.Model, err
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("model %s: %w", name, err)
+			problems = append(problems, &ModelError{Model: name, Err: err})
 		}
 		models[name] = made
 	}
-	return models, nil
+	return models, errors.Join(problems...)
 }
 
 // check checks the fields that the client of the model does not check.
@@ -69,6 +80,8 @@ func (m Model) check() error {
 	switch {
 	case m.Name == "":
 		return errors.New("Model.Name is empty: set it to the provider's name of the model")
+	case m.Platform != "" && m.Provider != "anthropic" && m.Client == nil:
+		return errors.New(`Model.Platform is for the provider anthropic; set Model.Provider to "anthropic", or remove Model.Platform`)
 	case m.PromptCache != "" && m.Provider != "anthropic" && m.Client == nil:
 		return errors.New("Model.PromptCache is for the provider anthropic; other providers cache prompts by themselves, so leave it empty")
 	}

@@ -90,7 +90,8 @@ type Plugin struct {
 // [Plugin.Close].
 //
 // New checks the options, connects to the MCP servers, and makes the definition of each agent once to find mistakes. The
-// returned error names the mistakes. `ctx` limits only New itself: the plugin keeps working after `ctx` has ended.
+// returned error names the mistakes: it wraps a [*ModelError], [*ServerError] or [*AgentError] for each that belongs to one. New asks
+// nothing of Temporal, so a test can check its options with a client of [client.NewLazyClient]. `ctx` limits only New itself: the plugin keeps working after `ctx` has ended.
 func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error) {
 	if temporal == nil {
 		return nil, errors.New("reagent: the Temporal client is nil: pass the client of the worker")
@@ -124,20 +125,17 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 	p := &Plugin{temporal: temporal, options: o, hide: hide}
 	if err := p.build(ctx); err != nil {
 		p.Close()
-		return nil, hide.Error(fmt.Errorf("reagent: %w", err))
+		return nil, fmt.Errorf("reagent: %w", p.hidden(err))
 	}
 	return p, nil
 }
 
+// build goes on after a mistake, so that its error has all of them.
 func (p *Plugin) build(ctx context.Context) error {
 	o := p.options
-	var err error
-	if p.models, err = o.models(p.hide); err != nil {
-		return err
-	}
-	if p.tools, err = newToolbox(ctx, o); err != nil {
-		return err
-	}
+	var modelsErr, toolsErr, err error
+	p.models, modelsErr = o.models(p.hide)
+	p.tools, toolsErr = newToolbox(ctx, o)
 	var lease *activities.LeaseOptions
 	if o.Lease {
 		lease = &activities.LeaseOptions{TaskQueue: o.TaskQueue, HeartbeatTimeout: cmp.Or(o.HeartbeatTimeout, workflows.DefaultHeartbeatTimeout)}
@@ -147,11 +145,51 @@ func (p *Plugin) build(ctx context.Context) error {
 		ToolTimeout: o.ToolTimeout, ResultsDir: o.ResultsDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
 		Redact: p.hide.Text,
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		p.digest, err = p.activities.Digest(ctx)
 	}
-	p.digest, err = p.activities.Digest(ctx)
-	return err
+	return errors.Join(modelsErr, toolsErr, withoutServers(err))
+}
+
+// withoutServers returns an error without the mistakes of agents that only repeat a [*ServerError].
+func withoutServers(err error) error {
+	return eachPart(err, func(part error) error {
+		if errors.As(part, new(*ServerError)) {
+			return nil
+		}
+		return part
+	})
+}
+
+// hidden hides secrets in an error, also in the text of each mistake that it wraps.
+func (p *Plugin) hidden(err error) error {
+	return eachPart(err, func(part error) error {
+		switch e := part.(type) { //nolint:errorlint // a part wraps no other mistake
+		case *AgentError:
+			return &AgentError{Agent: e.Agent, Field: e.Field, Err: p.hide.Error(e.Err)}
+		case *ModelError:
+			return &ModelError{Model: e.Model, Err: p.hide.Error(e.Err)}
+		case *ServerError:
+			return &ServerError{Server: e.Server, Err: p.hide.Error(e.Err)}
+		}
+		return p.hide.Error(part)
+	})
+}
+
+// eachPart replaces each part of an error that [errors.Join] made. A part that becomes nil is left out.
+func eachPart(err error, replace func(part error) error) error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only a joined error has parts
+	if !ok {
+		if err == nil {
+			return nil
+		}
+		return replace(err)
+	}
+	var parts []error
+	for _, part := range joined.Unwrap() {
+		parts = append(parts, eachPart(part, replace))
+	}
+	return errors.Join(parts...)
 }
 
 // Tools returns the names of the worker's tools, grouped by source. The first group has the tools of [Options.Tools]. Each

@@ -87,6 +87,9 @@ type Options struct {
 // Agent defines one agent: its model, instructions, tools, sub-agents and limits.
 type Agent = activities.Agent
 
+// AgentError says what is wrong with an agent that a worker cannot define: see [New].
+type AgentError = activities.AgentError
+
 // ApprovalPolicy says which calls of an agent need a person's approval: see [activities.ApprovalPolicy].
 type ApprovalPolicy = activities.ApprovalPolicy
 

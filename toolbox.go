@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reagent-dev/reagent/tool"
@@ -33,7 +34,7 @@ type toolbox struct {
 }
 
 // newToolbox connects to the MCP servers of the options, and returns a toolbox with the tools of these servers and of
-// [Options.Tools]. The error names every MCP server that failed.
+// [Options.Tools]. The error names every MCP server and every tool that failed. The caller must close the toolbox, also after an error.
 func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
 	t := new(toolbox)
 	problems := []error{t.addTools(o.Tools)}
@@ -45,26 +46,23 @@ func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
 	for _, server := range o.MCPServers {
 		problems = append(problems, t.addServer(ctx, o, server))
 	}
-	if err := errors.Join(problems...); err != nil {
-		t.close()
-		return nil, err
-	}
-	return t, nil
+	return t, errors.Join(problems...)
 }
 
 func (t *toolbox) addTools(tools []Tool) error {
 	own := ToolSource{RunsHere: true}
+	var problems []error
 	for _, each := range tools {
 		if invalid, ok := each.(invalidTool); ok {
-			return invalid.err
+			problems = append(problems, invalid.err)
+		} else if err := t.registry.Add(each); err != nil {
+			problems = append(problems, err)
+		} else {
+			own.Tools = append(own.Tools, each.Spec().Name)
 		}
-		if err := t.registry.Add(each); err != nil {
-			return err
-		}
-		own.Tools = append(own.Tools, each.Spec().Name)
 	}
 	t.sources = append(t.sources, own)
-	return nil
+	return errors.Join(problems...)
 }
 
 // addServer connects to an MCP server, and adds the tools of the server to the toolbox. If [Options.Elsewhere] names the
@@ -77,7 +75,8 @@ func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) e
 	server.Timeout = cmp.Or(server.Timeout, time.Minute)
 	connected, err := mcp.Connect(ctx, server)
 	if err != nil {
-		return &ServerError{Server: server, Err: err}
+		failed := &ServerError{Server: server, Err: err}
+		return errors.Join(failed, t.registry.AddSource(server.Name, silent{failed}))
 	}
 	tools, err := connected.Tools(ctx)
 	if err != nil {
@@ -118,8 +117,11 @@ type ServerError struct {
 	Err error
 }
 
-// Error says what went wrong, and what to check: the URL of the server or its command.
+// Error says what went wrong, and what to check: the URL of the server or its command. If the server wrote something, this says more.
 func (e *ServerError) Error() string {
+	if strings.Contains(e.Err.Error(), "\n") {
+		return e.Err.Error()
+	}
 	if e.Server.URL != "" {
 		return fmt.Sprintf("%v: check that the server is running and that its url is right", e.Err)
 	}
@@ -131,6 +133,12 @@ func (e *ServerError) Error() string {
 
 // Unwrap returns [ServerError.Err].
 func (e *ServerError) Unwrap() error { return e.Err }
+
+// silent is a [tool.Source] for an MCP server that could not be started. It lets the other tools of an agent be checked.
+type silent struct{ err *ServerError }
+
+// Tools implements [tool.Source].
+func (s silent) Tools(context.Context) ([]tool.Tool, error) { return nil, s.err }
 
 // listed is a [tool.Source] for a stateful MCP server that runs in another worker. It contains the tools of the server. Calls
 // of these tools go to the server's own task queue, which the other worker serves.

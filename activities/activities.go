@@ -88,7 +88,7 @@ func New(o Options) (*Activities, error) {
 	problems := slices.Concat([]error{err}, a.addAgents(o.Agents), a.addHooks(o.Notify), a.checkModels())
 	for _, def := range o.Agents {
 		for _, problem := range a.problemsOf(def) {
-			problems = append(problems, fmt.Errorf("agent %s: %w", def.Name, problem))
+			problems = append(problems, &AgentError{Agent: def.Name, Err: problem})
 		}
 	}
 	return a, errors.Join(problems...)

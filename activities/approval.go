@@ -64,15 +64,13 @@ func (p ApprovalPolicy) needs(destructive, askFirst bool, keys ...string) bool {
 	return askFirst
 }
 
-// checkKeys returns an error for each key of the policy that is neither in `known` nor "default".
-func (p ApprovalPolicy) checkKeys(known []string) error {
-	var problems []error
+// checkKeys reports each key of the policy that is neither in `known` nor "default".
+func (p ApprovalPolicy) checkKeys(known []string, report func(field string, err error)) {
 	for _, key := range slices.Sorted(maps.Keys(p)) {
 		if key != defaultKey && !slices.Contains(known, key) {
-			problems = append(problems, fmt.Errorf("approval: %q matches no tool or sub-agent of this agent: correct the name, or remove it", key))
+			report("approval."+key, errors.New("matches no tool or sub-agent of this agent: correct the name, or remove it"))
 		}
 	}
-	return errors.Join(problems...)
 }
 
 // toolKeys returns the keys of an [ApprovalPolicy] that match the tool with the given reference, except for "default". The

@@ -149,7 +149,7 @@ func TestPolicyForAToolThatTheAgentDoesNotHaveIsAnError(t *testing.T) {
 			a, err := approver(t, Agent{Tools: c.tools, Approval: ApprovalPolicy{"default": ApprovalNever, c.key: ApprovalAlways}})
 			require.NoError(t, err)
 			require.EqualError(t, a.Check(t.Context()),
-				`agent x: approval: "`+c.key+`" matches no tool or sub-agent of this agent: correct the name, or remove it`)
+				"agents.x.approval."+c.key+": matches no tool or sub-agent of this agent: correct the name, or remove it")
 		})
 	}
 }

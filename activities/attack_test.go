@@ -33,7 +33,7 @@ func TestAttackOutputSchemaWithoutEndIsNotAsked(t *testing.T) {
 		Agents: []activities.Agent{{Name: "x", Model: "main", OutputSchema: endless}},
 	})
 	require.NoError(t, err)
-	require.ErrorContains(t, doing.Check(t.Context()), "agent x: output_schema: the JSON schema is refused")
+	require.ErrorContains(t, doing.Check(t.Context()), "agents.x.output_schema: the JSON schema is refused")
 }
 
 // A secret that a model or a tool returns does not enter a payload.
@@ -87,8 +87,8 @@ func TestAttackSecretEntersNoPayload(t *testing.T) {
 // A tool of an MCP server cannot pass for a sub-agent, and no tool for the tool that manages sub-agents.
 func TestAttackSubAgentThatLooksLikeATool(t *testing.T) {
 	for name, want := range map[string]string{
-		"Helper": "agent x: the name of the sub-agent helper looks like that of the tool Helper; rename one of them",
-		"helper": "agent x: the sub-agent helper has the name of a tool; rename one of them",
+		"Helper": "agents.x.agents[0]: the name of the sub-agent helper looks like that of the tool Helper; rename one of them",
+		"helper": "agents.x.agents[0]: the sub-agent helper has the name of a tool; rename one of them",
 		"agent5": "",
 		"Agents": `agent x: the tool or sub-agent "Agents" has the name, or almost the name, of the tool "agents", which an agent with sub-agents in the background has; rename the tool or sub-agent`,
 	} {

@@ -22,7 +22,29 @@ import (
 // rejects payloads of more than 2 MB.
 const maxDefinitionBytes = 1_500_000
 
-// define makes the definition of an agent that this worker serves. It returns an error in these cases:
+// AgentError says what is wrong with an agent that a worker cannot define.
+type AgentError struct {
+	// Agent is the name of the agent.
+	Agent string
+	// Field is the part of the agent that is wrong, as agents.yaml names it, such as `tools[2]` or `approval.files.read`. Empty means the agent
+	// as a whole.
+	Field string
+	// Err is the mistake.
+	Err error
+}
+
+// Error names the agent and the field.
+func (e *AgentError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("agent %s: %v", e.Agent, e.Err)
+	}
+	return fmt.Sprintf("agents.%s.%s: %v", e.Agent, e.Field, e.Err)
+}
+
+// Unwrap returns [AgentError.Err].
+func (e *AgentError) Unwrap() error { return e.Err }
+
+// define makes the definition of an agent that this worker serves. The error has an [*AgentError] for each of these mistakes:
 //   - The output schema is not valid, or the schema of a tool cannot be hashed.
 //   - A model or a tool cannot be found, or its source cannot be asked.
 //   - Two tools or sub-agents have names that look alike.
@@ -32,37 +54,30 @@ const maxDefinitionBytes = 1_500_000
 func (a *Activities) define(ctx context.Context, name string, o agent.Overrides) (agent.Definition, error) {
 	conf, err := a.override(a.agents[name], o)
 	if err != nil {
-		return agent.Definition{}, fmt.Errorf("agent %s: %w", name, err)
+		return agent.Definition{}, &AgentError{Agent: name, Err: err}
 	}
 	d := agent.Definition{
 		Name: name, Description: conf.Description, Params: a.models[conf.Model].Params, TaskQueue: a.models[conf.Model].TaskQueue,
 		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
 		Limits:       conf.Limits.WithDefaults(), KeepAgents: conf.KeepAgents, Priority: conf.Priority,
 	}
-	if err := tool.CheckSchema(conf.OutputSchema); err != nil {
-		return d, fmt.Errorf("agent %s: output_schema: %w", name, err)
+	var problems []error
+	report := func(field string, err error) {
+		if err != nil {
+			problems = append(problems, &AgentError{Agent: name, Field: field, Err: err})
+		}
 	}
-	if err := a.addModels(&d, conf.models()); err != nil {
-		return d, fmt.Errorf("agent %s: %w", name, err)
-	}
+	report("output_schema", tool.CheckSchema(conf.OutputSchema))
+	report("", a.addModels(&d, conf.models()))
 	d.Params.OutputSchema = conf.OutputSchema
 	d.Params.ReasoningEffort = cmp.Or(o.ReasoningEffort, d.Params.ReasoningEffort)
-	bound, err := a.tools.Resolve(ctx, conf.Tools)
-	if unknown, ok := errors.AsType[*tool.UnknownToolError](err); ok {
-		return d, fmt.Errorf("agents.%s.tools[%d]: %w", name, slices.Index(conf.Tools, unknown.Ref), err)
-	}
-	if err != nil {
-		return d, fmt.Errorf("agent %s: %w", name, err)
-	}
+	bound, listed := a.resolve(ctx, conf.Tools, report)
 	d.Tools = a.boundTools(bound, conf.Approval)
-	if err := a.addSubAgents(&d, conf); err != nil {
-		return d, fmt.Errorf("agent %s: %w", name, err)
-	}
-	if d.Tools, err = narrow(d.Tools, o.Tools); err != nil {
-		return d, fmt.Errorf("agent %s: %w", name, err)
-	}
-	if err := conf.Approval.checkKeys(approvalKeys(conf, bound)); err != nil {
-		return d, fmt.Errorf("agent %s: %w", name, err)
+	a.addSubAgents(&d, conf, report)
+	if listed { // nobody knows the names of the tools of a server that does not answer
+		conf.Approval.checkKeys(approvalKeys(conf, bound), report)
+		d.Tools, err = narrow(d.Tools, o.Tools)
+		report("", err)
 	}
 	for i := range d.Tools {
 		if d.Tools[i].Approval {
@@ -73,10 +88,30 @@ func (a *Activities) define(ctx context.Context, name string, o agent.Overrides)
 		d.Notify = append(d.Notify, agent.Hook{Name: hook, On: a.hooks[hook].On})
 	}
 	slices.SortFunc(d.Tools, func(x, y agent.Tool) int { return strings.Compare(x.Name, y.Name) })
-	if err := checkStored(d); err != nil {
-		return d, fmt.Errorf("agent %s: %w", name, err)
+	report("", checkStored(d))
+	return d, errors.Join(problems...)
+}
+
+// resolve returns the tools that match the patterns, and reports each pattern that cannot be resolved. `listed` says that every source that a
+// pattern names has listed its tools.
+func (a *Activities) resolve(ctx context.Context, patterns []string, report func(field string, err error)) (bound []tool.Bound, listed bool) {
+	bound, all := a.tools.Resolve(ctx, patterns)
+	if all == nil {
+		return bound, true
 	}
-	return d, nil
+	each := true
+	listed = true
+	for i, pattern := range patterns {
+		some, err := a.tools.Resolve(ctx, []string{pattern})
+		bound = append(bound, some...)
+		each = each && err == nil
+		listed = listed && (err == nil || errors.As(err, new(*tool.UnknownToolError)))
+		report(fmt.Sprintf("tools[%d]", i), err)
+	}
+	if each { // the tools are fine one by one, but two of them have the same name
+		report("tools", all)
+	}
+	return bound, listed
 }
 
 // addModels adds the models with the given names. If no model has a price, the definition has no prices.
@@ -116,28 +151,30 @@ func (a *Activities) boundTools(bound []tool.Bound, policy ApprovalPolicy) []age
 }
 
 // addSubAgents adds a tool for each sub-agent, and the tool [agent.Agents] if some of them work in the background. d must have all
-// other tools already, because their names must not look like those of the sub-agents.
-func (a *Activities) addSubAgents(d *agent.Definition, conf Agent) error {
-	for _, sub := range conf.Agents {
-		if other, taken := lookAlike(d.Tools, sub); taken && other.Ref != "" {
-			if other.Name != sub {
-				return fmt.Errorf("the name of the sub-agent %s looks like that of the tool %s; rename one of them", sub, other.Ref)
-			}
-			return fmt.Errorf("the sub-agent %s has the name of a tool; rename one of them", sub)
+// other tools already, because their names must not look like those of the sub-agents. It reports the sub-agents whose names do.
+func (a *Activities) addSubAgents(d *agent.Definition, conf Agent, report func(field string, err error)) {
+	for i, sub := range conf.Agents {
+		field := fmt.Sprintf("agents[%d]", i)
+		switch other, taken := lookAlike(d.Tools, sub); {
+		case !taken || other.Ref == "":
+			d.Tools = append(d.Tools, a.subAgent(sub, conf))
+		case other.Name != sub:
+			report(field, fmt.Errorf("the name of the sub-agent %s looks like that of the tool %s; rename one of them", sub, other.Ref))
+		default:
+			report(field, fmt.Errorf("the sub-agent %s has the name of a tool; rename one of them", sub))
 		}
-		d.Tools = append(d.Tools, a.subAgent(sub, conf))
 	}
 	if len(conf.Background) == 0 {
-		return nil
+		return
 	}
 	if other, taken := lookAlike(d.Tools, agent.Agents); taken {
-		return fmt.Errorf("the tool or sub-agent %q has the name, or almost the name, of the tool %q, which an agent with sub-agents in the background has; rename the tool or sub-agent", other.Name, agent.Agents)
+		report("", fmt.Errorf("the tool or sub-agent %q has the name, or almost the name, of the tool %q, which an agent with sub-agents in the background has; rename the tool or sub-agent", other.Name, agent.Agents))
+		return
 	}
 	d.Tools = append(d.Tools, agent.Tool{
 		Name: agent.Agents, Ref: agent.Agents, Schema: []byte(agent.AgentsSchema), Effect: string(tool.Idempotent),
 		Description: "Lists the agents that work for you in the background, stops one of them, or sends it a message.",
 	})
-	return nil
 }
 
 // subAgent returns the tool with which an agent calls the sub-agent with the given name.

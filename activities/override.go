@@ -11,6 +11,9 @@ import (
 // override returns the configuration of an agent with the model, the instructions and the limits of the overrides. It returns an error if the
 // configuration does not allow them.
 func (a *Activities) override(conf Agent, o agent.Overrides) (Agent, error) {
+	if o.Equal(agent.Overrides{}) {
+		return conf, nil
+	}
 	allowed := slices.Concat(conf.models(), conf.Choices.Models)
 	switch {
 	case o.Model != "" && !slices.Contains(allowed, o.Model):
