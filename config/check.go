@@ -169,6 +169,9 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 	if len(a.Limits.Message) > agent.MaxLimitMessage {
 		r.problemf(path+".limits.message", "has %d bytes; the limit is %d: shorten it", len(a.Limits.Message), agent.MaxLimitMessage)
 	}
+	if r.present(path+".limits.message") && strings.TrimSpace(a.Limits.Message) == "" && !r.hasProblem(path+".limits.message") {
+		r.problemf(path+".limits.message", "is empty; write a text, or leave it out for one that names the limit")
+	}
 	if a.Limits.Cost > 0 && !r.hasProblem("models") && !r.priced(cfg, a, map[string]bool{}) {
 		r.problemf(path+".limits.cost", "is set, but no model of this agent has a price, so that nothing would count; add price to the models, or remove the limit")
 	}

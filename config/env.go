@@ -149,7 +149,7 @@ func (s Shell) resolveEnv(report func(name, problem string)) map[string]string {
 // `shell`, it checks only those that an agent has; it checks all hooks and the callbacks. A worker calls CheckEnvironment before it starts.
 // The error is an [*Error] with all of these problems:
 //   - a variable is not set
-//   - a file cannot be read or is empty
+//   - a file cannot be read or is empty, or a file for TLS has no certificate or key
 //   - an API key is empty
 //   - the URL of a hook is not valid when its references are replaced
 //   - the secret of a hook or of the callbacks is too short, or not base64 after "whsec_"
@@ -176,12 +176,14 @@ func (c *Config) CheckEnvironment() error {
 		c.checkKeyEnvironment(path, m.Key, at(path))
 		resolveEach("headers", m.Headers, m.stand(), at(path))
 		resolveEach("query", m.Query, m.stand(), at(path))
+		m.TLS.config(at(path))
 	}
 	for _, name := range sorted(c.MCPServers) {
 		if s, path := c.MCPServers[name], "mcp_servers."+name; servers[name] {
 			c.checkKeyEnvironment(path, s.Key, at(path))
 			resolveEach("env", s.Env, "", at(path))
 			resolveEach("headers", s.Headers, s.stand(), at(path))
+			s.TLS.config(at(path))
 		}
 	}
 	if c.userOf(shellTool) != "" {

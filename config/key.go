@@ -27,15 +27,6 @@ type Key struct {
 	APIKeyLifetime time.Duration
 }
 
-// TLS has the files for a TLS connection. A worker reads CertFile and KeyFile for each new connection, so they may change, and CAFile when it
-// starts.
-type TLS struct {
-	// CertFile and KeyFile have the client's certificate and its private key, in PEM. Both are set or none is.
-	CertFile, KeyFile string
-	// CAFile has the certificates, in PEM, that may sign the endpoint's certificate. Empty means those of the system.
-	CAFile string
-}
-
 // apiKeyReference stands for the API key in headers and queries.
 const apiKeyReference = "api_key"
 
@@ -45,14 +36,6 @@ func (r *reader) key(k *Key) keys {
 		"api_key_file":     {"The file that has the API key, relative to this file. It is read for each request.", r.filePath(&k.APIKeyFile)},
 		"api_key_command":  {"A program, and its arguments, that prints the API key.", r.program(&k.APIKeyCommand)},
 		"api_key_lifetime": {"How long a key of api_key_command is used before the command runs again; 5m by default.", r.duration(&k.APIKeyLifetime)},
-	}
-}
-
-func (r *reader) tls(t *TLS) keys {
-	return keys{
-		"tls_cert_file": {"The file with the client's certificate, in PEM; needs tls_key_file.", r.filePath(&t.CertFile)},
-		"tls_key_file":  {"The file with the private key of the client's certificate, in PEM; needs tls_cert_file.", r.filePath(&t.KeyFile)},
-		"tls_ca_file":   {"The file with the certificates, in PEM, that may sign that of the endpoint. Without it, those of the system may.", r.filePath(&t.CAFile)},
 	}
 }
 
@@ -79,12 +62,6 @@ func (r *reader) checkKey(path string, k Key) {
 		r.problemf(command, "is empty; write the program and its arguments")
 	case r.present(path+".api_key_lifetime") && len(k.APIKeyCommand) == 0 && !r.hasProblem(command):
 		r.problemf(path+".api_key_lifetime", "is for api_key_command; remove it")
-	}
-}
-
-func (r *reader) checkTLS(path string, t TLS) {
-	if (t.CertFile == "") != (t.KeyFile == "") {
-		r.problemf(path, "has only one of tls_cert_file and tls_key_file; write both")
 	}
 }
 

@@ -9,21 +9,21 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// Problem is one mistake in a configuration.
+// Problem is one mistake in a configuration. Its JSON is what `starter check --json` prints.
 type Problem struct {
 	// File is the name that was passed to [Load] or [Parse].
-	File string
+	File string `json:"file"`
 	// Line is the line in the file, counted from 1. 0 means the file as a whole.
-	Line int
+	Line int `json:"line"`
 	// Field is the path of the value, such as `agents.assistant.limits.time`. Empty means the file as a whole.
-	Field string
-	// Message says what is wrong and what to write instead.
-	Message string
+	Field string `json:"field"`
+	// Message says what is wrong and what to write instead. What a program wrote may follow on further lines.
+	Message string `json:"message"`
 }
 
 // maxProblem is the largest length of the text of a problem, in characters. There is a limit because the keys in a file may
 // have any length.
-const maxProblem = 1000
+const maxProblem = 1500
 
 // String returns the problem in one line: file, line, field and message. Control characters are escaped, and a long text is
 // cut.
@@ -62,6 +62,10 @@ func (e *Error) Error() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// Problem returns a problem of the value with a path, such as `agents.assistant.tools[0]`, with its line in the file. If the file has no such
+// value, the line is that of the nearest enclosing value.
+func (c *Config) Problem(field, message string) Problem { return c.source.at(field, "%s", message) }
 
 // newError returns an [*Error] with the problems sorted by line; nil if there are none. Problems of the same line keep their order.
 func newError(problems []Problem) error {

@@ -176,6 +176,8 @@ func (r *reader) duration(into *time.Duration) func(place) {
 			r.problemf(p.path, "%s is not a duration; write 90s, 10m or 1h", quoted(p))
 		case d <= 0:
 			r.problemf(p.path, "must be more than 0, not %s; leave it out for the default", p.node.Value)
+		case d < time.Millisecond:
+			r.problemf(p.path, "must be at least 1ms, not %s", p.node.Value)
 		default:
 			*into = d
 		}
