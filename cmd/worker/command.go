@@ -20,6 +20,10 @@ running model and tool calls, at most as long as --drain says. A second SIGTERM 
 Ctrl-C stops it at once. The exit code is 0 after a drain. It is 1 if the worker could
 not start, could not go on, or was stopped at once.
 
+With --check, the worker does not start. It does what "starter check" does: it names all
+mistakes in the configuration, and needs no Temporal. The exit code is 0 if there is no
+mistake, 2 if there is one, and 1 if the configuration could not be checked.
+
 The address of Temporal is --address, else TEMPORAL_ADDRESS, else the one in Temporal's
 own file temporal.toml, else 127.0.0.1:7233. The worker also reads Temporal's other
 environment variables, such as TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and
@@ -40,6 +44,7 @@ until they continue in a new run (starter upgrade).`
 
 func newCommand() *cobra.Command {
 	var o serve.Options
+	var c check
 	cmd := &cobra.Command{
 		Use:     "worker",
 		Short:   "Serve durable agents on Temporal",
@@ -47,9 +52,14 @@ func newCommand() *cobra.Command {
 		Version: version.String(),
 		Example: `  worker --config agents.yaml
   TEMPORAL_ADDRESS=temporal:7233 worker --config agents.yaml --drain 5m
-  worker --config agents.yaml --deployment shop --build-id v2 --pinned`,
+  worker --config agents.yaml --deployment shop --build-id v2 --pinned
+  worker --check --config agents.yaml`,
 		Args: usage.NoArguments, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if c.only || c.asJSON || c.NoEnvironment || c.NoMCPServers {
+				c.Config = o.Config
+				return c.run(cmd)
+			}
 			return serve.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -69,6 +79,10 @@ func newCommand() *cobra.Command {
 	f.DurationVar(&o.HeartbeatTimeout, "heartbeat-timeout", 0, "how long Temporal waits for a heartbeat of a running call, such as 3s, before it gives the call to another worker; at least 1s; a longer time needs fewer heartbeats (default 30s on Temporal Cloud without --lease, else 3s)")
 	f.BoolVar(&o.Lease, "lease", false, "let all calls of this worker share one heartbeat; on Temporal Cloud, a short --heartbeat-timeout then costs at most one action a second")
 	f.IntVar(&o.CacheAgents, "cache-agents", 0, "how many `agents` to keep in memory after they have run; the others are read from their history when they go on (default 10000)")
+	f.BoolVar(&c.only, "check", false, "check the configuration without Temporal, name all mistakes in it, and end")
+	f.BoolVar(&c.NoEnvironment, "no-environment", false, "with --check: leave out environment variables and the files with keys")
+	f.BoolVar(&c.NoMCPServers, "no-mcp-servers", false, "with --check: start no MCP servers")
+	f.BoolVar(&c.asJSON, "json", false, "with --check: print one JSON object, as starter check --json does")
 	f.BoolVar(&o.Verbose, "verbose", false, "also log messages of the level INFO; by default, the worker logs only warnings and errors")
 	return cmd
 }

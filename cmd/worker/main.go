@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,6 +21,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	cmd.SetErr(stderr)
 	if err := cmd.Execute(); err != nil {
 		fmt.Fprintln(stderr, "worker: "+err.Error())
+		if errors.As(err, new(mistakesError)) {
+			return mistakes
+		}
 		return 1
 	}
 	return 0

@@ -3,7 +3,10 @@
 package printable
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -89,6 +92,20 @@ func blank(r rune) bool { return unicode.IsSpace(r) && r != 0x85 }
 
 // Name makes a name or an ID safe to print. The result is on one line and has at most 250 characters; see [Line].
 func Name(name string) string { return Line(name, 250) }
+
+// Encode writes a value as JSON and a newline. It escapes all characters that could control a terminal. The JSON is on one line if `indent`
+// is empty.
+func Encode(w io.Writer, v any, indent string) error {
+	var encoded bytes.Buffer
+	e := json.NewEncoder(&encoded)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(JSON(encoded.Bytes()))
+	return err
+}
 
 // JSON makes JSON of unknown origin safe to print. It replaces every unsafe character (see [Text]) by its \u escape, so the result
 // decodes to the same value. White space between values stays. The argument must be valid JSON.

@@ -2,11 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"fmt"
-	"os"
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/credential"
@@ -38,36 +33,4 @@ func source[C any](k config.Key, resolve func(key string) (C, error), equal func
 		}
 		return resolve(key)
 	}
-}
-
-// tlsConfig returns the configuration of a TLS connection; nil if no file is named. The client's certificate is read for each connection.
-func tlsConfig(files config.TLS) (*tls.Config, error) {
-	if files == (config.TLS{}) {
-		return nil, nil
-	}
-	made := &tls.Config{MinVersion: tls.VersionTLS12}
-	if files.CertFile != "" {
-		load := func() (*tls.Certificate, error) {
-			pair, err := tls.LoadX509KeyPair(files.CertFile, files.KeyFile)
-			if err != nil {
-				return nil, fmt.Errorf("tls_cert_file and tls_key_file: %w", err)
-			}
-			return &pair, nil
-		}
-		if _, err := load(); err != nil {
-			return nil, err
-		}
-		made.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
-	}
-	if files.CAFile != "" {
-		encoded, err := os.ReadFile(files.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("tls_ca_file: %w", err)
-		}
-		made.RootCAs = x509.NewCertPool()
-		if !made.RootCAs.AppendCertsFromPEM(encoded) {
-			return nil, errors.New("tls_ca_file: the file " + files.CAFile + " has no certificate in PEM")
-		}
-	}
-	return made, nil
 }

@@ -52,7 +52,7 @@ func TestEndpointSeesTheClientsCertificate(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 
-	made, err := tlsConfig(config.TLS{CertFile: cert, KeyFile: private, CAFile: cert})
+	made, err := config.TLS{CertFile: cert, KeyFile: private, CAFile: cert}.Config()
 	require.NoError(t, err)
 	response, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: made}}).Get(server.URL)
 	require.NoError(t, err)
@@ -61,11 +61,11 @@ func TestEndpointSeesTheClientsCertificate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1", string(body))
 
-	_, err = tlsConfig(config.TLS{CAFile: private})
+	_, err = config.TLS{CAFile: private}.Config()
 	require.ErrorContains(t, err, "tls_ca_file: the file "+private+" has no certificate in PEM")
-	_, err = tlsConfig(config.TLS{CertFile: private, KeyFile: private})
+	_, err = config.TLS{CertFile: private, KeyFile: private}.Config()
 	require.ErrorContains(t, err, "tls_cert_file and tls_key_file: ")
-	none, err := tlsConfig(config.TLS{})
+	none, err := config.TLS{}.Config()
 	require.NoError(t, err)
 	require.Nil(t, none)
 }

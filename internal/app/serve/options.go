@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,37 +19,25 @@ import (
 )
 
 // agentOptions reads the API keys, environment variables and files to which the configuration refers. It leaves out MCP servers that no
-// agent uses, and models that [modelOptions] leaves out.
+// agent uses, and models that [modelOptions] leaves out. The error has everything that cannot be read; the options then have the rest.
 func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	options := reagent.Options{
 		TaskQueue: cfg.TaskQueue, ResultsDir: o.ResultsDir, Secrets: redact.OnlyRandom(cfg.Secrets()), Agents: servedAgents(cfg),
 	}
-	var err error
-	if options.Models, err = modelOptions(cfg); err != nil {
-		return options, err
-	}
-	if options.Tools, err = tools(cfg); err != nil {
-		return options, err
-	}
-	if options.Notify, err = hooks(cfg); err != nil {
-		return options, err
-	}
-	if options.Callbacks, err = callbackOptions(cfg); err != nil {
-		return options, err
-	}
+	var errs [6]error
+	options.Models, errs[0] = modelOptions(cfg)
+	options.Tools, errs[1] = tools(cfg)
+	options.Notify, errs[2] = hooks(cfg)
+	options.Callbacks, errs[3] = callbackOptions(cfg)
 	here, err := statefulHere(cfg, o.Stateful)
-	if err != nil {
-		return options, err
-	}
-	if options.MCPServers, err = mcpServers(cfg); err != nil {
-		return options, err
-	}
+	errs[4] = err
+	options.MCPServers, errs[5] = mcpServers(cfg)
 	for _, server := range options.MCPServers {
 		if server.Stateful && !here[server.Name] {
 			options.Elsewhere = append(options.Elsewhere, server.Name)
 		}
 	}
-	return options, nil
+	return options, errors.Join(errs[:]...)
 }
 
 func servedAgents(cfg *config.Config) []reagent.Agent {
@@ -90,15 +79,18 @@ func tools(cfg *config.Config) ([]tool.Tool, error) {
 // is not set, the model is left out, so that it does not stop the worker.
 func modelOptions(cfg *config.Config) (map[string]reagent.Model, error) {
 	models := map[string]reagent.Model{}
+	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
 		model, err := modelOf(cfg.Models[name])
-		if err == nil {
+		used := anyAgent(cfg, func(a config.Agent) bool { return slices.Contains(a.Models(), name) })
+		if err != nil && used {
+			problems = append(problems, fmt.Errorf("model %s: %w", name, err))
+		}
+		if err == nil || used {
 			models[name] = model
-		} else if anyAgent(cfg, func(a config.Agent) bool { return slices.Contains(a.Models(), name) }) {
-			return nil, fmt.Errorf("model %s: %w", name, err)
 		}
 	}
-	return models, nil
+	return models, errors.Join(problems...)
 }
 
 func modelOf(m config.Model) (reagent.Model, error) {
@@ -107,7 +99,7 @@ func modelOf(m config.Model) (reagent.Model, error) {
 		key = "a key" // the command runs when the first request needs the key
 	}
 	_, credentialErr := m.Credential(key) // says what is missing; each request gets the credential of its time
-	connection, tlsErr := tlsConfig(m.TLS)
+	connection, tlsErr := m.TLS.Config()
 	return reagent.Model{
 		Name: m.Model, Provider: m.Provider, Platform: anthropic.Platform(m.Platform), API: m.API, BaseURL: m.BaseURL, TLS: connection,
 		Credential: source(m.Key, m.Credential, llm.Credential.Equal),
@@ -156,6 +148,7 @@ func approvalPolicy(rules map[string]string) reagent.ApprovalPolicy {
 
 func mcpServers(cfg *config.Config) ([]mcp.Server, error) {
 	var all []mcp.Server
+	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(cfg.MCPServers)) {
 		ofServer := func(entry string) bool {
 			server, _ := config.SplitTool(entry)
@@ -166,9 +159,10 @@ func mcpServers(cfg *config.Config) ([]mcp.Server, error) {
 		}
 		conf := cfg.MCPServers[name]
 		env, envErr := conf.ResolveEnv()
-		connection, tlsErr := tlsConfig(conf.TLS)
+		connection, tlsErr := conf.TLS.Config()
 		if err := cmp.Or(envErr, tlsErr); err != nil {
-			return nil, fmt.Errorf("mcp server %s: %w", name, err)
+			problems = append(problems, fmt.Errorf("mcp server %s: %w", name, err))
+			continue
 		}
 		server := mcp.Server{
 			Name: name, Command: conf.Command, Env: env, URL: conf.URL, TLS: connection,
@@ -179,11 +173,12 @@ func mcpServers(cfg *config.Config) ([]mcp.Server, error) {
 		}
 		all = append(all, server)
 	}
-	return all, nil
+	return all, errors.Join(problems...)
 }
 
 func hooks(cfg *config.Config) ([]reagent.Hook, error) {
 	var all []reagent.Hook
+	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(cfg.Notify)) {
 		conf := cfg.Notify[name]
 		address, addressErr := conf.ResolveURL()
@@ -191,13 +186,14 @@ func hooks(cfg *config.Config) ([]reagent.Hook, error) {
 		headers, headersErr := conf.ResolveHeaders()
 		env, envErr := conf.ResolveEnv()
 		if err := cmp.Or(addressErr, secretErr, headersErr, envErr); err != nil {
-			return nil, fmt.Errorf("hook %s: %w", name, err)
+			problems = append(problems, fmt.Errorf("hook %s: %w", name, err))
+			continue
 		}
 		all = append(all, reagent.Hook{
 			Name: name, URL: address, Secret: secret, Headers: headers, Command: conf.Command, Env: env, On: conf.Occasions(), Timeout: conf.Timeout,
 		})
 	}
-	return all, nil
+	return all, errors.Join(problems...)
 }
 
 func callbackOptions(cfg *config.Config) (*reagent.Callbacks, error) {

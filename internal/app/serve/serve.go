@@ -72,11 +72,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if err := makePrivate(); err != nil {
 		return fmt.Errorf("hide the worker's keys from other processes: %w", err)
 	}
-	path := cmp.Or(o.Config, os.Getenv("REAGENT_CONFIG"), "agents.yaml")
-	cfg, err := config.Load(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("there is no configuration file %s: name one with --config, for example examples/agents.yaml", path)
-	}
+	cfg, err := load(o.Config)
 	if err != nil {
 		return err
 	}
@@ -134,4 +130,14 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	case <-signals:
 		return errors.New("stopped at once by a second signal; its agents go on as soon as a worker runs")
 	}
+}
+
+// load reads the configuration file with the given path; "" means the file that [Options].Config describes.
+func load(path string) (*config.Config, error) {
+	path = cmp.Or(path, os.Getenv("REAGENT_CONFIG"), "agents.yaml")
+	cfg, err := config.Load(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no configuration file %s: name one with --config, for example examples/agents.yaml", path)
+	}
+	return cfg, err
 }

@@ -95,7 +95,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	}
 	options.Converter, options.Logger, options.HeartbeatTimeout, options.Lease = w.converter, log, w.heartbeatTimeout, o.Lease
 	if w.agents, err = reagent.New(ctx, w.temporal, options); err != nil {
-		return err
+		return located(w.cfg, options.Agents, err)
 	}
 	w.worker = worker.New(w.temporal, w.cfg.TaskQueue, worker.Options{
 		Plugins:           []worker.Plugin{w.agents},

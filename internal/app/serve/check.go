@@ -1,0 +1,190 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/tool/mcp"
+)
+
+// CheckOptions say what [Check] reads.
+type CheckOptions struct {
+	// Config is the path of the configuration file: see [Options].Config.
+	Config string
+	// NoEnvironment leaves out what is not in the file: environment variables and the files with keys. MCP servers that need one that is
+	// missing are not started.
+	NoEnvironment bool
+	// NoMCPServers starts no MCP servers. Whether they have the tools that agents name is then not known.
+	NoMCPServers bool
+}
+
+// progressAfter is how long a check may take before it says what it does.
+const progressAfter = 2 * time.Second
+
+// Check finds the mistakes for which a worker of a configuration would not start, without Temporal. It goes on after a mistake as far as
+// possible. It starts each MCP server that an agent uses, and stops it again. What takes long is told on stderr. The error is about the check
+// and not about the configuration: there is no such file, or `ctx` has ended.
+func Check(ctx context.Context, o CheckOptions, stderr io.Writer) (Report, error) {
+	if err := makePrivate(); err != nil {
+		return Report{}, fmt.Errorf("hide the keys from other processes: %w", err)
+	}
+	cfg, err := load(o.Config)
+	if problems, ok := errors.AsType[*config.Error](err); ok {
+		return newReport(problems.Problems), nil
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	c := checker{cfg: cfg, stderr: &lockedWriter{to: stderr}}
+	c.report(errors.Join(cfg.CheckTools(), cfg.CheckFiles()))
+	environment := cfg.CheckEnvironment()
+	if !o.NoEnvironment {
+		c.report(environment)
+	}
+	options, err := agentOptions(cfg, Options{Stateful: "all"})
+	if !o.NoEnvironment && len(c.problems) == 0 {
+		c.report(err) // otherwise it says the same in other words
+	}
+	c.choose(&options, o, environment)
+	if err := c.define(ctx, options); err != nil {
+		return Report{}, err
+	}
+	report := newReport(c.problems)
+	report.Unchecked, report.Agents, report.Models, report.MCPServers = c.unchecked, len(cfg.Agents), len(cfg.Models), len(options.MCPServers)
+	return report, nil
+}
+
+// checker collects the mistakes of a configuration.
+type checker struct {
+	cfg       *config.Config
+	stderr    io.Writer
+	problems  []config.Problem
+	unchecked []config.Problem
+}
+
+// report adds the mistakes in an error. Of several about one value, it adds the first.
+func (c *checker) report(err error) {
+	for _, p := range problemsOf(c.cfg, nil, err) {
+		c.add(p)
+	}
+}
+
+func (c *checker) add(p config.Problem) {
+	if p.Field == "" || !c.reported(p.Field) {
+		c.problems = append(c.problems, p)
+	}
+}
+
+func (c *checker) reported(field string) bool {
+	return slices.ContainsFunc(c.problems, func(p config.Problem) bool { return p.Field == field })
+}
+
+// choose leaves out the MCP servers that are not to be started, or cannot be. It also leaves out the tools of agents of which is then not known
+// whether they exist, and those that were reported.
+func (c *checker) choose(options *reagent.Options, o CheckOptions, environment error) {
+	var missing []config.Problem
+	if problems, ok := errors.AsType[*config.Error](environment); ok {
+		missing = problems.Problems
+	}
+	started := map[string]bool{}
+	options.MCPServers = slices.DeleteFunc(options.MCPServers, func(s mcp.Server) bool {
+		field, why := "mcp_servers."+s.Name, ""
+		i := slices.IndexFunc(missing, func(p config.Problem) bool { return strings.HasPrefix(p.Field, field+".") })
+		switch {
+		case o.NoMCPServers:
+			why = "not started"
+		case i >= 0:
+			why = "not started: " + missing[i].Message
+		default:
+			started[s.Name] = true
+			return false
+		}
+		c.unchecked = append(c.unchecked, c.cfg.Problem(field, why))
+		return true
+	})
+	for i, a := range options.Agents {
+		dropped := map[string]bool{}
+		for n, entry := range a.Tools {
+			server, _ := config.SplitTool(entry)
+			dropped[entry] = server == "" && len(options.Tools) == 0 || server != "" && !started[server] || c.reported(fmt.Sprintf("agents.%s.tools[%d]", a.Name, n))
+		}
+		options.Agents[i].Tools = slices.DeleteFunc(slices.Clone(a.Tools), func(entry string) bool { return dropped[entry] })
+		policy := reagent.ApprovalPolicy{}
+		for key, rule := range a.Approval {
+			if server, _ := config.SplitTool(key); !dropped[key] && (server == "" || started[server]) {
+				policy[key] = rule
+			}
+		}
+		options.Agents[i].Approval = policy
+	}
+}
+
+// define lets the plugin start the MCP servers and make the definitions, as a worker does. The client never connects to Temporal, because the
+// plugin asks nothing before the worker starts.
+func (c *checker) define(ctx context.Context, options reagent.Options) error {
+	options.Logger = slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime}))
+	var names []string
+	for _, server := range options.MCPServers {
+		names = append(names, server.Name)
+	}
+	if len(names) > 0 {
+		slow := time.AfterFunc(progressAfter, func() { fmt.Fprintf(c.stderr, "Starting the MCP servers: %s\n", strings.Join(names, ", ")) })
+		defer slow.Stop()
+	}
+	temporal, err := client.NewLazyClient(client.Options{Logger: quiet{}})
+	if err != nil {
+		return fmt.Errorf("make a client that does not connect: %w", err)
+	}
+	defer temporal.Close()
+	plugin, err := reagent.New(ctx, temporal, options)
+	if ctx.Err() != nil {
+		return fmt.Errorf("the check was stopped: %w", ctx.Err())
+	}
+	if err == nil {
+		plugin.Close()
+		return nil
+	}
+	for _, p := range problemsOf(c.cfg, options.Agents, err) {
+		c.add(p)
+	}
+	return nil
+}
+
+// withoutTime leaves the time out of log entries, which a person reads at once.
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
+// quiet is a logger of Temporal's SDK that logs nothing.
+type quiet struct{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}
+
+// lockedWriter lets the log and the progress write to one place.
+type lockedWriter struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (w *lockedWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(b)
+}

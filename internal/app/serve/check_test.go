@@ -1,0 +1,219 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/config"
+)
+
+// toolServer is the name of an environment variable. If it is set, this test binary runs as an MCP server with the tools search and read. The
+// value is the path of a file that the server writes when it starts.
+const toolServer = "REAGENT_TEST_TOOL_SERVER"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(toolServer); path != "" {
+		serveTools(path)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func serveTools(path string) {
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		panic(err)
+	}
+	server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	for _, name := range []string{"search", "read"} {
+		sdk.AddTool(server, &sdk.Tool{Name: name}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) { return nil, nil, nil })
+	}
+	_ = server.Run(context.Background(), &sdk.StdioTransport{}) // ends when stdin is closed
+}
+
+// checked checks a configuration in a folder of its own. In the text, SERVER is the command of an MCP server with the tools search and read.
+func checked(t *testing.T, o CheckOptions, text string) (report Report, started bool) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	o.Config = filepath.Join(dir, "agents.yaml")
+	mark := filepath.Join(t.TempDir(), "started")
+	text = strings.ReplaceAll(text, "SERVER", fmt.Sprintf("command: [%q], env: {%s: %q}", self, toolServer, mark))
+	require.NoError(t, os.WriteFile(o.Config, []byte(text), 0o600))
+	var log bytes.Buffer
+	report, err = Check(t.Context(), o, &log)
+	require.NoError(t, err)
+	require.Equal(t, len(report.Problems) == 0, report.OK)
+	for _, problems := range [][]config.Problem{report.Problems, report.Unchecked} {
+		for i := range problems {
+			require.Equal(t, o.Config, problems[i].File)
+			problems[i].File = "agents.yaml"
+		}
+	}
+	_, err = os.Stat(mark)
+	return report, err == nil
+}
+
+func texts(problems []config.Problem) (all []string) {
+	for _, p := range problems {
+		all = append(all, p.String())
+	}
+	return all
+}
+
+const models = "models: {m: {model: x, base_url: \"http://127.0.0.1:1/v1\"}}\n"
+
+func TestConfigurationWithoutMistakesIsChecked(t *testing.T) {
+	report, started := checked(t, CheckOptions{}, models+`
+mcp_servers:
+  notes: {SERVER}
+  unused: {command: [/no/such/program]}
+agents:
+  a: {model: m, tools: [notes.*, calculator], agents: [b], approval: {notes.read: always}}
+  b: {model: m, tools: [notes.search]}
+`)
+	require.Equal(t, Report{OK: true, Problems: []config.Problem{}, Unchecked: []config.Problem{}, Agents: 2, Models: 1, MCPServers: 1}, report)
+	require.True(t, started)
+}
+
+// All that stops a worker is named at once: what the file alone shows, what the environment lacks, and what only the MCP servers know.
+func TestCheckNamesEveryMistake(t *testing.T) {
+	t.Setenv("MISSING", "")
+	require.NoError(t, os.Unsetenv("MISSING"))
+	report, started := checked(t, CheckOptions{}, models+`
+mcp_servers:
+  notes: {SERVER}
+  broken:
+    command: [sh, -c, "echo starting >&2; echo 'no database' >&2; exit 3"]
+  keyed: {command: [/no/such/program], env: {KEY: "${MISSING}"}}
+agents:
+  a:
+    model: m
+    tools:
+      - broken.*
+      - notes.reed
+      - askuser
+      - notes.search
+      - keyed.x
+    approval:
+      broken.x: always
+      askuser: always
+    agents: [search]
+  search: {model: m, tools: [notes.erase], approval: {notes.erase: always}}
+  c: {model: m, tools: [notes.*], approval: {notes.serach: never}}
+`)
+	require.True(t, started)
+	require.Equal(t, []string{
+		`agents.yaml:5: mcp_servers.broken: list tools: connect: the server exited with code 3 before it answered; the server wrote: starting no database`,
+		`agents.yaml:7: mcp_servers.keyed.env.KEY: the environment variable MISSING is not set; set it in the environment of the worker`,
+		`agents.yaml:13: agents.a.tools[1]: unknown tool "notes.reed": did you mean "notes.read"? (the known tools are ask_user, broken.*, calculator, current_time, edit_file, http_get, list_files, notes.*, notes.read, notes.search, read_file, read_result, search_files, write_file)`,
+		`agents.yaml:14: agents.a.tools[2]: "askuser" is not one of the tools; did you mean "ask_user"?`,
+		`agents.yaml:20: agents.a.agents[0]: the sub-agent search has the name of a tool; rename one of them`,
+		`agents.yaml:21: agents.search.tools[0]: unknown tool "notes.erase" (the known tools are ask_user, broken.*, calculator)`,
+		`agents.yaml:22: agents.c.approval.notes.serach: matches no tool or sub-agent of this agent: correct the name, or remove it`,
+	}, texts(report.Problems))
+	require.Equal(t, []string{`agents.yaml:7: mcp_servers.keyed: not started: the environment variable MISSING is not set; set it in the environment of the worker`}, texts(report.Unchecked))
+}
+
+// Continuous integration has no keys, and perhaps no programs of MCP servers. What cannot be checked there is no mistake, and is named.
+func TestCheckLeavesOutWhatIsNotThere(t *testing.T) {
+	t.Setenv("MISSING", "")
+	require.NoError(t, os.Unsetenv("MISSING"))
+	text := `
+models: {m: {model: x, api_key_env: MISSING}}
+mcp_servers:
+  notes: {SERVER}
+  keyed: {url: "http://127.0.0.1:1/mcp", headers: {Authorization: "Bearer ${MISSING}"}}
+  program: {url: "http://127.0.0.1:1/mcp", api_key_command: [/no/such/program]}
+  secure: {url: "http://127.0.0.1:1/mcp", tls_ca_file: none.pem}
+notify: {pager: {url: "https://example.com/${MISSING}"}}
+callbacks: {url: "https://example.com/callbacks", secret: "${MISSING}"}
+builtin: {shell: {env: [MISSING]}}
+agents:
+  a: {model: m, tools: [notes.%s, keyed.*, program.x, secure.y, shell], approval: {keyed.z: never, program.x: always, shell: always}}
+`
+	report, started := checked(t, CheckOptions{NoEnvironment: true}, fmt.Sprintf(text, "reed"))
+	require.True(t, started)
+	require.Len(t, report.Problems, 1)
+	require.Contains(t, report.Problems[0].String(), `agents.yaml:12: agents.a.tools[0]: unknown tool "notes.reed": did you mean "notes.read"?`)
+	require.Equal(t, []string{
+		"agents.yaml:5: mcp_servers.keyed: not started: the environment variable MISSING is not set; set it in the environment of the worker",
+		"agents.yaml:6: mcp_servers.program: not started: exec: \"/no/such/program\": stat /no/such/program: no such file or directory; install the program, or write its path",
+	}, texts(report.Unchecked)[:2])
+	require.Contains(t, texts(report.Unchecked)[2], "agents.yaml:7: mcp_servers.secure: not started: open ")
+
+	report, started = checked(t, CheckOptions{NoEnvironment: true, NoMCPServers: true}, fmt.Sprintf(text, "reed"))
+	require.False(t, started)
+	require.True(t, report.OK, "%v", report.Problems)
+	require.Len(t, report.Unchecked, 4)
+
+	report, _ = checked(t, CheckOptions{NoMCPServers: true}, fmt.Sprintf(text, "*"))
+	for _, field := range []string{
+		"models.m.api_key_env", "mcp_servers.keyed.headers.Authorization", "mcp_servers.program.api_key_command", "mcp_servers.secure.tls_ca_file",
+		"notify.pager.url", "callbacks.secret", "builtin.shell.env[0]",
+	} {
+		require.Contains(t, strings.Join(texts(report.Problems), "\n"), ": "+field+": ")
+	}
+	require.Len(t, report.Problems, 7, "each is named once")
+}
+
+// A missing folder is one mistake, and not one for each tool of the files.
+func TestMissingFolderIsOneMistake(t *testing.T) {
+	report, _ := checked(t, CheckOptions{}, models+"builtin: {files_root: none}\nagents: {a: {model: m, tools: [read_file, calculator], approval: {read_file: always}}}\n")
+	require.Len(t, report.Problems, 1)
+	require.Equal(t, "builtin.files_root", report.Problems[0].Field)
+	require.Equal(t, 2, report.Problems[0].Line)
+}
+
+// The mistakes of the reader come alone: with them, there is no configuration to check further.
+func TestCheckNamesWhatTheReaderRefuses(t *testing.T) {
+	report, _ := checked(t, CheckOptions{}, "agents: {a: {modle: m, limits: {time: 1}}}\n")
+	require.Len(t, report.Problems, 3)
+	var text bytes.Buffer
+	require.NoError(t, report.Write(&text, false))
+	require.Equal(t, 3, strings.Count(text.String(), "agents.yaml:1: agents.a"))
+	text.Reset()
+	require.NoError(t, report.Write(&text, true))
+	require.JSONEq(t, `{"ok":false,"agents":0,"models":0,"mcp_servers":0,"unchecked":[],"problems":[
+		{"file":"agents.yaml","line":1,"field":"agents.a.modle","message":"unknown key; did you mean \"model\"?"},
+		{"file":"agents.yaml","line":1,"field":"agents.a.limits.time","message":"1 is not a duration; write 90s, 10m or 1h"},
+		{"file":"agents.yaml","line":1,"field":"agents.a.model","message":"missing; name one of the models"}]}`, text.String())
+}
+
+// A check that is stopped ends its servers, and says nothing about the configuration.
+func TestStoppedCheckIsNoVerdict(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "agents.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(models+"mcp_servers: {slow: {command: [sleep, \"1000\"]}}\nagents: {a: {model: m, tools: [slow.*]}}\n"), 0o600))
+	ctx, cancel := context.WithCancel(t.Context())
+	stderr := writerFunc(func([]byte) { cancel() }) // the first word about progress
+	_, err := Check(ctx, CheckOptions{Config: path}, stderr)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = Check(t.Context(), CheckOptions{Config: filepath.Join(dir, "none.yaml")}, stderr)
+	require.ErrorContains(t, err, "there is no configuration file")
+}
+
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(b []byte) (int, error) {
+	f(b)
+	return len(b), nil
+}
+
+// A worker that cannot start says where the mistake is, as the check does.
+func TestStartNamesThePlaceOfAMistake(t *testing.T) {
+	cfg, err := config.Parse("agents.yaml", []byte(models+"mcp_servers:\n  broken: {command: [sh, -c, exit 4]}\nagents:\n  a: {model: m, tools: [broken.*]}\n"))
+	require.NoError(t, err)
+	options, err := agentOptions(cfg, Options{Stateful: "all"})
+	require.NoError(t, err)
+	c := checker{cfg: cfg, stderr: &bytes.Buffer{}}
+	require.NoError(t, c.define(t.Context(), options))
+	require.Equal(t, []string{`agents.yaml:3: mcp_servers.broken: list tools: connect: the server exited with code 4 before it answered: check that "sh" is installed and that the server's command is right`}, texts(c.problems))
+}
