@@ -272,6 +272,8 @@ type Sent struct {
 	Duplicate bool
 	// Answered is the key of the call that the message has answered: see [agent.AskUser]. It is empty if the message is no answer.
 	Answered agent.Key
+	// Started and Resumed say that [Client.SendOrStart] has started the agent with the message, or has resumed it.
+	Started, Resumed bool
 }
 
 // Send puts a message into an agent's queue. Send needs a running worker, and returns when the agent has received the

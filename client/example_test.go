@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/reagent-dev/reagent"
@@ -46,11 +45,26 @@ func Example() { //nolint:testableexamples // it takes a server and a worker
 		panic(err)
 	}
 	end, err = agents.Reply(ctx, started.ID, message.ID, end.Count, nil)
-	if waits, ok := errors.AsType[*client.WaitingError](err); ok {
-		fmt.Println("a person decides on", waits.Waiting[0].Call.Name) // the answer may come in days; do not wait for it here
-		return
+	if err != nil {
+		panic(err)
 	}
-	fmt.Println(end.Answer, err)
+	for _, w := range end.Waiting { // the answer may come in days; do not wait for it here
+		fmt.Println("a person decides on call", w.Handle(), "of", w.Call.Name, w.Call.Arguments)
+	}
+	fmt.Println(end.Answer)
+}
+
+// A chat service needs one call for each message. A request that is repeated with the same ID is answered by the same answer.
+func ExampleClient_SendOrStart() { //nolint:testableexamples // it takes a server and a worker
+	var agents *client.Client // from client.New
+	ctx := context.Background()
+	sent, err := agents.SendOrStart(ctx, "support-4711", client.Message{ID: "mail-815", Text: "It was the blue one."},
+		client.StartOptions{Agent: "assistant"})
+	if err != nil {
+		panic(err) // send it again with the same ID
+	}
+	end, err := agents.Reply(ctx, "support-4711", sent.MessageID, 0, nil)
+	fmt.Println(end.Answer, end.Waiting, err)
 }
 
 // Watch yields the messages of an agent as they come, even if workers restart.

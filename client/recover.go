@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
@@ -47,28 +48,35 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 	case found.status == Completed:
 		return Started{}, fmt.Errorf("resume agent %q: %w: the agent has completed; fork it to continue from its transcript", id, ErrNotResumable)
 	}
+	var message *agent.QueuedMessage
+	if o.Message != "" {
+		if message, err = newMessage(agent.QueuedMessage{Text: o.Message, Steer: true}); err != nil {
+			return Started{}, fmt.Errorf("resume agent %q: %w", id, err)
+		}
+	}
 	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
 	if err != nil {
 		return Started{}, err
 	}
-	if run.State == nil {
-		return Started{}, fmt.Errorf("resume agent %q: %w: the agent ended before it began to work (%w); start a new agent", id, ErrNotResumable, run.End)
-	}
-	in := run.Start
-	in.State, in.Message = nil, nil
-	in.Mode, in.BaseRunID = run.State.Mode, found.runID
-	in.From = &agent.RunRef{ID: id, RunID: found.runID, Resume: true, Reload: o.Reload}
-	if o.Message != "" {
-		if in.Message, err = newMessage(agent.QueuedMessage{Text: o.Message, Steer: true}); err != nil {
-			return Started{}, fmt.Errorf("resume agent %q: %w", id, err)
-		}
-	}
-	// If another program has resumed the agent meanwhile and the agent has completed, Temporal starts nothing.
-	started, err := c.start(ctx, id, in, cmp.Or(found.task, taskOf(run)), found.priority, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
+	started, err := c.resume(ctx, id, found, run, message, o.Reload)
 	if err == nil && started.Found && !started.Status.Ended() {
 		c.reportLostResume(ctx, id)
 	}
 	return started, err
+}
+
+// resume starts a new run of an agent that has ended with the given run. The message may be nil. If another program has resumed the agent
+// meanwhile, resume starts nothing and sets `Found`.
+func (c *Client) resume(ctx context.Context, id string, found description, run *history.Run, message *agent.QueuedMessage, reload bool) (Started, error) {
+	if run.State == nil {
+		return Started{}, fmt.Errorf("resume agent %q: %w: the agent ended before it began to work (%w); start a new agent", id, ErrNotResumable, run.End)
+	}
+	in := run.Start
+	in.State, in.Message = nil, message
+	in.Mode, in.BaseRunID = run.State.Mode, found.runID
+	in.From = &agent.RunRef{ID: id, RunID: found.runID, Resume: true, Reload: reload}
+	// If another program has resumed the agent meanwhile and the agent has completed, Temporal starts nothing.
+	return c.start(ctx, id, in, cmp.Or(found.task, taskOf(run)), found.priority, enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
 }
 
 // reportLostResume tells a running agent that this client tried to resume it, but another program was faster. It does not wait

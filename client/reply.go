@@ -2,48 +2,28 @@ package client
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"slices"
 	"time"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// WaitingError is the error of [Client.Reply] if calls wait for somebody outside the agent, so that the answer may not come for days.
-// Decide on the calls with [Client.Decide], or show them to a person. Then keep waiting with [Client.AwaitReply].
-type WaitingError struct {
-	// ID is the ID of the agent.
-	ID string
-	// Waiting are the calls that wait, in the agent and in its sub-agents. There is at least one.
-	Waiting []Waits
-}
-
-// Error returns a text that names the calls and says what they wait for.
-func (e *WaitingError) Error() string {
-	var calls []string
-	for _, w := range e.Waiting {
-		of := ""
-		if w.AgentID != e.ID {
-			of = fmt.Sprintf(" of sub-agent %q", w.AgentID)
-		}
-		calls = append(calls, fmt.Sprintf("%s (%s)%s waits for %s", w.Handle(), w.Call.Name, of, w.Call.Wait.For.SettledBy()))
-	}
-	return fmt.Sprintf("agent %q has not answered yet: call %s; decide with Client.Decide or `starter inbox`", e.ID, strings.Join(calls, ", call "))
-}
-
-// Reply waits until an agent has answered a message, and returns the agent as it is then. The snapshot has no messages, calls, queue,
-// sub-agents or retry. Its field Answer is the answer to this message; empty if there is none. `messageID` is the ID of the message, or
-// [Sent].Answered if the message has answered a question. Reply also returns in these cases:
-//   - The agent ends or gets the status [Held].
-//   - All open calls of the agent wait for somebody outside: for a decision, the answer to a question or a result. The error is then a
-//     [*WaitingError] with these calls.
-//   - The agent waits for sub-agents, and a call below it waits for somebody outside. The error is a [*WaitingError], too. Reply looks
-//     for such calls after 2 seconds, and then less and less often, up to once in 30 seconds.
-//   - ctx ends. The error is then context.Cause(ctx).
-//   - The agent cannot be watched any more. The error is then that of [Client.Watch].
+// Reply waits until an agent has answered a message, and returns the agent as it is then. `messageID` is [Sent].MessageID, also if the
+// message has answered a question. The snapshot has no messages, calls, queue, sub-agents or retry. Its field Answer is the answer to this
+// message, even if the agent has answered later messages since. Answer is empty if there is none, in these cases:
+//   - Somebody outside has to act first: to decide on a call, to answer a question, or to send a result. The field Waiting of the
+//     snapshot has these calls, which may be calls of sub-agents. Settle them with [Client.Decide], or show them to a person. Then call
+//     Reply again.
+//   - The agent has ended, or has the status [Held]. The field Failure says why.
+//
+// While the agent waits for sub-agents, Reply looks for calls that wait below it after 2 seconds, and then less and less often, up to once
+// in 30 seconds. If the agent works on a later message, the status is [Running].
+//
+// If ctx ends, the error is context.Cause(ctx). If the agent cannot be watched any more, the error is that of [Client.Watch].
 //
 // Reply watches the agent as [Client.Watch] does, beginning with the message at index `from`. The message with the ID `messageID`
-// must have this index or a higher one. Reply calls `see` with each [Progress]; `see` may be nil.
+// must have this index or a higher one, so 0 is always right. Reply calls `see` with each [Progress]; `see` may be nil.
 func (c *Client) Reply(ctx context.Context, id, messageID string, from int, see func(Progress)) (Snapshot, error) {
 	return c.reply(ctx, id, messageID, from, see, true)
 }
@@ -67,7 +47,7 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 			_, open = <-reports
 		}
 	}()
-	taken, answer, waits := false, "", noCall
+	found, waits := answerTo{message: messageID}, noCall
 	var pause time.Duration
 	var look <-chan time.Time
 	for {
@@ -81,17 +61,18 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 			case see != nil:
 				see(r.Progress)
 			}
-			if m := r.Message; m != nil {
-				taken = taken || (m.Role == llm.User || m.Role == llm.Tool) && string(m.Key) == messageID
-				if taken && m.Role == llm.Assistant && len(m.ToolCalls) == 0 {
-					answer = m.Content
-				}
+			if r.Message != nil {
+				found.read(*r.Message, r.decisions)
 			}
 			if r.Snapshot != nil {
 				snap = *r.Snapshot
-				snap.Answer = answer
+				snap.Answer = found.text
 			}
-			if r.Rests() && (r.Status.Ended() || r.Status == Held || taken) {
+			switch {
+			case r.Snapshot != nil && found.over:
+				snap.FinishReason, snap.Stopped = found.finishReason, "" // those of the snapshot are of a later turn
+				return snap, nil
+			case r.Rests() && (r.Status.Ended() || r.Status == Held || found.taken):
 				return snap, nil
 			}
 			if outside && r.Status != "" && waits != r.waits {
@@ -107,7 +88,8 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 			waiting, err := c.Pending(ctx, id)
 			switch {
 			case err == nil && len(waiting) > 0:
-				return snap, &WaitingError{ID: id, Waiting: waiting}
+				snap.Waiting = waiting
+				return snap, nil
 			case err != nil && ctx.Err() == nil && !unanswered(err):
 				return snap, err
 			}
@@ -117,11 +99,41 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 	}
 }
 
-// report is a report of [Client.Watch], or the error with which the watch has ended.
+// report is a report of [Client.Watch], or the error with which the watch has ended. decisions are those that the agent has received.
 type report struct {
 	Progress
-	waits callsWait
-	err   error
+	decisions []agent.Decision
+	waits     callsWait
+	err       error
+}
+
+// answerTo looks for the answer to a message, in the messages of a transcript in their order.
+type answerTo struct {
+	// message is the ID of the message.
+	message string
+	// taken says that the agent has taken the message, as a message or as the answer to a question.
+	taken bool
+	// answered says that there is an answer. It has the given text and finish reason.
+	answered           bool
+	text, finishReason string
+	// over says that the agent has begun to work on another message, so that no better answer follows.
+	over bool
+}
+
+// read reads the next message of the transcript.
+func (a *answerTo) read(m agent.Message, decisions []agent.Decision) {
+	switch {
+	case a.over:
+	case string(m.Key) == a.message && m.Role == llm.User:
+		a.taken = true
+	case m.Role == llm.Tool && !a.taken:
+		// A tool that has asked goes on under another key, so the time tells which result came after the answer of the person.
+		a.taken = slices.ContainsFunc(decisions, func(d agent.Decision) bool { return d.Message == a.message && d.Used && d.Time <= m.Time })
+	case m.Role == llm.User && a.answered && !m.Notice && !m.BringsLateResult():
+		a.over = true
+	case m.Role == llm.Assistant && len(m.ToolCalls) == 0 && a.taken:
+		a.answered, a.text, a.finishReason = true, m.Content, m.FinishReason
+	}
 }
 
 // callsWait says whether calls may wait for somebody outside while the agent does nothing else.
@@ -139,7 +151,7 @@ func (c *Client) reports(ctx context.Context, id string, from int) <-chan report
 	w := &watcher{client: c, id: id, from: from}
 	w.yield = func(p Progress, err error) bool {
 		select {
-		case reports <- report{p, w.callsWait(p), err}:
+		case reports <- report{p, w.decisions, w.callsWait(p), err}:
 			return true
 		case <-ctx.Done():
 			return false

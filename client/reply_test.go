@@ -53,11 +53,9 @@ func TestReplyReturnsTheCallsThatWait(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 72*time.Hour)
 			snap, err := client.New(temporal, "").Reply(ctx, id, "m", 0, nil)
 			cancel()
-			waits := new(client.WaitingError)
-			require.ErrorAs(t, err, &waits)
+			require.NoError(t, err)
 			require.Equal(t, client.Waiting, snap.Status)
-			require.Len(t, waits.Waiting, 2)
-			require.ErrorContains(t, err, "has not answered yet: call "+waits.Waiting[0].Handle()+" ("+waits.Waiting[0].Call.Name+") waits for a decision, call ")
+			require.Len(t, snap.Waiting, 2)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 72*time.Hour)
 		defer cancel()

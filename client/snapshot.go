@@ -77,6 +77,8 @@ type Snapshot struct {
 	Retry *Retry
 	// Pending are the tool calls without a result.
 	Pending []agent.Call
+	// Waiting are the calls of the agent and its sub-agents that wait for somebody outside. Only [Client.Reply] sets it.
+	Waiting []Waits
 	// Queue are the messages that the agent has received and not yet taken into its transcript. Their texts are cut, and they
 	// have no images.
 	Queue []agent.QueuedMessage

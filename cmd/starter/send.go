@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -96,7 +95,7 @@ func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sen
 	if err := o.say(id, follow, sent); err != nil || o.detach || sent.Duplicate {
 		return err // the answer to a duplicate may have come long ago
 	}
-	end, err := a.AwaitReply(ctx, cmp.Or(string(sent.Answered), sent.MessageID), before.Count, follow.See)
+	end, err := a.AwaitReply(ctx, sent.MessageID, before.Count, follow.See)
 	follow.End()
 	if err != nil {
 		return session.GoesOn(ctx, session.WithExitCode(err, queue), id)

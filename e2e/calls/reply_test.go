@@ -53,10 +53,10 @@ func TestReplyReturnsWhenSomebodyHasToAct(t *testing.T) {
 			ctx, id := t.Context(), strings.ReplaceAll(t.Name(), "/", "-")
 			started, err := w.Client.Start(ctx, client.StartOptions{ID: id, Agent: "x", Mode: agent.Chat, Message: want.message})
 			require.NoError(t, err)
-			var waits *client.WaitingError
+			var waits client.Snapshot
 			w.Eventually("all calls wait", func() bool {
-				_, err = w.Client.Reply(ctx, id, started.MessageID, 0, nil)
-				require.ErrorAs(t, err, &waits)
+				waits, err = w.Client.Reply(ctx, id, started.MessageID, 0, nil)
+				require.NoError(t, err)
 				return len(waits.Waiting) == len(want.waitsFor)
 			})
 			for i, call := range waits.Waiting {
@@ -65,8 +65,9 @@ func TestReplyReturnsWhenSomebodyHasToAct(t *testing.T) {
 			if !slices.Contains(want.waitsFor, client.WaitsForAnswer) { // a message would be the answer
 				sent, err := w.Client.Send(ctx, id, client.Message{Text: "next"})
 				require.NoError(t, err)
-				_, err = w.Client.Reply(ctx, id, sent.MessageID, 0, nil)
-				require.ErrorAs(t, err, &waits, "the message waits behind the call")
+				waits, err = w.Client.Reply(ctx, id, sent.MessageID, 0, nil)
+				require.NoError(t, err)
+				require.NotEmpty(t, waits.Waiting, "the message waits behind the call")
 			}
 			for _, call := range waits.Waiting {
 				d := agent.Decision{Approve: true}
@@ -77,8 +78,7 @@ func TestReplyReturnsWhenSomebodyHasToAct(t *testing.T) {
 			}
 			end, err := w.Client.Reply(ctx, id, started.MessageID, 0, nil)
 			require.NoError(t, err)
-			require.Equal(t, client.Waiting, end.Status)
-			require.Contains(t, []string{"done", "next"}, end.Answer)
+			require.Equal(t, "done", end.Answer, "the answer to this message, though a later one may have its own")
 		})
 	}
 	w.NothingTwice()

@@ -2,6 +2,10 @@ package examples_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,6 +118,54 @@ func TestExampleGoToolOrdersOnceThoughItsWorkerIsKilled(t *testing.T) {
 		"assistant: Ordered for 18 euros.",
 	}, w.Show(t.Name()).Lines())
 	require.ElementsMatch(t, []int{1, 1, 2}, world.Values(w.Requests()), "only the request in flight is repeated")
+}
+
+// The chat over HTTP streams the reply, names the call that waits, and gives the same reply to a request that is repeated.
+func TestExampleServiceChatsOverHTTP(t *testing.T) {
+	w := newExample(t, "service", world.Script(
+		llmtest.Call(llmtest.ToolCall("1", "order", `{"fruit":"cherry","kilos":2}`)), llmtest.Say("Ordered two kilos."),
+	))
+	address := fmt.Sprint("127.0.0.1:", world.FreePort(t))
+	t.Setenv("ADDRESS", address)
+	p := serving(w, "service")
+	post := func(path, body string) (status int, text string) {
+		w.Eventually("the service answers", func() bool {
+			require.False(t, p.Ended(), "%s", p.Output())
+			r, err := http.Post("http://"+address+path, "application/json", strings.NewReader(body))
+			if err != nil {
+				return false
+			}
+			defer r.Body.Close()
+			read, err := io.ReadAll(r.Body)
+			require.NoError(t, err)
+			status, text = r.StatusCode, string(read)
+			return true
+		})
+		return status, text
+	}
+	const message = `{"id":"m1","text":"Two kilos of cherries, please"}`
+	var last struct {
+		Waiting []struct{ Call, Tool, Arguments string }
+	}
+	for range 2 {
+		status, text := post("/chats/anna", message)
+		require.Equal(t, 200, status, text)
+		_, data, found := strings.Cut(text, "event: reply\ndata: ")
+		require.True(t, found, text)
+		require.NoError(t, json.Unmarshal([]byte(data), &last))
+		require.Len(t, last.Waiting, 1, text)
+		require.Equal(t, "order", last.Waiting[0].Tool)
+		require.JSONEq(t, `{"fruit":"cherry","kilos":2}`, last.Waiting[0].Arguments)
+	}
+	status, text := post("/chats/anna/calls/"+last.Waiting[0].Call, `{"approve":true}`)
+	require.Equal(t, 200, status, text)
+	status, text = post("/chats/anna/calls/"+last.Waiting[0].Call, `{"approve":true}`)
+	require.Equal(t, 409, status, text)
+	for range 2 {
+		_, text = post("/chats/anna", message)
+		require.Contains(t, text, "event: reply\ndata: {\"answer\":\"Ordered two kilos.\"}")
+	}
+	w.NothingTwice()
 }
 
 // The example program ask gets the answer of an agent as a typed value, and prints it.

@@ -17,7 +17,8 @@ import (
 // which may be a notice that the agent has reached a limit. There is one exception: an agent whose calls wait for somebody
 // outside counts as answered, but has no answer yet.
 func answered(end client.Snapshot) bool {
-	return end.Status == client.Completed || end.Status == client.Waiting
+	// An agent that is running has answered, and works on a later message: see [client.Client.Reply].
+	return end.Status == client.Completed || end.Status == client.Waiting || end.Status == client.Running
 }
 
 // Verdict returns the error with which a command ends after it has waited for an agent, whose last turn has ended as the snapshot says; nil

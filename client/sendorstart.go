@@ -1,0 +1,122 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/protocol"
+)
+
+// SendOrStart gives a message to the agent with the given ID, whatever has become of the agent:
+//   - If there is no such agent, SendOrStart starts one, and the message is its first message.
+//   - If the agent is running, SendOrStart is [Client.Send].
+//   - If the agent failed, was cancelled, was terminated or timed out, SendOrStart resumes it with the message: see [Client.Resume].
+//
+// The ID of the message makes this safe to repeat. After any error, call SendOrStart again with the same [Message].ID: the message enters
+// the transcript once, and begins one turn. This also holds if several programs call SendOrStart at the same time, with the same message
+// or with others, and if the agent ends meanwhile. If the agent has taken the message already, nothing is sent, started or resumed, and
+// Duplicate is set in the result.
+//
+// The options say how an agent is started. SendOrStart overwrites their fields ID, Message, MessageID, Images and PartialText. If Mode is
+// empty, the agent is a chat.
+//
+// An agent that has completed stays completed, because somebody has closed the chat, or the task is done. The error is then a
+// [*ClosedError]: choose another ID, or fork the agent. The other errors are those of [Client.Start], [Client.Send] and [Client.Resume].
+// Temporal deletes ended agents at the end of the namespace's retention period, and then does not know their messages any more.
+func (c *Client) SendOrStart(ctx context.Context, id string, m Message, o StartOptions) (Sent, error) {
+	own := m.ID == ""
+	m.ID = cmp.Or(m.ID, uuid.NewString())
+	o.ID, o.Message, o.MessageID, o.Images, o.PartialText = id, m.Text, m.ID, m.Images, m.PartialText
+	o.Mode = cmp.Or(o.Mode, agent.Chat)
+	unsent := Sent{MessageID: m.ID}
+	if _, err := o.start(); err != nil { // also if the agent exists, so that a mistake does not show up only later
+		return unsent, fmt.Errorf("send to agent %q or start it: %w", id, err)
+	}
+	began := time.Now()
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		sent, err := c.sendOrStart(ctx, id, m, o)
+		sent.Duplicate = sent.Duplicate && !own
+		if !errors.Is(err, errOvertaken) {
+			return sent, err
+		}
+		if time.Since(began) > busyTimeout || !sleep(ctx, pause) {
+			return unsent, cmp.Or(context.Cause(ctx), err)
+		}
+	}
+}
+
+// errOvertaken says that the agent has begun, ended or was resumed since the client looked at it, so that the client has to look again.
+var errOvertaken = errors.New("the agent begins and ends again and again; send the message again with the same ID")
+
+// sendOrStart tries once what [Client.SendOrStart] does.
+func (c *Client) sendOrStart(ctx context.Context, id string, m Message, o StartOptions) (Sent, error) {
+	sent := Sent{MessageID: m.ID}
+	found, err := c.describe(ctx, id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		started, err := c.Start(ctx, o)
+		if err == nil && started.Found {
+			err = errOvertaken
+		}
+		sent.Started = err == nil
+		return sent, err
+	case err != nil:
+		return sent, err
+	case found.status.Ended():
+		return c.sendToEnded(ctx, id, found, m)
+	}
+	a := c.Agent(id)
+	sent, err = a.Send(ctx, m)
+	switch {
+	case errors.Is(err, ErrClosed), errors.Is(err, ErrNotFound):
+		return sent, errOvertaken
+	case errors.Is(err, ErrRefused):
+		// An agent that has ended refuses messages while it tells its hooks of the end.
+		if view, unknown := a.state(ctx); unknown == nil && view.Outcome != nil {
+			return sent, errOvertaken
+		}
+	}
+	return sent, err
+}
+
+// sendToEnded resumes an agent that has ended, with the message, unless the agent has taken the message already.
+func (c *Client) sendToEnded(ctx context.Context, id string, found description, m Message) (Sent, error) {
+	sent := Sent{MessageID: m.ID}
+	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
+	if err != nil {
+		return sent, err
+	}
+	var message *agent.QueuedMessage
+	if s := run.State; s != nil {
+		sent.Duplicate = s.Has(m.ID)
+		waits := slices.ContainsFunc(s.Queue, func(q agent.QueuedMessage) bool { return q.ID == m.ID })
+		if sent.Duplicate && !waits {
+			return sent, nil
+		}
+		if s.AsksUser() == "" || len(m.Images) > 0 { // if it asks, the message becomes the answer when the agent runs again
+			message = &agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer, PartialText: m.PartialText}
+		}
+	}
+	if found.status == Completed {
+		return sent, &ClosedError{Operation: protocol.MessageUpdate, ID: id, Status: Completed}
+	}
+	started, err := c.resume(ctx, id, found, run, message, false)
+	switch {
+	case err != nil:
+		return sent, err
+	case started.Found:
+		return sent, errOvertaken
+	case message == nil:
+		_, _ = c.state(ctx, id) // a run that has not read its state does not know yet that it asks
+		return sent, errOvertaken
+	}
+	sent.Resumed = true
+	return sent, nil
+}
