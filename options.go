@@ -38,7 +38,7 @@ func (o Options) models(hide *redact.Redactor) (map[string]activities.Model, err
 	for _, name := range slices.Sorted(maps.Keys(o.Models)) {
 		m := o.Models[name]
 		made := activities.Model{
-			Client: m.Client, Model: m.Name, Params: m.Params, Price: m.Price, TokensPerMinute: m.TokensPerMinute,
+			Client: m.Client, Model: m.Name, Params: m.Params, Price: m.Price, TokensPerMinute: m.TokensPerMinute, RetryFor: m.RetryFor,
 			SendReasoning: m.Reasoning.Send != "" && m.Reasoning.Send != openai.Never,
 		}
 		if m.RequestsPerMinute > 0 {

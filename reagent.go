@@ -178,6 +178,11 @@ type Model struct {
 	// IdleTimeout is the longest time for which an endpoint may send nothing at all within a streamed reply, after its first text,
 	// reasoning or tool call. Defaults to 2 minutes.
 	IdleTimeout time.Duration
+	// RetryFor is how long a model call is tried again while the endpoint does not answer, is overloaded or limits the rate, for agents whose
+	// Model this is. After that, the turn is held. The pause between two attempts grows to a minute. It is at most 24 hours, and less than
+	// the Time in the [Limits] of these agents, because that ends the turn. Zero means 8 attempts, which take about two minutes. A running
+	// agent gets a new value when its worker restarts.
+	RetryFor time.Duration
 	// NoStream turns off streaming: the endpoint then sends each reply as a whole.
 	NoStream bool
 	// PromptCache sets the prompt cache of the provider "anthropic": "1h" for one hour, "off" for none. Empty means 5 minutes. Other

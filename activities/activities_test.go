@@ -164,10 +164,10 @@ func (v value) Get(out any) error {
 }
 
 func newStage(t *testing.T, model *llmtest.Model, tools ...tool.Tool) *stage {
-	return newStageWith(t, model, nil, tools...)
+	return newStageWith(t, model, func(*activities.Options) {}, tools...)
 }
 
-func newStageWith(t *testing.T, model *llmtest.Model, streamer activities.Streamer, tools ...tool.Tool) *stage {
+func newStageWith(t *testing.T, model *llmtest.Model, change func(*activities.Options), tools ...tool.Tool) *stage {
 	as := &named{key: "tool-1"}
 	s := &stage{model: model, named: as, workflow: &workflow{
 		contact: &contact{named: as},
@@ -175,14 +175,15 @@ func newStageWith(t *testing.T, model *llmtest.Model, streamer activities.Stream
 		page:    2,
 	}}
 	var err error
-	s.doing, err = activities.New(activities.Options{
+	options := activities.Options{
 		Temporal: s.workflow, Models: map[string]activities.Model{"main": {Client: model, Model: "m"}}, Tools: newRegistry(t, tools...),
-		Streamer: streamer,
 		Agents: []activities.Agent{
 			{Name: "x", Model: "main", Tools: []string{"b", "a"}, Agents: []string{"y"}},
 			{Name: "y", Model: "main", Description: "helps"},
 		},
-	})
+	}
+	change(&options)
+	s.doing, err = activities.New(options)
 	require.NoError(t, err)
 	s.open()
 	return s
@@ -388,6 +389,45 @@ func TestRetriesAreBounded(t *testing.T) {
 			_, err := s.ask(s.input(1))
 			require.Equal(t, tried == bound-1, failure(t, err).NonRetryable(), "%s after %d", class, tried)
 		}
+	}
+}
+
+// In an outage, the setting of the model limits the time and not the number of attempts. It is counted from the first failure. Replies that
+// cost money are still asked for a few times only.
+func TestOutageIsWaitedOut(t *testing.T) {
+	for _, c := range []struct {
+		class  llm.Class
+		tried  int
+		failed time.Duration // since the first failure
+		after  time.Duration // that the endpoint asks for
+		final  bool
+	}{
+		{llm.Overloaded, 0, 0, 0, false},
+		{llm.Connection, 300, 118 * time.Minute, 0, false},
+		{llm.Connection, 300, 119*time.Minute + 30*time.Second, 0, true}, // the next attempt would begin too late
+		{llm.RateLimited, 3, 90 * time.Minute, time.Hour, true},
+		{llm.BadReply, 7, 0, 0, true},
+		{llm.EmptyReply, 2, 0, 0, true},
+		{llm.Unauthorized, 0, 0, 0, true},
+	} {
+		s := newStageWith(t, llmtest.Func(func(context.Context, llm.Request) (llm.Reply, error) {
+			return llm.Reply{}, &llm.Error{Class: c.class, Message: "no", RetryAfter: c.after}
+		}), func(o *activities.Options) {
+			main := o.Models["main"]
+			main.RetryFor = 2 * time.Hour
+			o.Models["main"] = main
+			o.Agents[0].Limits.Time, o.Agents[1].Limits.Time = 3*time.Hour, 3*time.Hour
+		})
+		details := protocol.Progress{Tried: c.tried}
+		if c.failed > 0 {
+			details.FailingSince = time.Now().Add(-c.failed)
+		}
+		s.SetHeartbeatDetails(details)
+		s.say(llm.User, "hello")
+		_, err := s.ask(s.input(1))
+		require.Equal(t, c.final, failure(t, err).NonRetryable(), c)
+		pause := failure(t, err).NextRetryDelay()
+		require.True(t, pause > 0 && (pause <= time.Minute || c.after > 0), "a pause of %v after %d attempts", pause, c.tried)
 	}
 }
 

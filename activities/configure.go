@@ -56,6 +56,9 @@ func (a *Activities) problemsOf(def Agent) (problems []error) {
 	if def.ApprovalTimeout < 0 || def.ApprovalTimeout > 0 && def.ApprovalTimeout < time.Millisecond {
 		problems = append(problems, fmt.Errorf("ApprovalTimeout is %v: set at least 1ms, or leave it out for no limit", def.ApprovalTimeout))
 	}
+	if err := protocol.CheckRetryFor(a.models[def.Model].RetryFor, def.Limits.WithDefaults().Time); err != nil {
+		problems = append(problems, fmt.Errorf("RetryFor of the model %q %w", def.Model, err))
+	}
 	for _, name := range slices.Concat(def.models(), def.Choices.Models) {
 		if _, ok := a.models[name]; !ok {
 			problems = append(problems, fmt.Errorf("there is no model %q: use only these names in Model, Fallback and Choices: %v", name, slices.Sorted(maps.Keys(a.models))))

@@ -157,36 +157,39 @@ func (a *Activities) ask(e *attempt.Operation, in protocol.CallModelInput, req l
 			"model", nothing.Model, "finish_reason", nothing.FinishReason,
 			"input_tokens", nothing.Usage.InputTokens, "output_tokens", nothing.Usage.OutputTokens)
 	}
-	failed := modelError(ctx, try, empty, a.redact, err)
+	failed := a.modelError(ctx, beat, a.models[all[0].Name].RetryFor, empty, err)
 	if len(all) > 1 {
 		failed = beat.FallBack(turn, len(all), failed)
 	}
 	return llm.Reply{}, failed
 }
 
-// modelError converts the error of a model's client into the error of the activity. `try` is how often the model was
-// called, including the failed call. The result is retryable if the error's class is retryable and the model was called fewer
-// times than [protocol.MaxModelAttempts] allows. An error that is no [*llm.Error] has the class [llm.Connection].
+// modelError converts the error of a model's client into the error of the activity. The result is retryable if the error's class is
+// retryable and the model was called fewer times than [protocol.MaxModelAttempts] allows. In an outage, `retryFor` limits the time
+// instead, unless it is zero: see [Model]. An error that is no [*llm.Error] has the class [llm.Connection].
 //
 // The retry delay is the delay that the provider set. If the provider set none, the delay grows from one second to one minute
 // with the number of calls. If there were empty replies, their counts become the details of the error. If the context has
 // ended, modelError returns the error of [attemptEnded] instead.
-func modelError(ctx context.Context, try int, empty agent.EmptyReplies, redact func(string) string, err error) error {
+func (a *Activities) modelError(ctx context.Context, beat *attempt.Attempt, retryFor time.Duration, empty agent.EmptyReplies, err error) error {
 	if ctx.Err() != nil {
-		return attemptEnded(ctx, redact(err.Error()))
+		return attemptEnded(ctx, a.redact(err.Error()))
 	}
+	try := beat.Tries()
 	class, wait := llm.Connection, time.Duration(0)
 	if known, ok := errors.AsType[*llm.Error](err); ok {
 		class, wait = known.Class, known.RetryAfter
 	}
-	bound := protocol.MaxModelAttempts(class)
-	final := !class.Retryable() || try >= bound
-	text := clip.UTF8(redact(err.Error()), maxErrorBytes)
+	if wait == 0 {
+		wait = min(time.Second<<min(try-1, 6), time.Minute)
+	}
+	final := !class.Retryable() || try >= protocol.MaxModelAttempts(class)
+	if retryFor > 0 && class.Outage() {
+		final = wait > beat.Outage(retryFor)
+	}
+	text := clip.UTF8(a.redact(err.Error()), maxErrorBytes)
 	if class.Retryable() && final {
 		text = fmt.Sprintf("%s; gave up after %d attempts", text, try)
-	}
-	if wait == 0 {
-		wait = min(time.Second<<(try-1), time.Minute)
 	}
 	options := temporal.ApplicationErrorOptions{NonRetryable: final, NextRetryDelay: wait}
 	if empty.Count > 0 {

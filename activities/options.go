@@ -89,6 +89,9 @@ type Model struct {
 	// own task queue. Temporal can limit the rate of a task queue for all its workers together. To use this, set
 	// `TaskQueueActivitiesPerSecond` in the `worker.Options` of these workers.
 	TaskQueue string
+	// RetryFor is how long a call is tried again in an outage (see [llm.Class.Outage]), if an agent names this model in `Agent.Model`. The
+	// time begins with the first failure. It is at most [protocol.MaxRetryFor]. Zero means 8 attempts, in about two minutes.
+	RetryFor time.Duration
 	// TokensPerMinute limits the input and output tokens of this worker's calls of the model. Each worker counts only its own
 	// calls, because Temporal can limit tasks but not tokens. Zero means no limit.
 	TokensPerMinute int

@@ -30,7 +30,7 @@ func TestPiecesEndWithTheFateOfTheirAttempt(t *testing.T) {
 			return llm.Reply{}, &llm.Error{Class: llm.Connection, Message: "cut"}
 		}
 		return llmtest.Say("Hello"), nil
-	}), &heard)
+	}), func(o *activities.Options) { o.Streamer = &heard })
 	s.say(llm.User, "go")
 	_, err := s.ask(s.input(1))
 	require.Error(t, err)

@@ -24,6 +24,8 @@ type Retry struct {
 	Attempt int
 	// Limit is the largest number of attempts. It is 0 if the number is not limited or not known.
 	Limit int
+	// Until is the time from which on a failing model call is not tried again. It is zero if the number of attempts is limited instead.
+	Until time.Time
 	// Next is the time at which the next attempt starts. It is zero while an attempt is running.
 	Next time.Time
 }
@@ -53,7 +55,7 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 		converter.DecodeCommonFailureAttributes(c.converter, failure)
 		r := &Retry{
 			What: what, Class: failure.GetApplicationFailureInfo().GetType(), Message: failure.GetMessage(),
-			Attempt: c.attempt(p),
+			Attempt: c.progress(p).attempt(p),
 		}
 		if timeout := failure.GetTimeoutFailureInfo(); timeout != nil {
 			r.Class, r.Message = "Timeout", protocol.TimeoutText(timeout.GetTimeoutType())
@@ -61,6 +63,8 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 			r.Class = "Timeout" // the heartbeats of the worker's lease stopped
 		}
 		switch {
+		case what == "model" && llm.Class(r.Class).Outage() && !c.progress(p).RetryUntil.IsZero():
+			r.Until = c.progress(p).RetryUntil
 		case what == "model" && llm.Class(r.Class).Retryable():
 			r.Limit = protocol.MaxModelAttempts(llm.Class(r.Class))
 		case what == "tool" && r.Class == protocol.Unavailable:
@@ -78,15 +82,25 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 	return nil
 }
 
+// progress is what an activity has done so far, as its heartbeats say.
+type progress struct{ protocol.Progress }
+
+// progress returns the zero value if the activity has sent no heartbeat, or if the heartbeat cannot be decoded.
+func (c *Client) progress(p *workflowpb.PendingActivityInfo) (said progress) {
+	if p.GetHeartbeatDetails() == nil || c.converter.FromPayloads(p.GetHeartbeatDetails(), &said.Progress) != nil {
+		return progress{}
+	}
+	return said
+}
+
 // attempt returns the number of the running or next attempt at a call. `p` is the activity that makes the call. The worker
 // counts the attempts in the heartbeats of the activity. If there is no such count, attempt returns Temporal's number of the
 // attempt. That number may be higher, because it includes attempts that failed before they called the model or the tool.
-func (c *Client) attempt(p *workflowpb.PendingActivityInfo) int {
-	var said protocol.Progress
-	if p.GetHeartbeatDetails() == nil || c.converter.FromPayloads(p.GetHeartbeatDetails(), &said) != nil || said.Tried == 0 {
+func (said progress) attempt(p *workflowpb.PendingActivityInfo) int {
+	switch {
+	case said.Tried == 0:
 		return int(p.GetAttempt())
-	}
-	if said.Attempt == p.GetAttempt() {
+	case said.Attempt == p.GetAttempt():
 		return said.Tried
 	}
 	return said.Tried + 1

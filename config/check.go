@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 // check finds the problems that only the whole configuration shows: missing values, contradictions, and references to names
@@ -75,6 +76,9 @@ func (r *reader) checkModel(path string, m Model) {
 		r.problemf(path+".platform", "is for the provider anthropic; write provider: anthropic beside it, or remove it")
 	case m.BaseURL == "" && !r.hasProblem(path+".base_url"):
 		r.problemf(path+".base_url", "missing; write the URL of the platform %s: see docs/providers.md", m.Platform)
+	}
+	if err := protocol.CheckRetryFor(m.RetryFor, 0); err != nil {
+		r.problemf(path+".retry_for", "%v", err)
 	}
 	r.checkKey(path, m.Key)
 	r.checkTLS(path, m.TLS)
@@ -171,6 +175,12 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 	}
 	if r.present(path+".limits.message") && strings.TrimSpace(a.Limits.Message) == "" && !r.hasProblem(path+".limits.message") {
 		r.problemf(path+".limits.message", "is empty; write a text, or leave it out for one that names the limit")
+	}
+	if m, known := cfg.Models[a.Model]; known {
+		field := "models." + a.Model + ".retry_for"
+		if err := protocol.CheckRetryFor(m.RetryFor, a.Limits.Time); err != nil && !r.hasProblem(field) {
+			r.problemf(field, "%v (%s.limits.time)", err, path)
+		}
 	}
 	if a.Limits.Cost > 0 && !r.hasProblem("models") && !r.priced(cfg, a, map[string]bool{}) {
 		r.problemf(path+".limits.cost", "is set, but no model of this agent has a price, so that nothing would count; add price to the models, or remove the limit")

@@ -91,6 +91,9 @@ type Model struct {
 	// IdleTimeout is the longest time for which an endpoint may send nothing after a streamed reply has begun. Zero means the
 	// default of packages [github.com/reagent-dev/reagent/llm/openai] and [github.com/reagent-dev/reagent/llm/anthropic].
 	IdleTimeout time.Duration
+	// RetryFor is how long a model call is tried again in an outage, for agents whose Model this is. It is at most [protocol.MaxRetryFor],
+	// and less than the limit of time of these agents. Zero means 8 attempts, which take about two minutes.
+	RetryFor time.Duration
 	// NoStream turns off streaming. In the file, this is `stream: false`.
 	NoStream bool
 	// Reasoning says how the reasoning of earlier replies is sent back to the model. The zero value depends on the provider

@@ -142,6 +142,7 @@ models:
     rate: {requests_per_minute: 30, tokens_per_minute: 40000}
     stream: false
     idle_timeout: 20s
+    retry_for: 50m
     reasoning: {send: always, field: reasoning}
   spare: {model: s, base_url: "http://127.0.0.1:1/v1", price: {input: 1, cached: 0.1, output: 4}}
 agents:
@@ -164,6 +165,7 @@ agents:
 	require.True(t, main.NoStream)
 	require.Equal(t, Reasoning{Send: "always", Field: "reasoning"}, main.Reasoning)
 	require.Equal(t, 20*time.Second, main.IdleTimeout)
+	require.Equal(t, 50*time.Minute, main.RetryFor)
 	a := cfg.Agents["a"]
 	require.Equal(t, []string{"main", "spare"}, a.Models())
 	require.Equal(t, 1, a.Priority)
@@ -171,6 +173,22 @@ agents:
 	require.JSONEq(t, `{"type":"object","properties":{"n":{"type":"integer","maximum":10}},"required":["n"]}`, string(a.OutputSchema))
 	require.Equal(t, agent.Dollar/4, a.Limits.Cost)
 	require.Equal(t, 24000, a.Limits.ContextTokens)
+}
+
+// A model is not tried again for longer than a day, or than the turn of its agent lasts.
+func TestRetryForEndsBeforeTheTurn(t *testing.T) {
+	for retryFor, problem := range map[string]string{
+		"25h": "agents.yaml:1: models.main.retry_for: is 25h0m0s; it must be at most 24h0m0s",
+		"1h":  "agents.yaml:1: models.main.retry_for: is 1h0m0s, but the time limit of a turn of the agent ends it after 1h0m0s; raise the limit above it (agents.a.limits.time)",
+		"59m": "",
+	} {
+		_, err := Parse("agents.yaml", []byte("models: {main: {model: m, retry_for: "+retryFor+"}}\nagents: {a: {model: main}}\n"))
+		if problem == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, problem)
+		}
+	}
 }
 
 // Each call reads the key again, without the line break that editors add.

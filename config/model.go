@@ -50,6 +50,7 @@ func (r *reader) endpoint(m *Model) keys {
 			r.references(&m.Query, queryName, "is not the name of a query parameter")},
 		"timeout":      {"The longest time to the first part of a reply, and from each part to the next.", r.duration(&m.Timeout)},
 		"idle_timeout": {"The longest silence after a streamed reply has begun; 2m by default.", r.duration(&m.IdleTimeout)},
+		"retry_for":    {"How long a call is tried again in an outage, for agents whose model this is; 2m by default.", r.duration(&m.RetryFor)},
 		"stream":       {"Whether replies are streamed.", r.negated(&m.NoStream)},
 		"prompt_cache": {"The prompt cache of the provider anthropic: true for 5 minutes, 1h for an hour, or false.", r.promptCache(&m.PromptCache)},
 		"reasoning": {"How the reasoning of earlier replies goes back to the model; the default depends on the model.", func(p place) {

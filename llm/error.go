@@ -47,6 +47,16 @@ func (c Class) Retryable() bool {
 	return false
 }
 
+// Outage reports whether the endpoint, or the source of its key, is not there for a while, so that it may help to try again for hours. An
+// endpoint that sends empty or invalid replies is there, and its replies may cost money.
+func (c Class) Outage() bool {
+	switch c {
+	case RateLimited, Overloaded, ServerError, Connection, NoCredential:
+		return true
+	}
+	return false
+}
+
 var classTexts = map[Class]string{ //nolint:gosec // there are no credentials
 	RateLimited:    "rate limit reached",
 	Overloaded:     "the endpoint is overloaded",

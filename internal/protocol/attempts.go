@@ -1,6 +1,11 @@
 package protocol
 
-import "github.com/reagent-dev/reagent/llm"
+import (
+	"fmt"
+	"time"
+
+	"github.com/reagent-dev/reagent/llm"
+)
 
 // These constants limit the attempts at one model call or one tool call. The activity itself counts its attempts, in
 // [Progress], because Temporal's retry policy sets no limit.
@@ -15,6 +20,22 @@ const (
 	// its result, or a result that says that the outcome is unknown.
 	MaxToolAttempts = 5
 )
+
+// MaxRetryFor is the longest time for which a worker can try a model call again in an outage: see [llm.Class.Outage]. If a worker has
+// no such time, the number of attempts is limited instead: see [MaxModelAttempts].
+const MaxRetryFor = 24 * time.Hour
+
+// CheckRetryFor returns what is wrong with the time for which a model call is tried again in an outage; nil if it is valid. Zero means
+// that the number of attempts is limited instead. `turn` is the time limit of the agent's turn, which would end the attempts before.
+func CheckRetryFor(retryFor, turn time.Duration) error {
+	switch {
+	case retryFor < 0 || retryFor > MaxRetryFor:
+		return fmt.Errorf("is %v; it must be at most %v", retryFor, MaxRetryFor)
+	case retryFor > 0 && turn > 0 && turn <= retryFor:
+		return fmt.Errorf("is %v, but the time limit of a turn of the agent ends it after %v; raise the limit above it", retryFor, turn)
+	}
+	return nil
+}
 
 // MaxModelAttempts returns how often an activity may attempt one model call. The number depends on the class of the error
 // with which the last attempt failed. If the class is not retryable, the number is 1. The activity then does not call the same

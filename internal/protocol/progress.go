@@ -1,6 +1,10 @@
 package protocol
 
-import "github.com/reagent-dev/reagent/agent"
+import (
+	"time"
+
+	"github.com/reagent-dev/reagent/agent"
+)
 
 // Progress is what an activity has done so far. The activity sends it to Temporal with each heartbeat, and the next attempt
 // at the activity reads it. Every activity with heartbeats uses this type, except [AwaitAgent], which sends a run ID.
@@ -27,6 +31,11 @@ type Progress struct {
 	Refused []int `json:"refused,omitempty"`
 	// FirstError is the error of the first candidate. The error of another candidate must not hide it from people.
 	FirstError string `json:"first_error,omitempty"`
+	// FailingSince is the time of the first failure of the model call in an outage: see [MaxRetryFor]. It is zero if there was none, or if
+	// the number of attempts limits the call.
+	FailingSince time.Time `json:"failing_since,omitzero"`
+	// RetryUntil is the time from which on the call is not tried again. It is set together with FailingSince.
+	RetryUntil time.Time `json:"retry_until,omitzero"`
 	// Text is the end of what the model has written, or of what the tool has reported, so far in this call. It is for people. It is
 	// empty unless somebody has asked for it: see [CallModelInput] and [CallToolInput].
 	Text string `json:"text,omitempty"`

@@ -318,6 +318,19 @@ func (a *Attempt) CountEmpty(usage llm.Usage) agent.EmptyReplies {
 	return a.tried.Empty
 }
 
+// Outage says that the model call has failed because of an outage, and returns how much of the time `retryFor` is left. The time begins
+// with the first such failure of the call, on any worker. The heartbeats tell people until when the call is tried again.
+func (a *Attempt) Outage(retryFor time.Duration) (left time.Duration) {
+	now := time.Now().UTC()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.tried.FailingSince.IsZero() {
+		a.tried.FailingSince = now
+	}
+	a.tried.RetryUntil = a.tried.FailingSince.Add(retryFor)
+	return a.tried.RetryUntil.Sub(now)
+}
+
 // ClearText removes the text of [Attempt.AddText] so far, because another text takes its place. The next heartbeat comes soon, even if the
 // other text is as long.
 func (a *Attempt) ClearText() {

@@ -105,7 +105,7 @@ func modelOf(m config.Model) (reagent.Model, error) {
 		Credential: source(m.Key, m.Credential, llm.Credential.Equal),
 		Timeout:    m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, PromptCache: reagent.PromptCache(m.PromptCache),
 		Reasoning: reagent.Reasoning(m.Reasoning), Params: m.Params, Price: m.Price,
-		RequestsPerMinute: m.RequestsPerMinute, TokensPerMinute: m.TokensPerMinute,
+		RequestsPerMinute: m.RequestsPerMinute, TokensPerMinute: m.TokensPerMinute, RetryFor: m.RetryFor,
 	}, cmp.Or(keyErr, credentialErr, tlsErr)
 }
 

@@ -32,6 +32,7 @@ models:
     api_key_env: KEY
     timeout: 1m
     idle_timeout: 10s
+    retry_for: 500ms
     stream: false
     reasoning: {send: always}
     provider: openai

@@ -27,9 +27,17 @@ func RetryText(r client.Retry, id string) string {
 		return text + "."
 	}
 	if wait := time.Until(r.Next).Round(time.Second); wait > 0 {
-		return fmt.Sprintf("%s; %s starts in %d s", text, attemptText(r.Attempt, r.Limit), int(wait.Seconds()))
+		return fmt.Sprintf("%s; %s starts in %d s%s", text, attemptText(r.Attempt, r.Limit), int(wait.Seconds()), untilText(r.Until))
 	}
-	return fmt.Sprintf("%s; %s is running", text, attemptText(r.Attempt, r.Limit))
+	return fmt.Sprintf("%s; %s is running%s", text, attemptText(r.Attempt, r.Limit), untilText(r.Until))
+}
+
+// untilText returns a text such as "; it is tried until 15:04"; "" for the zero time.
+func untilText(until time.Time) string {
+	if until.IsZero() {
+		return ""
+	}
+	return "; it is tried until " + until.Local().Format("15:04")
 }
 
 // attemptText returns a text such as "attempt 3 of 8"; a limit of 0 is unknown.

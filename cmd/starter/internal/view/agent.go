@@ -50,6 +50,8 @@ type retry struct {
 	Attempt int    `json:"attempt"`
 	// Next is the time of the next attempt. The field is absent while an attempt runs.
 	Next time.Time `json:"next,omitzero"`
+	// Until is the time from which on the call is not tried again. The field is absent if the number of attempts is limited instead.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // Message is the JSON form of a message of the transcript. Scripts read this form. Fields may be added, but must not be changed.
@@ -185,7 +187,7 @@ func NewAgent(s client.Snapshot) Agent {
 		v.Result = s.Answer
 	}
 	if r := s.Retry; r != nil {
-		v.Retry = &retry{What: r.What, Class: r.Class, Message: r.Message, Attempt: r.Attempt, Next: r.Next}
+		v.Retry = &retry{What: r.What, Class: r.Class, Message: r.Message, Attempt: r.Attempt, Next: r.Next, Until: r.Until}
 	}
 	for _, m := range s.Messages {
 		v.Messages = append(v.Messages, NewMessage(m))
