@@ -87,6 +87,9 @@ type Options struct {
 // Agent defines one agent: its model, instructions, tools, sub-agents and limits.
 type Agent = activities.Agent
 
+// Choices are what a program that starts an agent may choose, besides the agent's own models.
+type Choices = activities.Choices
+
 // AgentError says what is wrong with an agent that a worker cannot define: see [New].
 type AgentError = activities.AgentError
 

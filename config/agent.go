@@ -13,9 +13,15 @@ func (r *reader) agent(p place) Agent {
 	a := Agent{Limits: agent.Limits{}.WithDefaults()}
 	p.requires("model")
 	r.object(p, keys{
-		"description":       {"What the agent does, for the models of agents that have it as a sub-agent.", r.text(&a.Description)},
-		"model":             {"The name of its model in models.", r.text(&a.Model)},
-		"fallback":          {"The names of models that are asked, in this order, where the model cannot answer.", r.texts(&a.Fallback, r.text)},
+		"description": {"What the agent does, for the models of agents that have it as a sub-agent.", r.text(&a.Description)},
+		"model":       {"The name of its model in models.", r.text(&a.Model)},
+		"fallback":    {"The names of models that are asked, in this order, where the model cannot answer.", r.texts(&a.Fallback, r.text)},
+		"choices": {"What may be chosen for one agent at its start, besides its own models.", func(p place) {
+			r.object(p, keys{
+				"models":            {"The names of further models.", r.texts(&a.Choices.Models, r.text)},
+				"reasoning_efforts": {"Values of reasoning_effort.", r.texts(&a.Choices.ReasoningEfforts, r.text)},
+			})
+		}},
 		"output_schema":     {"A JSON schema that the answers must fit. Without it, an answer is any text.", r.schema(&a.OutputSchema)},
 		"instructions":      {"The system message.", r.text(&a.Instructions)},
 		"instructions_file": {"A file with the system message, in place of instructions, relative to this file.", r.instructionsFile(&a)},

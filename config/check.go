@@ -141,6 +141,12 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 			r.problemf(item, "%q is already the model or an earlier fallback of this agent; name each model once", name)
 		}
 	}
+	for i, name := range a.Choices.Models {
+		item := fmt.Sprintf("%s.choices.models[%d]", path, i)
+		if _, known := cfg.Models[name]; !known && !r.hasProblem(item) && !r.hasProblem("models") {
+			r.problemf(item, "%q is not one of the models; %s", name, suggest(name, cfg.Models))
+		}
+	}
 	offered := map[string]string{} // maps each tool and sub-agent to the path of its entry
 	checkOnce := func(field string, names []string, check func(item, name string)) {
 		for i, name := range names {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -169,6 +170,8 @@ type Agent struct {
 	Model string
 	// Fallback has the names of other models. If a call of the agent's model fails, they are called in this order.
 	Fallback []string
+	// Choices are what a program that starts the agent may choose besides Model and Fallback: see [agent.Overrides].
+	Choices Choices
 	// OutputSchema is a JSON schema that the agent's answers must fit. Empty means that an answer is any text.
 	OutputSchema json.RawMessage
 	// Instructions is the text of the system message. Empty means no system message.
@@ -212,8 +215,10 @@ type External struct {
 	Timeout time.Duration
 }
 
-// Models returns the names of the agent's models, in the order in which they are called.
-func (a Agent) Models() []string { return append([]string{a.Model}, a.Fallback...) }
+// Models returns the names of the models that the agent may use: first its own, in the order in which they are called, and then its choices.
+func (a Agent) Models() []string {
+	return slices.Concat([]string{a.Model}, a.Fallback, a.Choices.Models)
+}
 
 // Tools configures the built-in tools.
 type Tools struct {
@@ -253,4 +258,12 @@ func Load(path string) (*Config, error) {
 		return nil, fmt.Errorf("the configuration file cannot be read: %w; name a file that this program can read", err)
 	}
 	return Parse(path, data)
+}
+
+// Choices are the values of [agent.Overrides] that an agent allows.
+type Choices struct {
+	// Models has names in [Config.Models].
+	Models []string
+	// ReasoningEfforts are values of [llm.Params].ReasoningEffort.
+	ReasoningEfforts []string
 }

@@ -111,6 +111,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 				Description:     "answers questions about the files",
 				Model:           "main",
 				Instructions:    "You are …\n\n  Indented.\n",
+				Choices:         Choices{Models: []string{"cold"}, ReasoningEfforts: []string{"low", "high"}},
 				Tools:           []string{"calculator", "read_file", "airline.*", "files.list"},
 				Agents:          []string{"researcher"},
 				Background:      []string{"researcher"},

@@ -47,6 +47,7 @@ func servedAgents(cfg *config.Config) []reagent.Agent {
 		all = append(all, reagent.Agent{
 			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback, Instructions: a.Instructions,
 			Tools: a.Tools, Agents: a.Agents, Approval: approvalPolicy(a.Approval), ApprovalTimeout: a.ApprovalTimeout, Background: a.Background,
+			Choices:    reagent.Choices(a.Choices),
 			KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
 		})
 	}
