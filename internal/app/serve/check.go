@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -46,7 +47,7 @@ func Check(ctx context.Context, o CheckOptions, stderr io.Writer) (Report, error
 	if err != nil {
 		return Report{}, err
 	}
-	c := checker{cfg: cfg, stderr: &lockedWriter{to: stderr}}
+	c := checker{cfg: cfg, stderr: &lockedWriter{to: stderr}, unchecked: []config.Problem{}}
 	c.report(errors.Join(cfg.CheckTools(), cfg.CheckFiles()))
 	environment := cfg.CheckEnvironment()
 	if !o.NoEnvironment {
@@ -98,21 +99,20 @@ func (c *checker) choose(options *reagent.Options, o CheckOptions, environment e
 		missing = problems.Problems
 	}
 	started := map[string]bool{}
-	options.MCPServers = slices.DeleteFunc(options.MCPServers, func(s mcp.Server) bool {
-		field, why := "mcp_servers."+s.Name, ""
-		i := slices.IndexFunc(missing, func(p config.Problem) bool { return strings.HasPrefix(p.Field, field+".") })
+	for _, name := range slices.Sorted(maps.Keys(c.cfg.MCPServers)) {
+		field := "mcp_servers." + name
+		lacking := slices.IndexFunc(missing, func(p config.Problem) bool { return strings.HasPrefix(p.Field, field+".") })
 		switch {
+		case !usesServer(c.cfg, name):
 		case o.NoMCPServers:
-			why = "not started"
-		case i >= 0:
-			why = "not started: " + missing[i].Message
+			c.unchecked = append(c.unchecked, c.cfg.Problem(field, "not started"))
+		case lacking >= 0:
+			c.unchecked = append(c.unchecked, c.cfg.Problem(field, "not started: "+missing[lacking].Message))
 		default:
-			started[s.Name] = true
-			return false
+			started[name] = true
 		}
-		c.unchecked = append(c.unchecked, c.cfg.Problem(field, why))
-		return true
-	})
+	}
+	options.MCPServers = slices.DeleteFunc(options.MCPServers, func(s mcp.Server) bool { return !started[s.Name] })
 	for i, a := range options.Agents {
 		dropped := map[string]bool{}
 		for n, entry := range a.Tools {

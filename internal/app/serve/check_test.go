@@ -33,7 +33,9 @@ func serveTools(path string) {
 	}
 	server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	for _, name := range []string{"search", "read"} {
-		sdk.AddTool(server, &sdk.Tool{Name: name}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) { return nil, nil, nil })
+		sdk.AddTool(server, &sdk.Tool{Name: name}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			return nil, nil, nil
+		})
 	}
 	_ = server.Run(context.Background(), &sdk.StdioTransport{}) // ends when stdin is closed
 }
@@ -116,7 +118,7 @@ agents:
 		`agents.yaml:13: agents.a.tools[1]: unknown tool "notes.reed": did you mean "notes.read"? (the known tools are ask_user, broken.*, calculator, current_time, edit_file, http_get, list_files, notes.*, notes.read, notes.search, read_file, read_result, search_files, write_file)`,
 		`agents.yaml:14: agents.a.tools[2]: "askuser" is not one of the tools; did you mean "ask_user"?`,
 		`agents.yaml:20: agents.a.agents[0]: the sub-agent search has the name of a tool; rename one of them`,
-		`agents.yaml:21: agents.search.tools[0]: unknown tool "notes.erase" (the known tools are ask_user, broken.*, calculator)`,
+		`agents.yaml:21: agents.search.tools[0]: unknown tool "notes.erase": did you mean "notes.read"? (the known tools are ask_user, broken.*, calculator, current_time, edit_file, http_get, list_files, notes.*, notes.read, notes.search, read_file, read_result, search_files, write_file)`,
 		`agents.yaml:22: agents.c.approval.notes.serach: matches no tool or sub-agent of this agent: correct the name, or remove it`,
 	}, texts(report.Problems))
 	require.Equal(t, []string{`agents.yaml:7: mcp_servers.keyed: not started: the environment variable MISSING is not set; set it in the environment of the worker`}, texts(report.Unchecked))

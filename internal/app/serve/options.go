@@ -147,15 +147,20 @@ func approvalPolicy(rules map[string]string) reagent.ApprovalPolicy {
 	return policy
 }
 
+// usesServer reports whether an agent has a tool of an MCP server.
+func usesServer(cfg *config.Config, name string) bool {
+	ofServer := func(entry string) bool {
+		server, _ := config.SplitTool(entry)
+		return server == name
+	}
+	return anyAgent(cfg, func(a config.Agent) bool { return slices.ContainsFunc(a.Tools, ofServer) })
+}
+
 func mcpServers(cfg *config.Config) ([]mcp.Server, error) {
 	var all []mcp.Server
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(cfg.MCPServers)) {
-		ofServer := func(entry string) bool {
-			server, _ := config.SplitTool(entry)
-			return server == name
-		}
-		if !anyAgent(cfg, func(a config.Agent) bool { return slices.ContainsFunc(a.Tools, ofServer) }) {
+		if !usesServer(cfg, name) {
 			continue
 		}
 		conf := cfg.MCPServers[name]
