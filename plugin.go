@@ -178,7 +178,7 @@ func (p *Plugin) hidden(err error) error {
 
 // eachPart replaces each part of an error that [errors.Join] made. A part that becomes nil is left out.
 func eachPart(err error, replace func(part error) error) error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only a joined error has parts
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		if err == nil {
 			return nil

@@ -56,10 +56,10 @@ func eachField(s *jsonschema.Schema, path []string, visit func(path []string, ow
 		visit(at, s, field)
 		eachField(field, at, visit)
 	}
-	if any := s.AdditionalProperties; any != nil && any.Not == nil {
+	if each := s.AdditionalProperties; each != nil && each.Not == nil {
 		at := append(slices.Clone(path), "x")
-		visit(at, nil, any)
-		eachField(any, at, visit)
+		visit(at, nil, each)
+		eachField(each, at, visit)
 	}
 }
 
