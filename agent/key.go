@@ -75,6 +75,10 @@ func (id Identity) PromptCacheKey() string {
 	return digest([]any{"prompt_cache", id.AgentID, id.Incarnation})[:32]
 }
 
+// Digest returns 12 hexadecimal digits of a hash of the definition, so that people find the agents that have another definition than the
+// newest one. Definitions that are equal have the same digest. It is shown, and never a part of a key.
+func (d *Definition) Digest() string { return digest(d)[:12] }
+
 func (id Identity) definitionKey(agent string, reloads int) Key {
 	return id.key(KindDefinition, struct {
 		Agent   string `json:"agent"`

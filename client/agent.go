@@ -77,7 +77,7 @@ func (a *Agent) look(ctx context.Context) ([]agent.Child, Snapshot, error) {
 	if err != nil {
 		return nil, Snapshot{}, err
 	}
-	snap.Agent, snap.Status, snap.WaitsFor, snap.Count = view.Agent, view.Status, view.WaitsFor, view.Messages
+	snap.Agent, snap.Status, snap.WaitsFor, snap.Count, snap.Digest = view.Agent, view.Status, view.WaitsFor, view.Messages, view.Digest
 	snap.Retry, snap.ChildCount, snap.Usage = found.retry, view.ChildCount, view.Usage
 	snap.Answer, snap.FinishReason, snap.Stopped = view.Answer, view.FinishReason, view.Turn.Stopped
 	spent := view.Usage.Spent()
@@ -118,7 +118,7 @@ func (a *Agent) Send(ctx context.Context, m Message) (Sent, error) {
 		m.ID = uuid.NewString()
 	}
 	sent := Sent{MessageID: m.ID}
-	in := agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Metadata: m.Metadata, Steer: m.Steer, PartialText: m.PartialText}
+	in := m.queued()
 	if err := agent.CheckMessage(in); err != nil {
 		return sent, fmt.Errorf("send to agent %q: %w", a.id, err)
 	}

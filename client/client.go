@@ -102,6 +102,12 @@ func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 	return &Client{c.temporal, c.taskQueue, dc, c.unindexed, c.replays}
 }
 
+// WithTaskQueue returns a copy of the client that starts and resumes agents on the given task queue. An empty name means
+// [DefaultTaskQueue].
+func (c *Client) WithTaskQueue(taskQueue string) *Client {
+	return &Client{c.temporal, cmp.Or(taskQueue, DefaultTaskQueue), c.converter, c.unindexed, c.replays}
+}
+
 // StartOptions say which agent to start. The zero value is not valid: Agent is required, and Message or Images in task mode.
 type StartOptions struct {
 	// ID is the agent's ID: see [CheckID]. If it is empty, [Client.Start] and `reagent.Execute` make a new ID from the name of
@@ -261,6 +267,16 @@ type Message struct {
 	// Automatic says that a program sends the message by itself, and not for a person. While the agent waits for a person's answer to
 	// a question, it refuses such a message, so that the message never becomes the answer.
 	Automatic bool
+}
+
+// Check returns an error that wraps [agent.ErrMessage] if the message is invalid. The ID may be empty.
+func (m Message) Check() error {
+	m.ID = cmp.Or(m.ID, uuid.NewString())
+	return agent.CheckMessage(m.queued())
+}
+
+func (m Message) queued() agent.QueuedMessage {
+	return agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Metadata: m.Metadata, Steer: m.Steer, PartialText: m.PartialText}
 }
 
 // Sent is the result of [Client.Send]. After an error, it has only the ID of the message.

@@ -19,17 +19,28 @@ const maxRuns = 5
 // sub-agents. DescribeEntry reads the whole history of the newest run, and needs no worker.
 //
 // If the agent has completed, failed or was cancelled, DescribeEntry reads only the last event of the history, and leaves `Count`,
-// `ChildCount` and the fields about models and context empty. If the agent failed or was cancelled, it also leaves `Usage`,
-// `Answer`, `FinishReason` and `Stopped` empty.
+// `ChildCount`, `Digest` and the fields about models and context empty. If the agent failed or was cancelled, it also leaves `Usage`,
+// `Answer`, `FinishReason` and `Stopped` empty. [Client.ReadEntry] has all of them.
 //
 // The error wraps [ErrNotFound] if the agent was deleted after it was listed. The error wraps a [*history.UnreadableError] if
 // the history does not fit this version of the workflow or cannot be decoded.
 func (c *Client) DescribeEntry(ctx context.Context, e Entry) (Snapshot, error) {
+	return c.readEntry(ctx, e, false)
+}
+
+// ReadEntry is [Client.DescribeEntry], but it reads the whole history of an agent that has ended, too. This takes longer, and leaves no
+// field empty that the agent has.
+func (c *Client) ReadEntry(ctx context.Context, e Entry) (Snapshot, error) {
+	return c.readEntry(ctx, e, true)
+}
+
+func (c *Client) readEntry(ctx context.Context, e Entry, whole bool) (Snapshot, error) {
 	for range maxRuns {
-		switch e.Status {
-		case Completed:
+		switch {
+		case whole:
+		case e.Status == Completed:
 			return c.completed(ctx, e)
-		case Failed, Cancelled:
+		case e.Status == Failed, e.Status == Cancelled:
 			return c.failed(ctx, e)
 		}
 		run, err := c.read(ctx, agent.RunRef{ID: e.ID, RunID: e.RunID})

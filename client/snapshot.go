@@ -57,6 +57,8 @@ type Snapshot struct {
 	ID string
 	// Agent is the name of the agent's definition: see [agent.Definition].
 	Agent string
+	// Digest tells the agent's definition from others: see [agent.Definition.Digest]. It is empty if nobody has read the definition.
+	Digest string
 	// Status says whether the agent works, waits or has ended, and how it ended.
 	Status Status
 	// WaitsFor says what the agent waits for. It is empty while the agent is working, unless all its open calls wait for
@@ -134,7 +136,7 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	snap.Answer, snap.FinishReason, snap.Stopped = s.Answer(), s.FinishReason(), s.Turn.Stopped
 	snap.ContextTokens = run.ContextTokens
 	if d := s.Definition; d != nil {
-		snap.Models, snap.ContextLimit = d.Candidates, d.Limits.ContextTokens
+		snap.Models, snap.ContextLimit, snap.Digest = d.Candidates, d.Limits.ContextTokens, d.Digest()
 	}
 	if !status.Ended() {
 		snap.Status, snap.WaitsFor = s.Status(), s.WaitsFor()

@@ -2,18 +2,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/bulk"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 )
 
 func newInterrupt(g *session.Flags) *cobra.Command {
 	var message string
 	cmd := &cobra.Command{
-		Use:   "interrupt ID",
+		Use:   "interrupt {ID | --where EXPRESSION}",
 		Short: "Stop what an agent does now, and let it wait for a message",
 		Long: `interrupt stops the agent's turn: its model call, its tool calls and the sub-agents that
 it waits for. The agent keeps everything and waits. Your next message continues the turn:
@@ -25,10 +28,11 @@ send it with "starter send" or with --message.
 
 To end an agent, use "starter cancel" or "starter close".`,
 		Example: `  starter interrupt talk
-  starter interrupt talk --message 'use the test database instead'`,
+  starter interrupt talk --message 'use the test database instead'
+  starter interrupt --where 'running and agent == "support"'`,
 	}
 	cmd.Flags().StringVar(&message, "message", "", "after the interrupt, send the agent this `text`, which continues the turn")
-	return session.Changing(g, cmd, func(ctx context.Context, cmd *cobra.Command, c *client.Client, id string, _ func()) error {
+	return bulk.Offer(g, session.Changing(g, cmd, func(ctx context.Context, cmd *cobra.Command, c *client.Client, id string, _ func()) error {
 		if err := c.Interrupt(ctx, id); err != nil {
 			return err
 		}
@@ -38,5 +42,19 @@ To end an agent, use "starter cancel" or "starter close".`,
 		}
 		_, err := c.Send(ctx, id, client.Message{Text: message})
 		return err
+	}), nil, func(cmd *cobra.Command, _ []string) (bulk.Action, error) {
+		if message != "" {
+			return bulk.Action{}, exit.Errorf(exit.Usage, "--message is only for one agent; interrupt the agents, and then use `starter send --where`")
+		}
+		return bulk.Action{Verb: "Interrupt", Done: "interrupted", Statuses: bulk.Open, Do: bulk.Reached(cmd, interruptTurn)}, nil
 	})
+}
+
+// interruptTurn stops the turn of an agent. If no turn is running, there is nothing to stop.
+func interruptTurn(ctx context.Context, t bulk.Target, _ client.Snapshot) (bulk.Outcome, error) {
+	err := t.Client.Interrupt(ctx, t.ID)
+	if errors.Is(err, client.ErrRefused) {
+		return bulk.Outcome{Result: bulk.Already, Note: "no turn is running"}, nil
+	}
+	return bulk.UnlessEnded(err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/bulk"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/listing"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
@@ -23,6 +24,7 @@ type listOptions struct {
 	client.ListOptions
 
 	running, waiting, held, failed bool
+	where                          *bulk.Where
 	limit                          int
 	json                           bool
 }
@@ -56,12 +58,18 @@ that have any of these statuses.
 
 An orphan is a sub-agent that is running although its parent has ended. If you resume the
 parent (starter resume), it waits for the sub-agent again. "starter cancel" ends the
-sub-agent.`,
+sub-agent.
+
+With --where, list shows the agents for which an expression is true. "starter resume",
+reload, interrupt, close, cancel, send and forget take the same expressions.
+
+` + bulk.NamesHelp,
 		Example: `  starter list
   starter list --waiting --held       # agents that need a message or a decision
   starter list --failed --agent assistant
   starter list --metadata customer=42
   starter list --orphans              # sub-agents whose parent has ended
+  starter list --where 'failed and agent == "support" and age < duration("2h")'
   starter list --limit 0 --json`,
 		Args: usage.NoArguments,
 		RunE: g.OnAgent(func(cmd *cobra.Command, _ []string, c *client.Client, _ string) error { return list(cmd, c, o) }),
@@ -78,6 +86,7 @@ sub-agent.`,
 		o.After, err = listing.At(text)
 		return err
 	})
+	bulk.AddWhere(cmd, &o.where, "only agents for which this `expression` is true")
 	f.IntVar(&o.limit, "limit", 50, "list at most `N` agents; 0 lists all")
 	f.BoolVar(&o.json, "json", false, "print the agents as JSON")
 	g.CompleteAgentNames(cmd)
@@ -98,7 +107,11 @@ func list(cmd *cobra.Command, c *client.Client, o listOptions) error {
 			o.Statuses = append(o.Statuses, f.statuses...)
 		}
 	}
-	rows, more, err := listing.Find(cmd.Context(), c, cmd.ErrOrStderr(), o.ListOptions, o.limit)
+	query := listing.Query{ListOptions: o.ListOptions, Limit: o.limit, Depth: listing.Described}
+	if o.where != nil {
+		query.Filter = o.where
+	}
+	rows, more, err := listing.Find(cmd.Context(), c, cmd.ErrOrStderr(), query)
 	if err != nil {
 		return err
 	}
@@ -148,6 +161,9 @@ type rowView struct {
 	ID     string        `json:"id"`
 	Agent  string        `json:"agent"`
 	Status client.Status `json:"status"`
+	// Digest tells the agent's definition from others. The field is absent if the agent has completed, failed or was cancelled, unless the
+	// expression has the name digest.
+	Digest string `json:"digest,omitempty"`
 	// WaitsFor is absent if the agent works or has ended.
 	WaitsFor client.WaitsFor `json:"waits_for,omitempty"`
 	// Stopped names the limit that ended the last turn. The field is absent if no limit ended the turn.
@@ -169,7 +185,7 @@ func printRowsJSON(w io.Writer, rows []listing.Row) error {
 	views := make([]rowView, len(rows))
 	for i, r := range rows {
 		views[i] = rowView{
-			ID: r.Entry.ID, Agent: r.Entry.Agent, Status: r.Snapshot.Status, WaitsFor: r.Snapshot.WaitsFor, Stopped: r.Snapshot.Stopped, Class: r.Snapshot.Class,
+			ID: r.Entry.ID, Agent: r.Entry.Agent, Status: r.Snapshot.Status, Digest: r.Snapshot.Digest, WaitsFor: r.Snapshot.WaitsFor, Stopped: r.Snapshot.Stopped, Class: r.Snapshot.Class,
 			Task: r.Snapshot.Task, Metadata: r.Entry.Metadata, Parent: r.Entry.Parent, Started: r.Entry.Started.UTC(), Ended: r.Entry.Ended.UTC(),
 		}
 		if s := r.Snapshot.Spent; s != nil {

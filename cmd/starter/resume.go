@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/bulk"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
@@ -18,7 +20,7 @@ func newResume(g *session.Flags) *cobra.Command {
 	var o client.ResumeOptions
 	var show turn.Options
 	cmd := &cobra.Command{
-		Use:   "resume ID",
+		Use:   "resume {ID | --where EXPRESSION}",
 		Short: "Continue an agent that failed or was ended from outside",
 		Long: `resume continues an agent that failed, was terminated or cancelled, or reached a timeout
 of Temporal. The agent goes on from its last state and keeps its ID. Nothing that has a
@@ -28,8 +30,14 @@ tool is read-only or idempotent.
 If the agent is running already, resume only shows it.
 
 An agent that has completed cannot be resumed: use "starter fork" to go on from its answer
-in a new agent. To give a running agent its new configuration, use "starter reload".`,
-		Example:           "  starter resume report\n  starter resume report --message \"Leave out the appendix.\"\n  starter resume report --reload      # with its new configuration",
+in a new agent. To give a running agent its new configuration, use "starter reload".
+
+With --where, resume does not wait for the answers.`,
+		Example: `  starter resume report
+  starter resume report --message "Leave out the appendix."
+  starter resume report --reload      # with its new configuration
+  starter resume --where 'failed and agent == "support" and metadata.customer == "42"'
+  starter resume --where 'failed and class == "ServerError"' --rate 2 --yes`,
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1, client.Failed, client.Cancelled, client.Terminated, client.TimedOut),
 		RunE: g.OnAgent(func(cmd *cobra.Command, args []string, c *client.Client, queue string) error {
@@ -56,7 +64,25 @@ in a new agent. To give a running agent its new configuration, use "starter relo
 	f.StringVar(&o.Message, "message", "", "send this `text`, which the agent reads before its next model call")
 	f.BoolVar(&o.Reload, "reload", false, "give the agent the current definition that the workers have")
 	show.AddFlags(cmd)
-	return cmd
+	ended := []client.Status{client.Failed, client.Cancelled, client.Terminated, client.TimedOut}
+	return bulk.Offer(g, cmd, nil, func(*cobra.Command, []string) (bulk.Action, error) {
+		return bulk.Action{Verb: "Resume", Done: "resumed", Statuses: ended, Do: func(ctx context.Context, t bulk.Target) (bulk.Outcome, error) {
+			return resumeOne(ctx, t, o)
+		}}, nil
+	})
+}
+
+// resumeOne resumes an agent. If it is running, or another command has resumed it, there is nothing to resume, but the agent does not have
+// the message or the definition in the options.
+func resumeOne(ctx context.Context, t bulk.Target, o client.ResumeOptions) (bulk.Outcome, error) {
+	started, err := t.Client.Resume(ctx, t.ID, o)
+	switch {
+	case err != nil || !started.Found:
+		return bulk.Outcome{}, err
+	case o.Message != "" || o.Reload:
+		return bulk.Outcome{}, fmt.Errorf("it was resumed by another command meanwhile and is %s; that command decided about its message and its definition", started.Status)
+	}
+	return bulk.Outcome{Result: bulk.Already, Note: "it was resumed meanwhile and is " + string(started.Status)}, nil
 }
 
 func notResumed(found client.Started, o client.ResumeOptions) string {

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/bulk"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
@@ -30,7 +33,7 @@ type sending struct {
 func newSend(g *session.Flags) *cobra.Command {
 	var o sending
 	cmd := &cobra.Command{
-		Use:   "send [flags] ID [--] [TEXT|-]",
+		Use:   "send [flags] {ID | --where EXPRESSION} [--] [TEXT|-]",
 		Short: "Send an agent the next message and print its answer",
 		Long: `send sends a message to an agent and prints the answer. What the message does depends on
 the agent:
@@ -49,11 +52,16 @@ send needs a worker. It waits for one as long as --wait allows, and then ends wi
 code 5.
 
 An agent takes each message ID once. A script that may send a message twice should give
-both the same --message-id: the agent then drops the second one, and send says so.`,
+both the same --message-id: the agent then drops the second one, and send says so.
+
+With --where, send does not wait for the answers, and all agents get the message under one
+ID. The message is never the answer to a question: an agent that is waiting for one refuses
+it, and counts as failed.`,
 		Example: `  starter send talk 'And in French?'
   starter send --detach talk -- --verbose
   starter send talk - < question.txt
-  starter send --detach --message-id mail-815 talk - < mail.txt`,
+  starter send --detach --message-id mail-815 talk - < mail.txt
+  starter send --where 'held and class == "QuotaExceeded"' 'Please go on.'`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: g.CompleteIDs(1, client.Running),
 		RunE:              func(cmd *cobra.Command, args []string) error { return send(cmd, g, args[0], args[1:], o) },
@@ -66,17 +74,48 @@ both the same --message-id: the agent then drops the second one, and send says s
 	input.AddMetadata(f, &o.metadata, "what tools, hooks and people get to know about the message, such as who writes it")
 	f.BoolVar(&o.next, "next", false, "if the agent is working, let it read the message after its answer")
 	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --detach, the ID of the message")
-	return cmd
+	return bulk.Offer(g, cmd, cobra.ArbitraryArgs, func(cmd *cobra.Command, words []string) (bulk.Action, error) { return o.toAll(cmd, words) })
 }
 
-// send carries out `starter send`. The message is in `words` or on standard input: see [input.Text].
-func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sending) error {
-	ctx, m := cmd.Context(), client.Message{ID: o.messageID, Metadata: o.metadata}
-	var err error
-	if m.Text, err = input.Text(cmd, words); err != nil {
-		return err
+// toAll returns the action that sends the message to each agent.
+func (o sending) toAll(cmd *cobra.Command, words []string) (bulk.Action, error) {
+	m, err := o.message(cmd, words)
+	if err != nil {
+		return bulk.Action{}, err
 	}
-	if m.Images, err = input.Images(o.images); err != nil {
+	m.ID, m.Automatic = cmp.Or(m.ID, uuid.NewString()), true
+	if err := m.Check(); err != nil {
+		return bulk.Action{}, exit.Errorf(exit.Usage, "%w", err)
+	}
+	return bulk.Action{
+		Verb: "Send the message to", Done: "have the message", Statuses: bulk.Open, Again: "--message-id " + shellword.Quote(m.ID),
+		Do: bulk.Reached(cmd, func(ctx context.Context, t bulk.Target, before client.Snapshot) (bulk.Outcome, error) {
+			m := m
+			m.Steer = !o.next && before.Status != client.Waiting
+			sent, err := t.Client.Send(ctx, t.ID, m)
+			if err == nil && sent.Duplicate {
+				return bulk.Outcome{Result: bulk.Already}, nil
+			}
+			return bulk.Outcome{}, err
+		}),
+	}, nil
+}
+
+// message makes the message from the flags. Its text is in `words` or on standard input: see [input.Text].
+func (o sending) message(cmd *cobra.Command, words []string) (m client.Message, err error) {
+	m = client.Message{ID: o.messageID, Metadata: o.metadata}
+	if m.Text, err = input.Text(cmd, words); err != nil {
+		return m, err
+	}
+	m.Images, err = input.Images(o.images)
+	return m, err
+}
+
+// send carries out `starter send` for one agent.
+func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sending) error {
+	ctx := cmd.Context()
+	m, err := o.message(cmd, words)
+	if err != nil {
 		return err
 	}
 	a, queue, done, err := g.AgentOf(ctx, id)

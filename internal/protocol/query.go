@@ -73,6 +73,9 @@ type StateView struct {
 	// FinishReason is the provider's finish reason if the provider may have cut the answer. For example, "length" means that the answer
 	// reached the model's output limit. It is empty for a whole answer.
 	FinishReason string `json:"finish_reason,omitempty"`
+	// Digest tells the agent's definition from others: see [agent.Definition.Digest]. It is empty if the agent has no definition yet, or if
+	// the worker has an earlier version.
+	Digest string `json:"digest,omitempty"`
 	// Permissions let calls run without a further decision.
 	Permissions []agent.Permission `json:"permissions,omitempty"`
 	// Reloads counts the reloads of the definition, including those that failed.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/term"
@@ -19,7 +20,38 @@ import (
 // done: `undone`, such as "nothing was deleted". An empty standard input is an error, because a script without the flag `--yes` must notice
 // that the command has done nothing. If ctx ends, the error has the code [exit.Interrupted].
 func Confirm(ctx context.Context, stdin io.Reader, out io.Writer, question, undone string) (bool, error) {
-	fmt.Fprint(out, question+" [y/N] ")
+	line, err := ask(ctx, stdin, out, question+" [y/N] ", "answer y", undone)
+	if err != nil {
+		return false, err
+	}
+	switch strings.ToLower(line) {
+	case "y", "yes":
+		return true, nil
+	}
+	refused(out, undone)
+	return false, nil
+}
+
+// ConfirmCount is [Confirm] for what cannot be undone: the answer has to be the number that the question names.
+func ConfirmCount(ctx context.Context, stdin io.Reader, out io.Writer, question string, n int, undone string) (bool, error) {
+	line, err := ask(ctx, stdin, out, question+" Type the number to go on: ", "type the number", undone)
+	if err != nil {
+		return false, err
+	}
+	if line == strconv.Itoa(n) {
+		return true, nil
+	}
+	refused(out, undone)
+	return false, nil
+}
+
+func refused(out io.Writer, undone string) {
+	fmt.Fprintln(out, strings.ToUpper(undone[:1])+undone[1:]+".")
+}
+
+// ask writes a prompt and returns the answer without white space around it. `how` says how to answer.
+func ask(ctx context.Context, stdin io.Reader, out io.Writer, prompt, how, undone string) (string, error) {
+	fmt.Fprint(out, prompt)
 	var line string
 	var err error
 	read := make(chan struct{})
@@ -31,18 +63,13 @@ func Confirm(ctx context.Context, stdin io.Reader, out io.Writer, question, undo
 	case <-read:
 	case <-ctx.Done():
 		fmt.Fprintln(out)
-		return false, exit.Errorf(exit.Interrupted, "interrupted; %s", undone)
+		return "", exit.Errorf(exit.Interrupted, "interrupted; %s", undone)
 	}
 	if err != nil && line == "" {
 		fmt.Fprintln(out)
-		return false, exit.Errorf(exit.Usage, "the question was not answered, and %s: answer y, or give --yes", undone)
+		return "", exit.Errorf(exit.Usage, "the question was not answered, and %s: %s, or give --yes", undone, how)
 	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true, nil
-	}
-	fmt.Fprintln(out, strings.ToUpper(undone[:1])+undone[1:]+".")
-	return false, nil
+	return strings.TrimSpace(line), nil
 }
 
 // Interactive reports whether a person can read a question of the command on its standard error, and answer on its standard input.

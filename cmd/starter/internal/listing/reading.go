@@ -37,15 +37,14 @@ type reading struct {
 	timer *time.Timer
 }
 
-type entryReader interface {
-	DescribeEntry(ctx context.Context, e client.Entry) (client.Snapshot, error)
-}
+// readFunc reads an agent that [client.Client.List] has yielded.
+type readFunc = func(ctx context.Context, e client.Entry) (client.Snapshot, error)
 
 // all reads the status of each of the given agents. It returns a row for each agent, in the same order, but none for agents
 // that Temporal no longer has. If an agent's history cannot be read, the agent's status is [client.Unknown], and the reason
 // is written to `r.out`. The result is an error if Temporal does not answer. If the context has ended, the error is
 // [context.Cause] of the context.
-func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry) ([]Row, error) {
+func (r *reading) all(ctx context.Context, read readFunc, entries []client.Entry) ([]Row, error) {
 	r.begin()
 	rows := make([]Row, len(entries))
 	group, ctx := errgroup.WithContext(ctx)
@@ -54,7 +53,7 @@ func (r *reading) all(ctx context.Context, c entryReader, entries []client.Entry
 		group.Go(func() error {
 			one, cancel := context.WithTimeout(ctx, readTimeout)
 			defer cancel()
-			snap, err := c.DescribeEntry(one, e)
+			snap, err := read(one, e)
 			r.done.Add(1)
 			switch {
 			case ctx.Err() != nil:

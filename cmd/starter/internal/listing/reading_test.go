@@ -15,18 +15,12 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-type entryFunc func(ctx context.Context, e client.Entry) (client.Snapshot, error)
-
-func (f entryFunc) DescribeEntry(ctx context.Context, e client.Entry) (client.Snapshot, error) {
-	return f(ctx, e)
-}
-
 // The list shows the status "unknown" and the reason for an agent that cannot be read.
 func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
 	var out bytes.Buffer
 	read := &reading{out: &out}
 	defer read.stop()
-	rows, err := read.all(t.Context(), entryFunc(func(_ context.Context, e client.Entry) (client.Snapshot, error) {
+	rows, err := read.all(t.Context(), func(_ context.Context, e client.Entry) (client.Snapshot, error) {
 		switch e.ID {
 		case "gone":
 			return client.Snapshot{}, fmt.Errorf("look at gone: %w", client.ErrNotFound)
@@ -34,7 +28,7 @@ func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
 			return client.Snapshot{}, errors.New("of another\x1b[2J version")
 		}
 		return client.Snapshot{Status: client.Held, WaitsFor: client.WaitsForRelease}, nil
-	}), []client.Entry{{ID: "a", Status: client.Running}, {ID: "gone"}, {ID: "odd", Status: client.Running, Task: "sums"}, {ID: "b"}})
+	}, []client.Entry{{ID: "a", Status: client.Running}, {ID: "gone"}, {ID: "odd", Status: client.Running, Task: "sums"}, {ID: "b"}})
 	require.NoError(t, err)
 	require.Len(t, rows, 3)
 	require.Equal(t, "a", rows[0].Entry.ID)
@@ -49,9 +43,9 @@ func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
 func TestListFailsWhenTemporalGoesAway(t *testing.T) {
 	read := &reading{out: &bytes.Buffer{}}
 	defer read.stop()
-	_, err := read.all(t.Context(), entryFunc(func(context.Context, client.Entry) (client.Snapshot, error) {
+	_, err := read.all(t.Context(), func(context.Context, client.Entry) (client.Snapshot, error) {
 		return client.Snapshot{}, serviceerror.NewUnavailable("down")
-	}), []client.Entry{{ID: "a"}})
+	}, []client.Entry{{ID: "a"}})
 	require.ErrorContains(t, err, "down")
 }
 
@@ -62,10 +56,10 @@ func TestListReadsManyAgentsWithinABound(t *testing.T) {
 		read := &reading{out: &out}
 		defer read.stop()
 		began := time.Now()
-		rows, err := read.all(t.Context(), entryFunc(func(context.Context, client.Entry) (client.Snapshot, error) {
+		rows, err := read.all(t.Context(), func(context.Context, client.Entry) (client.Snapshot, error) {
 			time.Sleep(time.Second) // of the bubble's clock
 			return client.Snapshot{Status: client.Waiting}, nil
-		}), make([]client.Entry, 3*readAtOnce))
+		}, make([]client.Entry, 3*readAtOnce))
 		require.NoError(t, err)
 		require.Len(t, rows, 3*readAtOnce)
 		require.Equal(t, 3*time.Second, time.Since(began))

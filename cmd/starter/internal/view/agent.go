@@ -17,6 +17,8 @@ type Agent struct {
 	ID     string        `json:"id"`
 	Agent  string        `json:"agent"`
 	Status client.Status `json:"status"`
+	// Digest tells the agent's definition from others. The field is absent if the agent has no definition yet.
+	Digest string `json:"digest,omitempty"`
 	// Metadata is what the program that started the agent knew about it. The field is absent if there is none.
 	Metadata agent.Metadata `json:"metadata,omitempty"`
 	Messages []Message      `json:"messages"`
@@ -171,7 +173,7 @@ func dollars(m agent.Money) float64 { return float64(m) / float64(agent.Dollar) 
 // NewAgent returns the JSON form of an agent. `Result` is empty unless the agent has completed.
 func NewAgent(s client.Snapshot) Agent {
 	v := Agent{
-		ID: s.ID, Agent: s.Agent, Status: s.Status, Metadata: s.Metadata, FinishReason: s.FinishReason, Stopped: s.Stopped, Error: s.Failure,
+		ID: s.ID, Agent: s.Agent, Status: s.Status, Digest: s.Digest, Metadata: s.Metadata, FinishReason: s.FinishReason, Stopped: s.Stopped, Error: s.Failure,
 		Messages: []Message{}, Earlier: s.First, Pending: []pending{}, Children: []child{}, EarlierChildren: s.ChildCount - len(s.Children),
 		Usage: usage{
 			ModelCalls: s.Usage.ModelCalls, ToolCalls: s.Usage.ToolCalls, InputTokens: s.Usage.InputTokens, OutputTokens: s.Usage.OutputTokens,
