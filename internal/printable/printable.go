@@ -48,16 +48,23 @@ func Text(text string) string {
 			b.WriteRune(r)
 		case (r == joiner || r == nonJoiner) && joins(before) && joins(first(text[i+utf8.RuneLen(r):])):
 			b.WriteRune(r)
-		case r <= 0xff:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
+			writeEscape(&b, r)
 		}
 		before = r
 	}
 	return b.String()
+}
+
+func writeEscape(b *strings.Builder, r rune) {
+	switch {
+	case r <= 0xff:
+		fmt.Fprintf(b, `\x%02x`, r)
+	case r <= 0xffff:
+		fmt.Fprintf(b, `\u%04x`, r)
+	default:
+		fmt.Fprintf(b, `\U%08x`, r)
+	}
 }
 
 // safe reports whether a text has only printable ASCII characters, new lines and tabs. [Text] and [JSON] do not change such a

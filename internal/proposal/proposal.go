@@ -1,0 +1,95 @@
+// Package proposal shows the arguments of a call as a person judges them: a text with its line breaks, an edit as a difference, a command as
+// it would run, and all other values as a small table.
+//
+// Different arguments look different. The exceptions are the order of fields, which no tool knows, and white space: a tab in a text of
+// several lines looks like spaces, and the number of bytes above the text tells them apart. The arguments may be of unknown origin: no form
+// has a character that controls a terminal.
+package proposal
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind says what a line of a form is.
+type Kind int
+
+// The kinds of lines.
+const (
+	// Field is a field with its value. The value may be empty only if the arguments have no fields.
+	Field Kind = iota
+	// Title is the name of a field whose value begins on the next line.
+	Title
+	// Text is a line of a text.
+	Text
+	// Command is the first line of a command, and Continued each of its other lines.
+	Command
+	Continued
+	// Kept, Removed and Added are lines of an edit.
+	Kept
+	Removed
+	Added
+)
+
+// Line is one line of a form. It has no line break.
+type Line struct {
+	Kind Kind
+	// Lead is the mark or the name with which the line begins, and the spaces after it, such as "  + " for a line that an edit adds.
+	Lead string
+	// Text is the value, or for a title the size of the value.
+	Text string
+}
+
+// Form is the arguments of a call, as lines. It is a value: nothing changes it after [Of] has made it.
+type Form []Line
+
+// String returns the form as plain text. Each line ends with a line break.
+func (f Form) String() string {
+	var b strings.Builder
+	for _, l := range f {
+		b.WriteString(l.Lead + l.Text + "\n")
+	}
+	return b.String()
+}
+
+const (
+	shortLines      = 40
+	shortCharacters = 4000
+)
+
+// Short is [Form.Cut] for lists of calls: it keeps 40 lines and 4,000 characters.
+func (f Form) Short() (begin Form, left string) { return f.Cut(shortLines, shortCharacters) }
+
+// Cut returns the beginning of a form, with at most `lines` lines and `characters` characters. `left` says how much it leaves out, such as
+// "12 lines with 345 characters"; it is empty if the form is whole.
+func (f Form) Cut(lines, characters int) (begin Form, left string) {
+	leftLines, leftCharacters := 0, 0
+	for i, l := range f {
+		text := []rune(l.Text)
+		room := max(0, characters-len([]rune(l.Lead)))
+		switch {
+		case i >= lines, len(begin) < i, room == 0 && len(text) > 0:
+			leftLines, leftCharacters = leftLines+1, leftCharacters+len(text)
+			continue
+		case len(text) > room:
+			leftCharacters += len(text) - room
+			l.Text = string(text[:room]) + "…"
+		}
+		characters = room - min(room, len(text))
+		begin = append(begin, l)
+	}
+	switch {
+	case leftCharacters == 0 && leftLines == 0:
+		return f, ""
+	case leftLines == 0:
+		return begin, plural(leftCharacters, "character")
+	}
+	return begin, plural(leftLines, "line") + " with " + plural(leftCharacters, "character")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
