@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/webhook"
 )
@@ -73,13 +74,16 @@ type hookData struct {
 
 // hookCall is a call that waits: see [agent.NotifiedCall].
 type hookCall struct {
-	Key       agent.Key      `json:"key"`
-	Handle    string         `json:"handle"`
-	Tool      string         `json:"tool"`
-	Arguments string         `json:"arguments"`
-	Question  string         `json:"question,omitempty"`
-	WaitsFor  agent.WaitsFor `json:"waits_for"`
-	Until     time.Time      `json:"until,omitzero"`
+	Key       agent.Key `json:"key"`
+	Handle    string    `json:"handle"`
+	Tool      string    `json:"tool"`
+	Arguments string    `json:"arguments"`
+	// Text has the arguments in the form in which a person judges them. It is made here, so that no history has it. It is absent if the
+	// arguments are cut.
+	Text     string         `json:"text,omitempty"`
+	Question string         `json:"question,omitempty"`
+	WaitsFor agent.WaitsFor `json:"waits_for"`
+	Until    time.Time      `json:"until,omitzero"`
 	// Callback is the URL to which the result of an external call can be sent: see [Callbacks]. It is a secret.
 	Callback string   `json:"callback,omitempty"`
 	Commands []string `json:"commands,omitempty"`
@@ -100,6 +104,9 @@ func (a *Activities) newHookMessage(id string, in protocol.NotifyInput) hookMess
 		call := hookCall{
 			Key: c.Key, Handle: c.Key.Handle(), Tool: c.Tool, Arguments: c.Arguments, Question: c.Question, WaitsFor: c.WaitsFor,
 			Commands: a.commands.Settle(id, c.Key, c.WaitsFor),
+		}
+		if json.Valid([]byte(c.Arguments)) {
+			call.Text = proposal.Of(c.Tool, c.Arguments).String()
 		}
 		if c.WaitsFor == agent.WaitsForResult {
 			call.Callback = a.callbacks.url(id, c.Key)

@@ -98,7 +98,7 @@ func TestNotificationIsSignedAndSaysWhatToDo(t *testing.T) {
 		"data": {
 			"agent_id": "default-test-workflow-id", "agent": "x", "status": "waiting", "waits_for": "approval",
 			"calls": [{
-				"key": "tool-0123456789abcdef", "handle": "01234567", "tool": "pay", "arguments": "{\"n\":1}", "waits_for": "approval",
+				"key": "tool-0123456789abcdef", "handle": "01234567", "tool": "pay", "arguments": "{\"n\":1}", "text": "n  1\n", "waits_for": "approval",
 				"commands": ["starter approve default-test-workflow-id 01234567", "starter deny default-test-workflow-id 01234567"]
 			}]
 		}

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -163,14 +164,37 @@ func (d *driver) whoActs() string {
 			lines = append(lines, "- and more"+d.alternatives(d.options.Commands.Inbox()))
 			break
 		}
+		commands := d.alternatives(d.options.Commands.Settle(d.state.AgentID, c.Key, c.WaitsFor()))
+		q, asks := c.Question()
+		if text := proposalText(c); text != "" && !asks {
+			lines = append(lines, fmt.Sprintf("- %s%s\n\n%s\n", code(c.Name, 64), commands, text))
+			continue
+		}
 		what := c.Arguments
-		if q, asks := c.Question(); asks {
+		if asks {
 			what = q.Question
 		}
-		commands := d.options.Commands.Settle(d.state.AgentID, c.Key, c.WaitsFor())
-		lines = append(lines, fmt.Sprintf("- %s %s%s", code(c.Name, 64), code(what, 1000), d.alternatives(commands)))
+		lines = append(lines, fmt.Sprintf("- %s %s%s", code(c.Name, 64), code(what, 1000), commands))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// proposalText returns the arguments of a call in the form in which a person judges them, as a code block in an item of a list. It is empty if
+// a line of JSON says the same, and for long arguments: the details are made at each step of the agent.
+func proposalText(c agent.Call) string {
+	if len(c.Arguments) > detailsBytes {
+		return ""
+	}
+	form := proposal.Of(c.Name, c.Arguments)
+	if !slices.ContainsFunc(form, func(l proposal.Line) bool { return l.Kind != proposal.Field }) {
+		return ""
+	}
+	begin, left := form.Cut(20, 1000)
+	text := begin.String()
+	if left != "" {
+		text += "… and " + left
+	}
+	return "  " + strings.ReplaceAll(quote(text, detailsBytes), "\n", "\n  ")
 }
 
 // alternatives ends a sentence with the commands, as Markdown, such as ": `a` or `b`". For no commands, it returns a full stop. If a

@@ -58,6 +58,27 @@ func TestAttackMarkupInDetails(t *testing.T) {
 	require.LessOrEqual(t, len(static), 16_000)
 }
 
+// The details show a call that waits for an approval as a person judges it: a text with its line breaks, in a code block that no text ends.
+func TestDetailsShowWhatACallWouldDo(t *testing.T) {
+	b := newBench(t)
+	b.def.Tools[1].Approval, b.def.Tools[2].Approval = true, true
+	b.model = replies(map[int]llm.Reply{
+		1: llmtest.Call(llmtest.ToolCall("1", "pay", `{"to":"kim","note":"one\n\n</li> `+"```"+`\u0085- two"}`), llmtest.ToolCall("2", "read", `{"n":1}`)),
+		4: llmtest.Say("done"),
+	})
+	b.RegisterDelayedCallback(func() {
+		details := b.details(t)
+		require.Contains(t, details, "- `pay`: `starter approve ")
+		require.Contains(t, details, "`\n\n      to  kim\n      note (3 lines, 21 bytes")
+		require.Contains(t, details, "\n        one\n        \n        </li> ```\\x85- two\n")
+		require.Contains(t, details, "- `read` `{\"n\":1}`: `starter approve ")
+	}, time.Minute)
+	b.decideAfter(t, time.Hour, agent.Decision{Approve: true}, "")
+	b.decideAfter(t, 2*time.Hour, agent.Decision{Approve: true}, "")
+	b.start(agent.Task, "go")
+	require.NoError(t, b.GetWorkflowError())
+}
+
 // The details say who has to act next, and with which command.
 func TestDetailsSayWhatIsNext(t *testing.T) {
 	b := newBench(t)

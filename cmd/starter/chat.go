@@ -14,6 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/chat"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/internal/printable"
@@ -91,7 +92,7 @@ func runChat(cmd *cobra.Command, g *session.Flags, id string, start client.Start
 	}
 	var end chat.Result
 	in, onTerminal := cmd.InOrStdin().(*os.File)
-	onTerminal = onTerminal && term.IsTerminal(in.Fd()) && progress.Redraws(cmd.OutOrStdout())
+	onTerminal = onTerminal && term.IsTerminal(in.Fd()) && screen.Redraws(cmd.OutOrStdout())
 	if onTerminal {
 		end, err = chat.Run(ctx, o, in, printable.Unwrap(cmd.OutOrStdout()))
 	} else {

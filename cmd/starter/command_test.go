@@ -50,7 +50,7 @@ func hints(t *testing.T, id string) []string {
 	for i := range waits {
 		waits[i].AgentID = id
 	}
-	require.NoError(t, printInbox(&inbox, waits, false, time.Now()))
+	require.NoError(t, inboxOptions{}.print(&inbox, waits, time.Now()))
 	return append(all, inbox.String())
 }
 

@@ -73,9 +73,9 @@ func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 		"show --json": func(w io.Writer) error { return view.JSON(w, view.NewAgent(hostileSnapshot())) },
 		"list":        func(w io.Writer) error { return printRows(w, rows, time.Now()) },
 		"list --json": func(w io.Writer) error { return printRowsJSON(w, rows) },
-		"inbox":       func(w io.Writer) error { return printInbox(w, hostileWaits(), false, time.Now()) },
+		"inbox":       func(w io.Writer) error { return inboxOptions{}.print(w, hostileWaits(), time.Now()) },
 		"inbox --json": func(w io.Writer) error {
-			return printInbox(w, hostileWaits(), true, time.Now())
+			return inboxOptions{json: true}.print(w, hostileWaits(), time.Now())
 		},
 		"tail --json": func(w io.Writer) error {
 			return view.JSONLine(w, tailView{1, view.NewMessage(hostileSnapshot().Messages[0])})

@@ -13,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
@@ -22,32 +23,40 @@ import (
 )
 
 func newInbox(g *session.Flags) *cobra.Command {
-	var asJSON, watch bool
+	var o inboxOptions
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "List the calls that are waiting for a person",
 		Long: `inbox shows the calls of all agents that are waiting for a person, the oldest first:
-approvals, questions, and results from outside. Below each call are the commands for it.
+approvals, questions, and results from outside. Below each call are its arguments and the
+commands for it. A text has its line breaks, an edit is shown as the lines that it removes
+and adds, and a command as it would run. Long arguments are cut, unless --full is given.
 
 inbox needs no worker. It reads the histories of all running agents. If the namespace has
 the search attributes of "starter setup", inbox reads only the histories of agents that are
 waiting, and of agents that started before the setup. This is faster.`,
 		Example: `  starter inbox
   starter inbox --watch
+  starter inbox --full
   starter inbox --json`,
 		Args: usage.NoArguments,
 		RunE: g.OnAgent(func(cmd *cobra.Command, _ []string, c *client.Client, _ string) error {
-			return inbox(cmd, c, asJSON, watch)
+			return o.run(cmd, c)
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the calls as JSON")
-	cmd.Flags().BoolVar(&watch, "watch", false, "keep running until Ctrl-C, and also show each call that begins to wait later")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the calls as JSON")
+	cmd.Flags().BoolVar(&o.watch, "watch", false, "keep running until Ctrl-C, and also show each call that begins to wait later")
+	cmd.Flags().BoolVar(&o.full, "full", false, "show all arguments, also the long ones")
+	cmd.MarkFlagsMutuallyExclusive("full", "json")
 	return cmd
 }
 
+// inboxOptions holds the flags of `starter inbox`.
+type inboxOptions struct{ json, watch, full bool }
+
 const inboxPause = 5 * time.Second
 
-func inbox(cmd *cobra.Command, c *client.Client, asJSON, watch bool) error {
+func (o inboxOptions) run(cmd *cobra.Command, c *client.Client) error {
 	shown := map[agent.Key]bool{}
 	for {
 		slow := time.AfterFunc(progress.Silence, func() { fmt.Fprintln(cmd.ErrOrStderr(), "Reading the histories of the running agents…") })
@@ -63,12 +72,12 @@ func inbox(cmd *cobra.Command, c *client.Client, asJSON, watch bool) error {
 			}
 			shown[w.Call.Key] = true
 		}
-		if len(fresh) > 0 || !watch {
-			if err := printInbox(cmd.OutOrStdout(), fresh, asJSON, time.Now()); err != nil {
+		if len(fresh) > 0 || !o.watch {
+			if err := o.print(cmd.OutOrStdout(), fresh, time.Now()); err != nil {
 				return err
 			}
 		}
-		if !watch {
+		if !o.watch {
 			return nil
 		}
 		select {
@@ -94,8 +103,8 @@ type waitsView struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) error {
-	if asJSON {
+func (o inboxOptions) print(out io.Writer, all []client.Waits, now time.Time) error {
+	if o.json {
 		views := make([]waitsView, len(all))
 		for i, w := range all {
 			views[i] = waitsView{
@@ -113,45 +122,51 @@ func printInbox(out io.Writer, all []client.Waits, asJSON bool, now time.Time) e
 		return err
 	}
 	for _, w := range all {
-		text, cut := waitsText(w)
-		text = settle.AgentText(w, now) + text
-		if cut {
-			text += fmt.Sprintf("  The arguments have %d bytes and are cut here, and a decision is about all of them: see `starter inbox --json`.\n", len(w.Call.Arguments))
-		}
-		if _, err := fmt.Fprint(out, text); err != nil {
+		if _, err := fmt.Fprint(screen.Raw(out), settle.AgentText(w, now)+o.callText(w, screen.Styled(out))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// waitsText returns the call and the commands for it. `cut` reports whether the text leaves out a part of the arguments.
-func waitsText(w client.Waits) (text string, cut bool) {
+// callText returns a call that waits, and the commands for it. `styled` says whether the text has colours.
+func (o inboxOptions) callText(w client.Waits, styled bool) string {
 	give := func(verb string) string {
 		return "  " + shellword.Starter(verb, w.AgentID).With("--call "+w.Handle()).Then("'…'").String() + "\n"
 	}
+	called := printable.Name(w.Call.Name) + "\n" + view.ArgumentsText(w.Call.Name, w.Call.Arguments, o.full, styled)
 	switch w.Call.WaitsFor() {
 	case agent.WaitsForAnswer:
-		q, _ := w.Call.Question()
-		var b strings.Builder
-		for i, part := range append([]string{q.Question}, q.Choices...) {
-			whole := printable.Line(part, math.MaxInt)
-			shown := printable.Line(part, settle.MaxShown)
-			b.WriteString([]string{"asks: ", "  - "}[min(i, 1)] + shown + "\n")
-			cut = cut || shown != whole
-		}
-		return b.String() + give("answer"), cut
+		return o.questionText(w) + give("answer")
 	case agent.WaitsForResult:
-		text, cut = callText(w)
-		return text + give("complete"), cut
+		return called + give("complete")
 	}
-	text, cut = callText(w)
 	approve, deny := shellword.Starter("approve", w.AgentID, w.Handle()), shellword.Starter("deny", w.AgentID, w.Handle()).With("--reason '…'")
-	return fmt.Sprintf("%s  %s\n  %s\n", text, approve, deny), cut
+	return fmt.Sprintf("%s  %s\n  %s\n", called, approve, deny)
 }
 
-// callText returns the name and the arguments of the call as a line. `cut` reports whether the end of the arguments is left out.
-func callText(w client.Waits) (text string, cut bool) {
-	arguments, cut := settle.ArgumentsText(w.Call.Arguments, settle.MaxShown)
-	return printable.Name(w.Call.Name) + " " + arguments + "\n", cut
+// maxQuestion is the largest number of characters of a question, and of each of its choices, that are shown without the flag --full.
+const maxQuestion = 4000
+
+func (o inboxOptions) questionText(w client.Waits) string {
+	q, _ := w.Call.Question()
+	var b strings.Builder
+	cut := false
+	for i, part := range append([]string{q.Question}, q.Choices...) {
+		whole := printable.Line(part, math.MaxInt)
+		shown := whole
+		if !o.full {
+			shown = printable.Line(part, maxQuestion)
+		}
+		lead := "asks: "
+		if i > 0 {
+			lead = fmt.Sprintf("  %d  ", i)
+		}
+		b.WriteString(lead + shown + "\n")
+		cut = cut || shown != whole
+	}
+	if cut {
+		b.WriteString("    … the end of the question is left out here: `" + view.AllCommand + "` shows it\n")
+	}
+	return b.String()
 }

@@ -6,13 +6,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 )
 
 // waiting returns a call that waits for an approval.
@@ -26,50 +24,51 @@ func waiting(name, arguments string) client.Waits {
 // also holds for a text that is short until its invisible characters are shown.
 func TestAttackArgumentsThatAreCutAreSaidToBe(t *testing.T) {
 	t.Parallel()
+	const characters = 4000 // as many as the inbox shows, with the name of the field and two spaces
 	for name, c := range map[string]struct {
 		arguments string
 		cut       bool
 	}{
 		"short":                {`{"to":"boss"}`, false},
-		"just as long":         {`{"to":"` + strings.Repeat("x", settle.MaxShown-13) + `boss"}`, false},
-		"long":                 {`{"to":"` + strings.Repeat("x", settle.MaxShown) + `boss"}`, true},
-		"many characters":      {`{"to":"` + strings.Repeat("é", settle.MaxShown-13) + `boss"}`, false},
+		"just as long":         {`{"to":"` + strings.Repeat("x", characters-8) + `boss"}`, false},
+		"long":                 {`{"to":"` + strings.Repeat("x", characters) + `boss"}`, true},
+		"many characters":      {`{"to":"` + strings.Repeat("é", characters-8) + `boss"}`, false},
 		"invisible characters": {`{"to":"` + strings.Repeat("\u200b", 1000) + `boss"}`, true},
 		"escapes":              {`{"to":"` + strings.Repeat(`\u200b`, 1000) + `boss"}`, true},
-		"white space":          {`{"to":` + strings.Repeat(" ", 2*settle.MaxShown) + `"boss"}`, false},
+		"white space":          {`{"to":` + strings.Repeat(" ", 2*characters) + `"boss"}`, false},
 	} {
 		var shown, whole bytes.Buffer
-		require.NoError(t, printInbox(&shown, []client.Waits{waiting("pay", c.arguments)}, false, time.Now()))
+		require.NoError(t, inboxOptions{}.print(&shown, []client.Waits{waiting("pay", c.arguments)}, time.Now()))
 		require.Equal(t, !c.cut, strings.Contains(shown.String(), "boss"), name)
-		require.Equal(t, c.cut, strings.Contains(shown.String(), "are cut here, and a decision is about all of them: see `starter inbox --json`"), name)
-		require.NoError(t, printInbox(&whole, []client.Waits{waiting("pay", c.arguments)}, true, time.Now()))
+		require.Equal(t, c.cut, strings.Contains(shown.String(), "are left out here, and a decision is about all of them: `starter inbox --full` shows them"), name)
+		shown.Reset()
+		require.NoError(t, inboxOptions{full: true}.print(&shown, []client.Waits{waiting("pay", c.arguments)}, time.Now()))
+		require.Contains(t, shown.String(), "boss", name)
+		require.NotContains(t, shown.String(), "left out", name)
+		require.NoError(t, inboxOptions{json: true}.print(&whole, []client.Waits{waiting("pay", c.arguments)}, time.Now()))
 		var views []waitsView
 		require.NoError(t, json.Unmarshal(whole.Bytes(), &views))
 		require.Equal(t, c.arguments, views[0].Arguments, name)
 	}
 	question := client.Waits{AgentID: "a", Agent: "x", Call: agent.Call{
 		Key: "tool-0123456789abcdef0123456789abcdef", Name: agent.AskUser, Wait: agent.CallWait{For: agent.WaitsForAnswer},
-		Arguments: `{"question":"which?","choices":["` + strings.Repeat("x", 2*settle.MaxShown) + `"]}`,
+		Arguments: `{"question":"which?","choices":["` + strings.Repeat("x", 2*characters) + `"]}`,
 	}}
 	var shown bytes.Buffer
-	require.NoError(t, printInbox(&shown, []client.Waits{question}, false, time.Now()))
-	require.Contains(t, shown.String(), "are cut here")
+	require.NoError(t, inboxOptions{}.print(&shown, []client.Waits{question}, time.Now()))
+	require.Contains(t, shown.String(), "is left out here: `starter inbox --full` shows it")
 }
 
-// Arguments that differ look different in `starter inbox`, also if they differ in white space or in invisible characters only.
-func TestAttackArgumentsThatDifferLookDifferent(t *testing.T) {
+// The inbox shows a text with its line breaks, an edit as the lines that it removes and adds, and a command as it would run.
+func TestInboxShowsWhatACallWouldDo(t *testing.T) {
 	t.Parallel()
-	seen := map[string]string{}
-	for _, arguments := range []string{
-		`{"to":"a b"}`, `{"to":"a  b"}`, "{\"to\":\"a\u00a0b\"}", "{\"to\":\"a\u2003b\"}", `{"to":"a\tb"}`, `{"to":"a\nb"}`, "{\"to\":\"a\u200bb\"}",
-		"{\"to\":\"a\u202eb\"}", "{\"to\":\"a\u2028b\"}", `{"to":"ab"}`, `{"to":"ab","To":"c"}`, `{"to":"a\u0000b"}`, "{\"to\":\"a\u200d\u200db\"}",
+	for want, w := range map[string]client.Waits{
+		"write_file\n    path  notes.md\n    content (2 lines, 12 bytes)\n      # Plan\n      done\n": waiting("write_file", `{"path":"notes.md","content":"# Plan\ndone\n"}`),
+		"edit_file\n    path  a.go\n    old → new (-1 +1 lines, 1 → 1 byte)\n      - x\n      + y\n":  waiting("edit_file", `{"path":"a.go","old":"x","new":"y"}`),
+		"shell\n    $ go test ./...\n  starter approve a 01234567\n":                                  waiting("shell", `{"command":"go test ./..."}`),
 	} {
-		text, cut := callText(waiting("pay", arguments))
-		require.False(t, cut)
-		require.Equal(t, 1, strings.Count(text, "\n"), "%q", text)
-		safeTerminal(t, text)
-		require.False(t, strings.ContainsFunc(strings.TrimSuffix(text, "\n"), func(r rune) bool { return r != ' ' && unicode.IsSpace(r) }), "%q", text)
-		require.Empty(t, seen[text], "%q looks like %q", arguments, seen[text])
-		seen[text] = arguments
+		var shown bytes.Buffer
+		require.NoError(t, inboxOptions{}.print(&shown, []client.Waits{w}, time.Now()))
+		require.Contains(t, shown.String(), want)
 	}
 }

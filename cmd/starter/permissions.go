@@ -14,7 +14,6 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -102,6 +101,9 @@ type permissionView struct {
 	agent.Permission
 }
 
+// maxArguments is the largest number of characters of arguments that are shown without --json.
+const maxArguments = 4000
+
 func printPermissions(out io.Writer, all []agent.Permission, asJSON bool) error {
 	if asJSON {
 		views := make([]permissionView, len(all))
@@ -117,7 +119,7 @@ func printPermissions(out io.Writer, all []agent.Permission, asJSON bool) error 
 	for _, p := range all {
 		arguments := "with any arguments"
 		if p.Arguments != "" {
-			arguments = printable.Line(p.Arguments, settle.MaxShown)
+			arguments = printable.Line(p.Arguments, maxArguments)
 		}
 		by := cmp.Or(p.By, "an unknown person") // clients of earlier versions may leave the name empty
 		_, err := fmt.Fprintf(out, "%s  %s %s, by %s, %s\n", p.Key.Handle(), printable.Name(p.Tool), arguments, printable.Name(by), time.UnixMilli(p.Time).Format(time.DateTime))

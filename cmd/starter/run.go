@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/internal/protocol"
@@ -123,7 +123,7 @@ func runAgent(cmd *cobra.Command, g *session.Flags, o runOptions, args []string)
 			return exit.Errorf(exit.Usage, "%w", err)
 		}
 	}
-	start.PartialText = !o.Detach && !o.JSON && !o.Quiet && progress.Redraws(cmd.OutOrStdout())
+	start.PartialText = !o.Detach && !o.JSON && !o.Quiet && screen.Redraws(cmd.OutOrStdout())
 	started, err := c.Start(ctx, start)
 	if err != nil {
 		return session.WithExitCode(err, queue)

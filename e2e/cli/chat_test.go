@@ -51,7 +51,7 @@ func TestChatOnATerminal(t *testing.T) {
 	require.NotContains(t, p.screen(), said)
 
 	p.types("pay")
-	p.shows("May pay run with these arguments?", `"amount": 10`, "y approve")
+	p.shows("May pay run with these arguments?", "    amount  10\n    to      kim\n", "y approve")
 	require.Empty(t, tools.Effects())
 	p.tmux("send-keys", "y")
 	p.shows("Approved pay.", `▸ pay {"amount": 10, "to": "kim"} → did {"amount":10,"to":"kim"}`, "It is paid.", "waits for you")
@@ -159,7 +159,7 @@ func TestChatOfAWholeDay(t *testing.T) {
 	p.tmux("send-keys", "Tab", "Tab")
 	p.shows(`» look {"at": 1}`)
 	p.tmux("send-keys", "Enter")
-	p.shows(`» look`, "\n    {\n      \"at\": 1\n    }\n  → \\x1b]52;c;", "\n    ? May pay run with these arguments?\n\n    > yes, pay\n", `▸ look {"at": 2}`, "Enter folds this call")
+	p.shows(`» look`, "\n    at  1\n  → \\x1b]52;c;", "\n    ? May pay run with these arguments?\n\n    > yes, pay\n", `▸ look {"at": 2}`, "Enter folds this call")
 	p.tmux("send-keys", "Enter", "Escape")
 	p.shows(`▸ look {"at": 1}`)
 

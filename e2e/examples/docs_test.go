@@ -159,7 +159,7 @@ func TestFirstPageApproves(t *testing.T) {
 	decide := shell(w, blockOf(t, "docs/start.md", "approve"))
 	w.Eventually("the commands have ended", decide.Ended)
 	require.Zero(t, decide.Cmd.ProcessState.ExitCode(), "%s", decide.Output())
-	require.Regexp(t, `(?s)order-7 .*pay \{"n":1\}.*order-8 .*Approved \w+ pay.*Denied \w+ pay`, decide.Output())
+	require.Regexp(t, `(?s)order-7 .*pay\n    n  1\n.*order-8 .*Approved \w+ pay.*Denied \w+ pay`, decide.Output())
 	for id, result := range map[string]string{"order-7": `did {"n":1}`, "order-8": "denied: a person refused this call: too expensive"} {
 		w.Finished(id, "done")
 		require.Contains(t, w.Show(id).Lines(), "tool: "+result)

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 )
 
 type askedMsg struct {
@@ -44,7 +46,7 @@ func (m *model) answered(msg askedMsg) {
 	}
 }
 
-func (it *item) drawAside(md *markdown, width int) []string {
+func (it *item) drawAside(md *screen.Markdown, width int) []string {
 	lines := append([]string{""}, marked("~ ", "aside: "+it.text, width)...)
 	switch {
 	case !it.done:

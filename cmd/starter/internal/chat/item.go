@@ -1,9 +1,7 @@
 package chat
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -12,7 +10,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -81,7 +81,7 @@ func (it *item) finish(m agent.Message) {
 }
 
 // lines returns the lines of an item. A call has one line, or its whole arguments and result if it is expanded.
-func (it *item) lines(md *markdown, width int, expanded, selected bool) []string {
+func (it *item) lines(md *screen.Markdown, width int, expanded, selected bool) []string {
 	want := form{width, expanded != it.flipped, selected, it.done, it.output}
 	if it.drawnFor != want {
 		it.drawn, it.drawnFor = it.draw(md, want), want
@@ -91,7 +91,7 @@ func (it *item) lines(md *markdown, width int, expanded, selected bool) []string
 
 // draw returns the lines of an item. Only texts of this program and of the person begin in the first column. So no text of a model or
 // a tool looks like a question of this program, or like a message of the person.
-func (it *item) draw(md *markdown, f form) []string {
+func (it *item) draw(md *screen.Markdown, f form) []string {
 	switch it.kind {
 	case userItem:
 		lines := []string{""}
@@ -125,7 +125,7 @@ func (it *item) draw(md *markdown, f form) []string {
 func (it *item) folded(f form) string {
 	line := f.mark("▸ ") + accent.Render(printable.Line(it.name, 100))
 	if it.arguments != "" {
-		line += " " + printable.Line(it.arguments, 400)
+		line += " " + proposal.Summary(it.name, it.arguments, 400)
 	}
 	if !it.done {
 		return cut(line+" …", f.width)
@@ -164,7 +164,7 @@ const maxResult = 30_000
 func (it *item) unfolded(f form) []string {
 	lines := []string{cut(f.mark("▾ ")+accent.Render(printable.Line(it.name, 100))+it.took, f.width)}
 	if it.arguments != "" {
-		lines = append(lines, exactly(it.arguments, f.width)...)
+		lines = append(lines, screen.Form(proposal.Of(it.name, it.arguments), argumentsIndent, f.width)...)
 	}
 	if d := it.decider; d != nil {
 		verb := "approved"
@@ -195,23 +195,14 @@ func (it *item) unfolded(f form) []string {
 // byText names the person who has decided. `by` is empty if that person's program did not know the name.
 func byText(by string) string { return printable.Name(cmp.Or(by, "a person")) }
 
-// pretty returns arguments with one value per line. Arguments that are no JSON stay as they are.
-func pretty(arguments string) string {
-	var spaced bytes.Buffer
-	if json.Indent(&spaced, []byte(arguments), "", "  ") != nil {
-		return arguments
-	}
-	return string(printable.JSON(spaced.Bytes()))
-}
-
 // indented returns the lines of a text of unknown origin. The first line begins with a prefix, and the others with spaces.
 func indented(prefix, text string, width int) []string {
 	room := ansi.StringWidth(prefix)
 	return prefixed(prefix, wrapped(text, width-room), strings.Repeat(" ", room))
 }
 
-func foreign(md *markdown, indent, text string, width int) []string {
-	lines := md.render(text, max(1, width-len(indent)))
+func foreign(md *screen.Markdown, indent, text string, width int) []string {
+	lines := md.Render(text, max(1, width-len(indent)))
 	for i, line := range lines {
 		if line != "" {
 			lines[i] = indent + line
@@ -225,7 +216,7 @@ func marked(mark, text string, width int) []string {
 }
 
 func wrapped(text string, width int) []string {
-	return wrap(strings.TrimRight(printable.Text(text), "\n"), width)
+	return screen.Wrap(strings.TrimRight(printable.Text(text), "\n"), width)
 }
 
 // hanging wraps a text. It indents all lines except for the first one, so that a name inside the text, such as that of a tool, cannot look
@@ -235,11 +226,8 @@ func hanging(text string, width int) []string {
 	return prefixed("", wrapped(text, width-len(indent)), indent)
 }
 
-// exactly returns the arguments of a call in lines. Nothing is cut or hidden, because a person decides on them.
-func exactly(arguments string, width int) []string {
-	const prefix = "    "
-	return prefixed(prefix, hardWrap(printable.Text(pretty(arguments)), width-len(prefix)), prefix)
-}
+// argumentsIndent is the indentation of the arguments of a call.
+const argumentsIndent = 4
 
 // prefixed puts a prefix before the first line, and an indentation before the others.
 func prefixed(prefix string, lines []string, indent string) []string {

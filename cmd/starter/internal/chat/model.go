@@ -15,6 +15,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -31,7 +32,7 @@ type model struct {
 	stop     context.CancelFunc
 	conversation
 
-	md markdown
+	md screen.Markdown
 	// growing holds the lines of the reply that the model is writing. arguments holds the lines of the arguments of calls that wait for
 	// an approval.
 	growing       memo

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen/screentest"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -208,7 +209,7 @@ func (s *stage) press(letter string) {
 func (s *stage) screen() string {
 	s.Helper()
 	v := s.m.View()
-	rest := styling.ReplaceAllString(v.Content, "")
+	rest := screentest.Styling.ReplaceAllString(v.Content, "")
 	require.Equal(s, printable.Text(rest), rest)
 	lines := strings.Split(ansi.Strip(v.Content), "\n")
 	require.Len(s, lines, s.m.height)
@@ -267,7 +268,7 @@ talk · waits for you · $0.2500 · context 5,432 of 100,000 · 12,412 tokens ·
 > Type a message
 Enter sends · /help · Ctrl-J new line · Ctrl-O expands · Ctrl-C twice detaches`, s.screen())
 	s.keys("ctrl+o")
-	s.shows("▾ read_file  (2.5s)\n    {\n      \"path\": \"notes.md\"\n    }\n  → line one\n    line two")
+	s.shows("▾ read_file  (2.5s)\n    path  notes.md\n  → line one\n    line two")
 	s.keys("ctrl+o", "/cost", "enter", "/model", "enter")
 	s.shows("12,345 tokens in", "cost $0.2500", "The model is main (gpt)", "starter reload talk")
 	require.Empty(t, s.asked)
@@ -296,15 +297,15 @@ func TestOutputOfARunningCallIsShownUntilItsEnd(t *testing.T) {
 	s.report(client.Progress{Status: client.Running, ToolOutputs: []client.ToolOutput{
 		{CallID: "1", Name: "shell", Text: "a\nb\nc\nd\ne\nf \x1b[2J\n"}, {CallID: "gone", Name: "old", Text: "of no call"},
 	}})
-	s.shows("▸ shell {\"command\":\"make\"} …\n  b\n  c\n  d\n  e\n  f \\x1b[2J\n▸ fetch {} …")
+	s.shows("▸ shell make …\n  b\n  c\n  d\n  e\n  f \\x1b[2J\n▸ fetch {} …")
 	require.NotContains(t, s.screen(), "of no call")
 	s.report(client.Progress{Status: client.Running, ToolOutputs: []client.ToolOutput{{CallID: "1", Name: "shell", Text: "g"}}})
 	s.shows("…\n  g\n▸ fetch")
 	s.keys("ctrl+o")
-	s.shows("      \"command\": \"make\"\n    }\n  g\n")
+	s.shows("    $ make\n  g\n")
 	s.keys("ctrl+o")
 	s.report(client.Progress{Status: client.Running}) // the call has ended, but another call of the reply runs
-	s.shows("make\"} …\n▸ fetch")
+	s.shows("make …\n▸ fetch")
 	s.report(client.Progress{Status: client.Running, ToolOutputs: []client.ToolOutput{{CallID: "1", Name: "shell", Text: "h"}}})
 	s.says(result("1", "made"), result("2", "got"))
 	s.shows("→ made")
@@ -394,12 +395,36 @@ func waitsFor(key, name, arguments string, external bool) client.Waits {
 	return client.Waits{AgentID: "talk", Agent: "x", Call: c}
 }
 
+// A person judges a call by what it would do: the lines of a text, the lines that an edit removes and adds, and a command as it would run.
+// Long arguments are cut, the chat says how much is left out, and Ctrl-O shows all.
+func TestCallThatWaitsShowsWhatItWouldDo(t *testing.T) {
+	s := newStage(t, true)
+	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
+	shown := func(tool, arguments string) {
+		s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-"+tool, tool, arguments, false)})
+	}
+	shown("edit_file", `{"path":"a.go","old":"one\ntwo","new":"one\nthree"}`)
+	s.shows("? May edit_file run with these arguments?\n    path  a.go\n    old → new (-1 +1 lines, 7 → 9 bytes)\n        one\n      - two\n      + three\n")
+	for text, colour := range map[string]string{"two": "31", "three": "32"} {
+		require.Contains(t, s.m.View().Content, "\x1b["+colour+"m"+text+"\x1b[m", "the lines of an edit have colours")
+	}
+	shown("shell", `{"command":"go test ./..."}`)
+	s.shows("? May shell run with these arguments?\n    $ go test ./...\n")
+	s.event(tea.WindowSizeMsg{Width: 80, Height: 100})
+	shown("write_file", `{"path":"long.md","content":"`+strings.Repeat(`line\n`, 50)+`the end"}`)
+	s.shows("content (51 lines, 257 bytes)\n      line\n", "… 13 lines with 55 characters are left out here, and a decision is about all\n  of them: Ctrl-O shows them")
+	require.NotContains(t, s.screen(), "the end")
+	s.keys("ctrl+o")
+	s.shows("      line\n      the end\n")
+	require.NotContains(t, s.screen(), "left out")
+}
+
 func TestCallIsDecidedInPlace(t *testing.T) {
 	s := newStage(t, true)
 	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
 	waits := []client.Waits{waitsFor("k-00000001", "pay", `{"amount":10,"to":"a\u001b[2J"}`, false), waitsFor("k-00000002", "post", "{}", false), waitsFor("k-00000003", "post", "{}", false)}
 	s.m.refreshed(client.Snapshot{}, nil, waits)
-	s.shows("? May pay run with these arguments? (call 00000001)\n    {\n      \"amount\": 10,\n      \"to\": \"a\\u001b[2J\"\n    }", "waits for an approval")
+	s.shows("? May pay run with these arguments? (call 00000001)\n    amount  10\n    to      \"a\\u001b[2J\"", "waits for an approval")
 	s.keys("y")
 	require.Empty(t, s.asked, "a key that was typed when the call appeared decides nothing")
 	s.ready()
@@ -579,7 +604,7 @@ func TestEventsOfAnEarlierAgentAreDropped(t *testing.T) {
 }
 
 func TestAttackNothingReachesTheTerminalAsAnEscape(t *testing.T) {
-	for _, text := range hostile {
+	for _, text := range screentest.Hostile() {
 		s := newStage(t, true)
 		s.m.id = "talk\x1b"
 		s.says(user(text), reply(text, llm.ToolCall{ID: "1", Name: text, Arguments: text}), result("1", text), agent.Message{Message: llm.Message{Role: llm.Assistant, Content: text}, Notice: true})

@@ -14,7 +14,9 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -330,8 +332,8 @@ func (p *plainChat) tellCall(w client.Waits) {
 	}
 	switch waitsFor {
 	case client.WaitsForApproval:
-		fmt.Fprintf(p.notice, "May %s%s run with these arguments? (call %s)\n    %s\n/approve lets it run, /deny REASON refuses it.\n",
-			name, who, w.Handle(), strings.ReplaceAll(printable.Text(pretty(w.Call.Arguments)), "\n", "\n    "))
+		fmt.Fprintf(p.notice, "May %s%s run with these arguments? (call %s)\n%s/approve lets it run, /deny REASON refuses it.\n",
+			name, who, w.Handle(), screen.FormText(proposal.Of(w.Call.Name, w.Call.Arguments), "    ", false))
 	case client.WaitsForAnswer:
 		q, _ := w.Call.Question()
 		fmt.Fprintf(p.notice, "Question%s: %s\n%s\n", who, indentedText(printable.Text(q.Question)), give("answer", "TEXT"))

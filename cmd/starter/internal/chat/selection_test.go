@@ -23,7 +23,7 @@ func TestOneCallIsExpanded(t *testing.T) {
 	s.keys("tab", "tab")
 	s.shows("» tool2", "▸ tool3", "Enter expands this call · Tab older · Shift-Tab newer")
 	s.keys("enter")
-	s.shows("▸ tool1 {\"n\":1}", "» tool2  (2.5s)\n    {\n      \"n\": 2\n    }\n  → first line 2\n    second line 2\n", "▸ tool3", "Enter folds this call")
+	s.shows("▸ tool1 {\"n\":1}", "» tool2  (2.5s)\n    n  2\n  → first line 2\n    second line 2\n", "▸ tool3", "Enter folds this call")
 	s.keys("ctrl+o")
 	s.shows("▾ tool1", "▾ tool3")
 	s.keys("enter", "shift+tab")

@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -109,7 +111,7 @@ func TestLargeTextDoesNotStopTheChat(t *testing.T) {
 
 func TestUnfoldedResultShowsItsBeginningAndItsEnd(t *testing.T) {
 	it := item{kind: callItem, name: "read", result: "BEGIN" + strings.Repeat("é", maxResult) + strings.Repeat("\n", 3) + strings.Repeat("é", maxResult) + "END", done: true}
-	got := plain(it.lines(&markdown{}, 80, true, false))
+	got := ansi.Strip(strings.Join(it.lines(&screen.Markdown{}, 80, true, false), "\n"))
 	require.Contains(t, got, "→ BEGIN")
 	require.Contains(t, got, "60,0")
 	require.Contains(t, got, "bytes are left out here; `starter show --json` prints them.")

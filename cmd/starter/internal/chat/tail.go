@@ -7,7 +7,9 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
@@ -74,12 +76,7 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 			call = " (call " + w.Handle() + ")"
 		}
 		lines = append(lines, styled(indented(mark, "May "+name+who+" run with these arguments?"+call, m.width), urgent)...)
-		drawn := m.arguments[w.Call.Key]
-		if drawn == nil {
-			drawn = &memo{}
-			m.arguments[w.Call.Key] = drawn
-		}
-		return append(lines, drawn.lines(w.Call.Arguments, m.width, func() []string { return exactly(w.Call.Arguments, m.width) })...)
+		return append(lines, m.proposal(w.Call)...)
 	case client.WaitsForAnswer:
 		q, _ := w.Call.Question()
 		lines = append(lines, styled(indented(mark, "Question"+who+": "+q.Question, m.width), urgent)...)
@@ -89,6 +86,27 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 		return lines
 	}
 	return append(lines, indented(mark, fmt.Sprintf("%s%s waits for its result: %s", name, who, shellword.Starter("complete", w.AgentID).With("--call "+w.Handle()).Then("RESULT")), m.width)...)
+}
+
+// proposal returns the arguments of a call that waits for an approval. Unless the calls are expanded, long arguments are cut, and a line says
+// how much is left out.
+func (m *model) proposal(call agent.Call) []string {
+	drawn := m.arguments[call.Key]
+	if drawn == nil {
+		drawn = &memo{}
+		m.arguments[call.Key] = drawn
+	}
+	return drawn.lines(fmt.Sprint(m.expanded, call.Arguments), m.width, func() []string {
+		f, left := proposal.Of(call.Name, call.Arguments), ""
+		if !m.expanded {
+			f, left = f.Short()
+		}
+		lines := screen.Form(f, argumentsIndent, m.width)
+		if left != "" {
+			lines = append(lines, styled(indented("  ", "… "+left+" are left out here, and a decision is about all of them: Ctrl-O shows them", m.width), urgent)...)
+		}
+		return lines
+	})
 }
 
 // subAgents returns the lines of the tree of sub-agents. Unless the calls are expanded, a sub-agent that has ended is shown only if one below

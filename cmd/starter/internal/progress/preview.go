@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -28,9 +29,9 @@ type preview struct {
 }
 
 // newPreview returns the preview for a command's standard output. It returns nil if the caller wants no preview. It also
-// returns nil if standard output is not a terminal that can redraw lines. A terminal with TERM=dumb cannot redraw lines.
+// returns nil if standard output is not a terminal that can redraw lines.
 func newPreview(stdout io.Writer, wanted bool) *preview {
-	if !wanted || !Redraws(stdout) {
+	if !wanted || !screen.Redraws(stdout) {
 		return nil
 	}
 	file := printable.Unwrap(stdout).(*os.File)
@@ -41,12 +42,6 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 		}
 		return width, height
 	}}
-}
-
-// Redraws reports whether a command's standard output is a terminal that can redraw lines.
-func Redraws(stdout io.Writer) bool {
-	file, ok := printable.Unwrap(stdout).(*os.File)
-	return ok && term.IsTerminal(file.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
 // update shows the text of the running model call, or the output of the running tools. Below the text, it shows the line `work`, which says

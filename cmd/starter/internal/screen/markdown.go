@@ -1,4 +1,5 @@
-package chat
+// Package screen draws texts on a terminal: Markdown, and the arguments of calls.
+package screen
 
 import (
 	"regexp"
@@ -13,7 +14,9 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-type markdown struct {
+// Markdown renders texts of models. Its zero value is ready to use. It keeps the renderer of the last width, and must not be used by several
+// goroutines at once.
+type Markdown struct {
 	width    int
 	renderer *glamour.TermRenderer
 }
@@ -37,10 +40,10 @@ var (
 	link = regexp.MustCompile("\x1b\\]8;[^\x07\x1b]*(?:\x07|\x1b\\\\)")
 )
 
-// render returns the lines of a Markdown text. The text may be of unknown origin: the only escape sequences in the result set colour or
+// Render returns the lines of a Markdown text. The text may be of unknown origin: the only escape sequences in the result set colour or
 // weight, and come from the renderer. If the text is too long or too deeply nested, or if the renderer fails, its lines are returned
 // without rendering.
-func (m *markdown) render(text string, width int) []string {
+func (m *Markdown) Render(text string, width int) []string {
 	text = printable.Text(text)
 	if m.renderer == nil || m.width != width {
 		m.width = width
@@ -52,7 +55,7 @@ func (m *markdown) render(text string, width int) []string {
 			out = rendered
 		}
 	}
-	lines := wrap(safe(unhide.Replace(out)), width)
+	lines := Wrap(safe(unhide.Replace(out)), width)
 	for i, line := range lines {
 		lines[i] = trimRight(line)
 	}
@@ -90,8 +93,8 @@ func trimRight(line string) string {
 	return cut
 }
 
-// wrap breaks a text into lines that are not wider than `width` columns.
-func wrap(text string, width int) []string {
+// Wrap breaks a text into lines that are not wider than `width` columns.
+func Wrap(text string, width int) []string {
 	width = max(1, width)
 	var lines []string
 	for line := range strings.SplitSeq(lipgloss.Wrap(strings.ReplaceAll(text, "\t", "    "), width, ""), "\n") {
@@ -99,7 +102,7 @@ func wrap(text string, width int) []string {
 			line = strings.TrimRight(line, " ") // the library keeps the spaces at which it has broken the line
 		}
 		if xansi.StringWidth(line) > width {
-			lines = append(lines, hardWrap(line, width)...)
+			lines = append(lines, HardWrap(line, width)...)
 			continue
 		}
 		lines = append(lines, line)
@@ -107,8 +110,8 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// hardWrap returns the lines of a text, broken at the width of the terminal. It keeps every character.
-func hardWrap(text string, width int) []string {
+// HardWrap returns the lines of a text, broken at the width of the terminal. It keeps every character.
+func HardWrap(text string, width int) []string {
 	return strings.Split(xansi.Hardwrap(strings.ReplaceAll(text, "\t", "    "), max(1, width), true), "\n")
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +14,9 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -83,7 +84,7 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 			if err != nil {
 				return refused(err)
 			}
-			_, err = fmt.Fprint(stderr, o.doneText(w))
+			_, err = fmt.Fprint(screen.Raw(stderr), o.doneText(w, screen.Styled(stderr)))
 			return err
 		}
 		waiting, err := o.pending(ctx, c, id)
@@ -92,7 +93,7 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 		}
 		if ask {
 			accepted() // the person may take any time
-			fmt.Fprint(stderr, o.shownText(waiting, time.Now()))
+			fmt.Fprint(screen.Raw(stderr), o.shownText(waiting, time.Now(), screen.Styled(stderr)))
 			yes, err := input.Confirm(ctx, cmd.InOrStdin(), stderr, o.question(len(waiting)), "nothing was decided")
 			if err != nil || !yes {
 				return err
@@ -106,7 +107,7 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 			if err != nil {
 				return refused(err)
 			}
-			fmt.Fprint(stderr, o.doneText(w))
+			fmt.Fprint(screen.Raw(stderr), o.doneText(w, screen.Styled(stderr)))
 		}
 		return nil
 	})
@@ -148,15 +149,14 @@ func (o Decision) pending(ctx context.Context, c *client.Client, id string) ([]c
 	return waiting, nil
 }
 
-func (o Decision) shownText(waiting []client.Waits, now time.Time) string {
+// shownText returns the calls on which a person decides, with all of their arguments.
+func (o Decision) shownText(waiting []client.Waits, now time.Time, styled bool) string {
 	var b strings.Builder
 	for _, w := range waiting {
-		arguments, _ := ArgumentsText(w.Call.Arguments, math.MaxInt)
-		b.WriteString(AgentText(w, now) + printable.Name(w.Call.Name) + " " + arguments + "\n")
-	}
-	if o.Arguments != "" {
-		arguments, _ := ArgumentsText(o.Arguments, math.MaxInt)
-		b.WriteString("It will run with these arguments instead: " + arguments + "\n")
+		b.WriteString(AgentText(w, now) + printable.Name(w.Call.Name) + "\n" + view.ArgumentsText(w.Call.Name, w.Call.Arguments, true, styled))
+		if o.Arguments != "" {
+			b.WriteString("It will run with these arguments instead:\n" + view.ArgumentsText(w.Call.Name, o.Arguments, true, styled))
+		}
 	}
 	return b.String()
 }
@@ -180,15 +180,14 @@ func (o Decision) question(n int) string {
 	return text + later + "?"
 }
 
-func (o Decision) doneText(w client.Waits) string {
+func (o Decision) doneText(w client.Waits, styled bool) string {
 	verb := "Denied "
 	if o.Approve {
 		verb = "Approved "
 	}
-	arguments, _ := ArgumentsText(w.Call.Arguments, MaxShown)
+	text := verb + namedCall(w) + ":\n"
 	if o.Arguments != "" {
-		changed, _ := ArgumentsText(o.Arguments, MaxShown)
-		arguments = changed + " in place of " + arguments
+		text += view.ArgumentsText(w.Call.Name, o.Arguments, false, styled) + "in place of:\n"
 	}
-	return verb + namedCall(w) + ": " + arguments + "\n"
+	return text + view.ArgumentsText(w.Call.Name, w.Call.Arguments, false, styled)
 }

@@ -23,16 +23,16 @@ func waitingCall(name, arguments string) client.Waits {
 // arguments it has decided.
 func TestAttackDecisionShowsAllArguments(t *testing.T) {
 	t.Parallel()
-	w := waitingCall("pay", `{"to":"`+strings.Repeat("x", 2*MaxShown)+`boss"}`)
-	o := Decision{Approve: true, Arguments: `{"to":"` + strings.Repeat("y", 2*MaxShown) + `me"}`}
-	text := o.shownText([]client.Waits{w}, time.Now())
-	require.Contains(t, text, ` pay {"to":"x`)
-	require.Contains(t, text, `xboss"}`+"\nIt will run with these arguments instead: {")
-	require.Contains(t, text, `yme"}`+"\n")
-	require.Less(t, len(o.doneText(w)), 3*MaxShown)
+	w := waitingCall("pay", `{"to":"`+strings.Repeat("x", 8000)+`boss"}`)
+	o := Decision{Approve: true, Arguments: `{"to":"` + strings.Repeat("y", 8000) + `me"}`}
+	text := o.shownText([]client.Waits{w}, time.Now(), false)
+	require.Contains(t, text, " pay\n    to  xxx")
+	require.Contains(t, text, "xboss\nIt will run with these arguments instead:\n    to  yyy")
+	require.Contains(t, text, "yme\n")
+	require.Less(t, len(o.doneText(w, false)), 12_000)
 	o.Arguments, w.Call.Arguments = `{"to":"me"}`, `{"to":"boss"}`
-	require.Equal(t, "Approved 01234567 pay of agent a: {\"to\":\"me\"} in place of {\"to\":\"boss\"}\n", o.doneText(w))
-	require.Equal(t, "Denied 01234567 pay of agent a: {\"to\":\"boss\"}\n", Decision{}.doneText(w))
+	require.Equal(t, "Approved 01234567 pay of agent a:\n    to  me\nin place of:\n    to  boss\n", o.doneText(w, false))
+	require.Equal(t, "Denied 01234567 pay of agent a:\n    to  boss\n", Decision{}.doneText(w, false))
 }
 
 // The question of `starter approve` says all that a "y" permits.
@@ -58,7 +58,7 @@ func TestAttackDecisionDrivesNoTerminal(t *testing.T) {
 	w := waitingCall(hostile, hostile)
 	w.AgentID, w.Agent = hostile, hostile
 	o := Decision{Approve: true, Arguments: hostile}
-	for _, text := range []string{o.shownText([]client.Waits{w}, time.Now()), o.doneText(w)} {
+	for _, text := range []string{o.shownText([]client.Waits{w}, time.Now(), false), o.doneText(w, false)} {
 		require.Equal(t, printable.Text(text), text)
 		require.NotContains(t, text, "\nforged")
 	}

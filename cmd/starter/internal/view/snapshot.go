@@ -9,7 +9,9 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -28,11 +30,13 @@ func Print(w io.Writer, s client.Snapshot) {
 	}
 	waits := false
 	for _, c := range s.Pending {
-		text := ""
-		if c.Waits() {
-			text, waits = ", waits for "+string(c.WaitsFor()), true
+		if !c.Waits() {
+			fmt.Fprintf(w, "… %s %s\n", printable.Line(c.Name, 100), proposal.Summary(c.Name, c.Arguments, 200))
+			continue
 		}
-		fmt.Fprintf(w, "… %s %s%s\n", printable.Line(c.Name, 100), printable.Line(c.Arguments, 200), text)
+		waits = true
+		fmt.Fprintf(w, "… %s, waits for %s\n", printable.Line(c.Name, 100), c.WaitsFor())
+		fmt.Fprint(screen.Raw(w), ArgumentsText(c.Name, c.Arguments, false, screen.Styled(w)))
 	}
 	if waits {
 		fmt.Fprintln(w, "Somebody has to act: see `starter inbox`")

@@ -65,7 +65,7 @@ func TestShowTellsWhoDecidesAndWhoHasDecided(t *testing.T) {
 	}
 	var out bytes.Buffer
 	Print(&out, s)
-	require.Contains(t, out.String(), "… pay {}, waits for approval\n… deploy {}, waits for result\n… read {}\nSomebody has to act: see `starter inbox`\n")
+	require.Contains(t, out.String(), "… pay, waits for approval\n    no arguments\n… deploy, waits for result\n    no arguments\n… read {}\nSomebody has to act: see `starter inbox`\n")
 	out.Reset()
 	require.NoError(t, JSON(&out, NewAgent(s)))
 	var got struct {
