@@ -37,8 +37,8 @@ The text of a reply appears while the model writes it. Each call takes one line.
 that is waiting for an approval is shown with its arguments. If the agent asks a question,
 your next message is the answer. The most important keys and commands are:
 
-  y, n, a          approve the call; deny it with a reason; approve it and all later
-                   calls of this tool by this agent
+  y, n, a          approve the call; deny it with a reason; approve it and all calls
+                   of this tool by this agent that wait or come later
   /approve, /deny  decide on a call by its name, or with --all on all calls
   Tab, Enter       select a call; show it in full
   Ctrl-O           shows all calls in full

@@ -18,7 +18,7 @@ const keysText = `Keys
 Enter       sends; Ctrl-J, Alt-Enter and Shift-Enter begin a new line
 Esc         interrupts the agent
 y n a       approve a call, deny it with a reason, or approve it and all
-            later calls of this tool by this agent
+            calls of this tool by this agent that wait or come later
 Tab         selects a call, Shift-Tab the next newer one; Enter expands it
 Ctrl-O      expands all calls, reasoning and sub-agents, and folds them
 PgUp PgDn   scroll; Up brings back earlier messages; Ctrl-L redraws

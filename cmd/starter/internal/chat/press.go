@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -55,7 +57,33 @@ func (m *model) decidePressed(p *press) tea.Cmd {
 	if w := m.approval(); w == nil || w.Call.Key != p.verdict.on.Call.Key {
 		return nil // somebody else has decided
 	}
-	return m.decide(p.verdict)
+	decide := []tea.Cmd{m.decide(p.verdict)}
+	for _, w := range m.alike(p.verdict.on) {
+		if p.verdict.decision.Remember != "" {
+			decide = append(decide, m.decide(verdict{w, agent.Decision{Approve: true}}))
+		}
+	}
+	return tea.Batch(decide...)
+}
+
+// alike returns the other calls of the same tool by the same agent that wait for an approval. A person who approves all later calls of a tool
+// approves these, too.
+func (m *model) alike(to client.Waits) []client.Waits {
+	return slices.DeleteFunc(approvals(m.waits), func(w client.Waits) bool {
+		return w.AgentID != to.AgentID || w.Call.Name != to.Call.Name || w.Call.Key == to.Call.Key
+	})
+}
+
+// withAlike says how many calls that wait already the key a approves, such as "the 2 others and "; empty if there are none.
+func (m *model) withAlike(w client.Waits) string {
+	switch n := len(m.alike(w)); n {
+	case 0:
+		return ""
+	case 1:
+		return "the other and "
+	default:
+		return fmt.Sprintf("the %d others and ", n)
+	}
 }
 
 // afterPress takes the key that follows a key y or a within [pressPause]. Enter decides at once. Esc, Backspace and Ctrl-C take the key
@@ -89,7 +117,7 @@ func (m *model) unpress() {
 func (m *model) pressHint() string {
 	text := "Approves " + printable.Name(m.pressed.verdict.on.Call.Name)
 	if m.pressed.verdict.decision.Remember != "" {
-		text += " and later calls"
+		text += ", " + m.withAlike(m.pressed.verdict.on) + "all later calls"
 	}
 	return m.fitted(text+" …", "Esc takes it back", "or type on")
 }

@@ -76,3 +76,25 @@ func TestKeyDoesNotDecideOnACallOutOfSight(t *testing.T) {
 	s.press("y")
 	require.Len(t, s.asked, 1)
 }
+
+// The key a approves all calls of the tool by the agent: those that come later, and those that wait already. Calls of other tools and of other
+// agents wait on.
+func TestKeyForAllLaterCallsApprovesThoseThatWait(t *testing.T) {
+	s := asking(t)
+	other := waitsFor("k-00000004", "pay", "{}", false)
+	other.AgentID = "child"
+	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{
+		waitsFor("k-00000001", "pay", "{}", false), waitsFor("k-00000002", "post", "{}", false), waitsFor("k-00000003", "pay", "{}", false), other,
+	})
+	s.shows("a approve the other and all later calls of pay")
+	s.press("a")
+	require.Equal(t, []string{
+		"decide talk k-00000001 approve=true remember=tool reason= result=", "decide talk k-00000003 approve=true remember= reason= result=",
+	}, s.asked)
+	require.Len(t, s.m.waits, 2)
+
+	s = asking(t)
+	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-00000001", "pay", "{}", false), waitsFor("k-00000003", "pay", "{}", false)})
+	s.press("y")
+	require.Len(t, s.asked, 1, "the key y approves one call")
+}

@@ -159,7 +159,7 @@ func (m *model) hint() string {
 	case w != nil && m.input.Value() == "" && m.waitHidden():
 		return "PgDn shows the call that waits for your approval"
 	case w != nil && m.input.Value() == "" && m.ready(*w):
-		text := "y approve · n deny · a approve all later calls of " + printable.Name(w.Call.Name) + " by this agent"
+		text := "y approve · n deny · a approve " + m.withAlike(*w) + "all later calls of " + printable.Name(w.Call.Name) + " by this agent"
 		if len(m.tail()) > m.room() {
 			text = "PgUp shows all · " + text
 		}
