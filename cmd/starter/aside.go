@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
-	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 func newAside(g *session.Flags) *cobra.Command {
@@ -44,8 +43,7 @@ To change what the agent does, send the agent a message instead (starter send).`
 				case asJSON:
 					return view.JSON(cmd.OutOrStdout(), asideView{args[0], answer})
 				}
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), printable.Text(answer))
-				return err
+				return screen.PrintProse(cmd.OutOrStdout(), answer)
 			})
 		},
 	}

@@ -35,7 +35,8 @@ func newRun(g *session.Flags) *cobra.Command {
 		Long: `run starts an agent and shows its messages as they come. It returns when the agent has
 answered, has ended or is held (a failure or an interrupt has stopped its turn). With
 --chat, the agent waits after its answer for the next message (starter send). Messages go to
-standard output, and the tokens and the cost at the end to standard error.
+standard output, and the tokens and the cost at the end to standard error. On a terminal,
+run renders Markdown, unless the environment variable NO_COLOR is set.
 
 If TASK is "-", run reads it from standard input. It does the same if there is no TASK and
 standard input is not a terminal.

@@ -14,10 +14,10 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
-	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
@@ -35,8 +35,8 @@ func newSend(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send [flags] {ID | --where EXPRESSION} [--] [TEXT|-]",
 		Short: "Send an agent the next message and print its answer",
-		Long: `send sends a message to an agent and prints the answer. What the message does depends on
-the agent:
+		Long: `send sends a message to an agent and prints the answer. On a terminal, it renders Markdown,
+unless NO_COLOR is set. What the message does depends on the agent:
 
   - If the agent is waiting for a message, the message begins a new turn.
   - If the agent is working, it reads the message before its next model call. With --next,
@@ -144,7 +144,7 @@ func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sen
 			ID: end.ID, MessageID: sent.MessageID, Status: end.Status, FinishReason: end.FinishReason, Stopped: end.Stopped, Reply: end.Answer,
 		})
 	} else if end.Answer != "" {
-		fmt.Fprintln(cmd.OutOrStdout(), printable.Text(end.Answer))
+		err = screen.PrintProse(cmd.OutOrStdout(), end.Answer)
 	}
 	if err != nil {
 		return err

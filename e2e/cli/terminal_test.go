@@ -65,3 +65,36 @@ func TestTextGrowsOnATerminal(t *testing.T) {
 	w.Eventually("tail ends", tail.Ended)
 	require.NotContains(t, w.Must("tail", t.Name()), "\x1b", "this is no terminal")
 }
+
+// On a terminal, run, send, aside and show render the Markdown of a reply. Without colours, without a terminal and with --json, the text is
+// what the model wrote. Nothing that the model writes controls the terminal.
+func TestMarkdownIsRenderedOnATerminalOnly(t *testing.T) {
+	if _, err := exec.LookPath("script"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("there is no script of util-linux to make a terminal")
+	}
+	const text = "# Plan\n\nThis is **bold** and no escape: \x1b[2J."
+	const rendered, plain = "This is \x1b[1mbold\x1b[m", "This is **bold** and no escape: \\x1b[2J."
+	w := world.New(t, func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say(text), nil }, nil, "")
+	w.Worker()
+	on := func(args ...string) string {
+		t.Helper()
+		p := terminal(w, args...)
+		w.Eventually(args[0]+" ends", p.Ended)
+		out := p.Output()
+		require.NotContains(t, out, "\x1b[2J")
+		return out
+	}
+	shows := [][]string{
+		{"run", "--chat", "--id", t.Name(), "hello"}, {"send", t.Name(), "again"}, {"aside", t.Name(), "why?"}, {"show", t.Name()},
+		{"run", "-q", "--id", t.Name() + "2", "hello"},
+	}
+	for _, args := range shows {
+		require.Contains(t, on(args...), rendered, args[0])
+	}
+	require.Contains(t, on("send", "--json", t.Name(), "json"), "**bold**")
+	out, _, code := w.Starter("send", t.Name(), "plain")
+	require.Zero(t, code)
+	require.Equal(t, "# Plan\n\n"+plain+"\n", out)
+	t.Setenv("NO_COLOR", "1")
+	require.Contains(t, on("send", t.Name(), "no colour"), plain)
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 )
 
 // Follower shows a user what an agent does: its new messages, and the text of the running model call so far. It also says why
@@ -43,14 +44,14 @@ func (f *Follower) AskText(ctx context.Context, c *client.Client, p client.Progr
 }
 
 // NewFollower returns a follower of the agent with the given ID and task queue. The command waits for a worker to answer, at
-// most for the time `limit`; 0 means no limit. If `live` is set and standard output is a terminal, the follower also shows
+// most for the time `limit`; 0 means no limit. On a terminal, it renders the Markdown of replies. If `live` is set and standard output is a terminal, the follower also shows
 // the text of the running model call. The caller must call [Follower.End].
 func NewFollower(stdout, stderr io.Writer, queue, id string, limit time.Duration, live bool) *Follower {
 	words := newPreview(stdout, live)
 	f := &Follower{id: id, words: words, Stdout: words.beside(stdout), Stderr: words.beside(stderr)}
 	f.Wait = NewNotice(f.Stderr, queue, limit)
 	f.Wait.ID, f.Wait.live = id, words
-	f.Messages = NewTranscript(f.Stdout)
+	f.Messages = NewTranscript(words.beside(screen.Raw(stdout)), screen.Prose(stdout))
 	return f
 }
 

@@ -3,12 +3,10 @@ package progress
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 
 	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/term"
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
@@ -34,14 +32,7 @@ func newPreview(stdout io.Writer, wanted bool) *preview {
 	if !wanted || !screen.Redraws(stdout) {
 		return nil
 	}
-	file := printable.Unwrap(stdout).(*os.File)
-	return &preview{out: file, size: func() (width, height int) {
-		width, height, err := term.GetSize(file.Fd())
-		if err != nil || width <= 0 || height <= 0 {
-			return 80, 24
-		}
-		return width, height
-	}}
+	return &preview{out: printable.Unwrap(stdout), size: func() (width, height int) { return screen.Size(stdout) }}
 }
 
 // update shows the text of the running model call, or the output of the running tools. Below the text, it shows the line `work`, which says

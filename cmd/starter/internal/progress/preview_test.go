@@ -11,6 +11,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -24,7 +25,7 @@ func says(text string) client.Progress {
 
 func watcher(s *terminal) (see func(client.Progress), p *preview) {
 	p = &preview{out: s, size: s.size}
-	show := NewTranscript(p.beside(s))
+	show := NewTranscript(p.beside(s), printable.Text)
 	return func(progress client.Progress) {
 		p.update(progress, "")
 		if progress.Message != nil {
@@ -111,7 +112,7 @@ func TestPreviewLeavesNothingBehind(t *testing.T) {
 			}
 			message := says(strings.ReplaceAll(text.String(), "\t", " ")) // each terminal shows tabs in its own way
 			see(message)
-			NewTranscript(&plain).Message(*message.Message)
+			NewTranscript(&plain, printable.Text).Message(*message.Message)
 		}
 		see(speaks("not to the end"))
 		p.end()

@@ -7,12 +7,14 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/llm"
 )
 
 // Transcript prints the messages of a transcript for people.
 type Transcript struct {
 	out   io.Writer
+	prose func(text string) string
 	calls map[string]printedCall // the printed tool calls by call ID
 }
 
@@ -22,9 +24,9 @@ type printedCall struct {
 	asked int64
 }
 
-// NewTranscript returns a Transcript that writes to out.
-func NewTranscript(out io.Writer) *Transcript {
-	return &Transcript{out: out, calls: map[string]printedCall{}}
+// NewTranscript returns a Transcript that writes to out. `prose` makes the texts of the model ready to write: see [screen.Prose].
+func NewTranscript(out io.Writer, prose func(text string) string) *Transcript {
+	return &Transcript{out: out, prose: prose, calls: map[string]printedCall{}}
 }
 
 // Message prints one message. The messages must come in the order of the transcript, because a result is printed with the name
@@ -41,12 +43,12 @@ func (p *Transcript) Message(m agent.Message) {
 		fmt.Fprintf(p.out, "  %s → %s%s\n", call.name, printable.Line(m.Content, 200), took)
 	default:
 		if m.Content != "" {
-			fmt.Fprintln(p.out, printable.Text(m.Content))
+			fmt.Fprintln(p.out, p.prose(m.Content))
 		}
 		for _, c := range m.ToolCalls {
 			name := printable.Line(c.Name, 100)
 			p.calls[c.ID] = printedCall{name, m.Time}
-			fmt.Fprintf(p.out, "  %s %s\n", name, printable.Line(c.Arguments, 200))
+			fmt.Fprintf(p.out, "  %s %s\n", name, proposal.Summary(c.Name, c.Arguments, 200))
 		}
 	}
 }

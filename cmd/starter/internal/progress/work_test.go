@@ -11,6 +11,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -120,7 +121,7 @@ func TestNewcomerIsToldWhatTheFirstStepWaitsFor(t *testing.T) {
 
 func TestTranscriptTellsHowLongAToolTook(t *testing.T) {
 	var out bytes.Buffer
-	show := NewTranscript(&out)
+	show := NewTranscript(&out, printable.Text)
 	for _, p := range []client.Progress{asks(1000, slowCalls...), answers(1050, "1", "quick"), answers(2300, "2", "slow")} {
 		show.Message(*p.Message)
 	}

@@ -1,8 +1,10 @@
 package screen
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/charmbracelet/x/term"
 
@@ -26,4 +28,34 @@ func Raw(out io.Writer) io.Writer {
 		return printable.Unwrap(out)
 	}
 	return out
+}
+
+// Size returns the size of the terminal that an output is, and 80 and 24 if it is none or does not say.
+func Size(out io.Writer) (width, height int) {
+	if file, ok := printable.Unwrap(out).(*os.File); ok {
+		if width, height, err := term.GetSize(file.Fd()); err == nil && width > 0 && height > 0 {
+			return width, height
+		}
+	}
+	return 80, 24
+}
+
+// Prose returns a function for the texts of models. If the output is [Styled], the function renders Markdown for the width of the terminal.
+// Otherwise, it returns the text as it is. In both cases, the result is safe to write to [Raw], and does not end with a line break. The
+// function must not be used by several goroutines at once.
+func Prose(out io.Writer) func(text string) string {
+	if !Styled(out) {
+		return printable.Text
+	}
+	var md Markdown
+	return func(text string) string {
+		width, _ := Size(out)
+		return strings.Join(md.Render(text, width), "\n")
+	}
+}
+
+// PrintProse writes a text of a model and a line break to an output: see [Prose].
+func PrintProse(out io.Writer, text string) error {
+	_, err := fmt.Fprintln(Raw(out), Prose(out)(text))
+	return err
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
-	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 // Options says how the commands `starter run`, `starter resume` and `starter fork` show an agent to the user.
@@ -78,7 +78,9 @@ func (f Options) Show(cmd *cobra.Command, c *client.Client, queue string, starte
 			return err
 		}
 	case f.Quiet && answered(snap):
-		fmt.Fprintln(stdout, printable.Text(snap.Answer))
+		if err := screen.PrintProse(stdout, snap.Answer); err != nil {
+			return err
+		}
 	case plain:
 		fmt.Fprintln(stderr, usageLine(snap.Usage, f.Link))
 	}

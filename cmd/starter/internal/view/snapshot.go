@@ -24,7 +24,7 @@ func Print(w io.Writer, s client.Snapshot) {
 	if s.First > 0 {
 		fmt.Fprintf(w, "… %d earlier messages were summarised; --all shows them\n", s.First)
 	}
-	p := progress.NewTranscript(w)
+	p := progress.NewTranscript(screen.Raw(w), screen.Prose(w))
 	for _, m := range s.Messages {
 		p.Message(m)
 	}
