@@ -42,14 +42,16 @@ your next message is the answer. The most important keys and commands are:
   /approve, /deny  decide on a call by its name, or with --all on all calls
   Tab, Enter       select a call; show it in full
   Ctrl-O           shows all calls in full
-  Esc              interrupts the agent
+  Esc              clears the input; if it is empty, interrupts the agent
+  Up               brings back what you typed, also in earlier chats
   /aside           asks the model a question while the agent works
   Ctrl-C twice     detaches: the agent goes on
   Ctrl-Z           suspends the chat
   /help            shows all keys and commands
 
 The agent runs on Temporal and on the workers, and not in this program. After you have
-detached, "starter chat ID" comes back to it.
+detached, "starter chat ID" comes back to it. What you type is kept for the key Up in the
+file reagent/chat-history in $XDG_STATE_HOME (default: ~/.local/state).
 
 If standard input or output is not a terminal, or TERM is dumb, chat reads a message or a
 command from each line and prints the answers, without control sequences. To send a
@@ -94,6 +96,9 @@ func runChat(cmd *cobra.Command, g *session.Flags, id string, start client.Start
 	in, onTerminal := cmd.InOrStdin().(*os.File)
 	onTerminal = onTerminal && term.IsTerminal(in.Fd()) && screen.Redraws(cmd.OutOrStdout())
 	if onTerminal {
+		if o.History, err = openHistory(); err != nil {
+			fmt.Fprintf(stderr, "%v; what you type is not kept for later chats.\n", err)
+		}
 		end, err = chat.Run(ctx, o, in, printable.Unwrap(cmd.OutOrStdout()))
 	} else {
 		end, err = chat.RunPlain(ctx, o, cmd.InOrStdin(), cmd.OutOrStdout(), stderr)
@@ -108,6 +113,14 @@ func runChat(cmd *cobra.Command, g *session.Flags, id string, start client.Start
 		return nil // the person has seen how the turn ended
 	}
 	return plainEnd(cmd, c, queue, end)
+}
+
+func openHistory() (*chat.History, error) {
+	path, err := chat.HistoryPath()
+	if err != nil {
+		return nil, err
+	}
+	return chat.OpenHistory(path)
 }
 
 // chatAgents connects to Temporal for a chat. `found` says whether the agent with the ID exists. If it does not, chatAgents fills in

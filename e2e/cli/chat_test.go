@@ -47,7 +47,7 @@ func TestChatOnATerminal(t *testing.T) {
 	p.types("speak")
 	p.shows(begun, "Esc interrupts")
 	p.tmux("send-keys", "Escape")
-	p.shows("Interrupted.", "interrupted, waits for you")
+	p.shows("Interrupted.", "interrupted, waits for you", "  "+begun, "the agent does not keep it")
 	require.NotContains(t, p.screen(), said)
 
 	p.types("pay")
@@ -61,6 +61,10 @@ func TestChatOnATerminal(t *testing.T) {
 	p.kill()
 	p.tmux("respawn-pane", world.Binary("starter")+" chat "+t.Name())
 	p.shows("> hello", "It is paid.", "> speak more", begun)
+	p.tmux("send-keys", "Up")
+	p.shows("> speak more\nEnter sends this earlier text")
+	p.tmux("send-keys", "Escape")
+	p.shows("> Type a message")
 	s.open[4] <- false
 	p.shows(said, "waits for you")
 
@@ -187,7 +191,10 @@ func TestChatOfAWholeDay(t *testing.T) {
 	p.tmux("send-keys", "Enter")
 	p.shows("> one\n> two\n> three\n\n  Three lines.\n", "> Type a message")
 	p.types("/quit")
-	p.shows("Come back with `starter chat " + t.Name())
+	p.shows("> one\n> two\n> three\n\n  Three lines.\n", "Come back with `starter chat "+t.Name())
+	back := p.tmux("capture-pane", "-p", "-S", "-1000")
+	require.Contains(t, back, "> hello\n\n", "the conversation stays in the scrollback")
+	require.Contains(t, back, "  "+said+"\n")
 
 	require.NotContains(t, w.Must("show", t.Name()), "what do you do", "the question aside is no part of the conversation")
 	written := raw()

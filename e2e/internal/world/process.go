@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"syscall"
 
@@ -113,6 +114,6 @@ func (w *World) CommandOf(path string, args ...string) *exec.Cmd {
 	if address == "" {
 		address = Server.Address()
 	}
-	cmd.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+address, "REAGENT_CONFIG="+w.Config)
+	cmd.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+address, "REAGENT_CONFIG="+w.Config, "XDG_STATE_HOME="+filepath.Dir(w.Config))
 	return cmd
 }

@@ -6,13 +6,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/reagent-dev/reagent/client"
 )
 
-// Options say which agent a person talks with. All fields except `Start` are required.
+// Options say which agent a person talks with. All fields except `Start` and `History` are required.
 type Options struct {
 	// Agents reads and changes agents.
 	Agents Agents
@@ -24,6 +25,8 @@ type Options struct {
 	NoWorker string
 	// GoOn returns the text that tells the person how to go on with an agent that has ended.
 	GoOn func(id string, status client.Status) string
+	// History has the texts that the person has typed in earlier chats; nil means none. The chat adds to it.
+	History *History
 }
 
 // Result says how a chat ended.
@@ -36,7 +39,8 @@ type Result struct {
 	Status client.Status
 }
 
-// Run shows the chat on a terminal until the person leaves it. in and out must be a terminal that can move its cursor. The program writes
+// Run shows the chat on a terminal until the person leaves it. Then it writes the conversation to the terminal, where the person can scroll
+// back to it. in and out must be a terminal that can move its cursor. The program writes
 // control sequences to out; all texts of the agent are made safe first. If ctx ends, the error is that of ctx. If the progress of the agent
 // cannot be read any more, Run returns the reason as an error.
 func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Result, error) {
@@ -47,5 +51,6 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Result, e
 	if ctx.Err() != nil && errors.Is(err, tea.ErrProgramKilled) {
 		err = context.Cause(ctx)
 	}
-	return m.result(), errors.Join(err, m.failure)
+	_, left := io.WriteString(out, m.left(os.Getenv("NO_COLOR") == ""))
+	return m.result(), errors.Join(err, m.failure, left)
 }

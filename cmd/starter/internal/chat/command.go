@@ -16,12 +16,13 @@ import (
 // keysText and commandsText fit into 78 columns.
 const keysText = `Keys
 Enter       sends; Ctrl-J, Alt-Enter and Shift-Enter begin a new line
-Esc         interrupts the agent
+Esc         clears the input; if it is empty, interrupts the agent
 y n a       approve a call, deny it with a reason, or approve it and all
             calls of this tool by this agent that wait or come later
 Tab         selects a call, Shift-Tab the next newer one; Enter expands it
 Ctrl-O      expands all calls, reasoning and sub-agents, and folds them
-PgUp PgDn   scroll; Up brings back earlier messages; Ctrl-L redraws
+PgUp PgDn   scroll, Home and End to the first and the last line
+Up          brings back what you typed, also in earlier chats; Ctrl-L redraws
 Ctrl-C      twice detaches: the agent goes on; Ctrl-Z suspends the chat
 While the agent works, a message steers it. A message answers its question.
 `
@@ -36,6 +37,7 @@ const commandsText = `Commands
 /interrupt               interrupts the agent
 /fork [N]                goes on in a new agent with the first N messages
 /model /cost             the model; tokens and cost
+/copy                    copies the last reply, if your terminal allows it
 /quit /help              detaches; this text
 A message that begins with two slashes is sent with one.`
 
@@ -107,6 +109,8 @@ func (m *model) command(c command) (tea.Cmd, error) {
 		return nil, nil
 	case "/quit":
 		return tea.Quit, nil
+	case "/copy":
+		return m.copyReply()
 	}
 	if err := c.check(m.started); err != nil {
 		return nil, err
@@ -140,6 +144,17 @@ func (m *model) command(c command) (tea.Cmd, error) {
 		return nil, err
 	}
 	return m.fork(at), nil
+}
+
+// copyReply puts the last reply into the clipboard, by a control sequence with its base64.
+func (m *model) copyReply() (tea.Cmd, error) {
+	for _, it := range slices.Backward(m.items) {
+		if it.kind == replyItem && it.text != "" {
+			m.note(fmt.Sprintf("Sent the last reply (%s bytes) to the clipboard of the terminal.", grouped(len(it.text))))
+			return tea.SetClipboard(it.text), nil
+		}
+	}
+	return nil, errors.New("there is no reply yet")
 }
 
 type toldMsg struct {

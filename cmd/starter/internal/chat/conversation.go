@@ -12,6 +12,8 @@ import (
 
 // conversation is what the chat knows about one agent. Its methods only change this data; they do no I/O.
 type conversation struct {
+	// fresh says that this chat starts the agent.
+	fresh bool
 	items []*item
 	// calls has the newest call with each call ID of the provider. Some providers use an ID again.
 	calls map[string]*item
@@ -22,6 +24,9 @@ type conversation struct {
 	waitsFor client.WaitsFor
 	retry    *client.Retry
 	partial  *client.PartialText
+	// unfinished is the newest text of a reply that has not come yet. It stays on the screen if the reply never comes.
+	unfinished *client.PartialText
+	turn       turn
 	// noWorker and noServer say why the agent does not go on.
 	noWorker, noServer bool
 	// since is the time at which the agent began to work, and now is the time of the last event.
@@ -53,7 +58,7 @@ func (c *conversation) see(p client.Progress) (changed bool) {
 		c.rewind(p.Index)
 		return true
 	case p.Message != nil:
-		c.noServer, c.noWorker, c.partial = false, false, nil
+		c.noServer, c.noWorker, c.partial, c.unfinished = false, false, nil, nil
 		c.add(*p.Message, p.Index)
 		return true
 	case p.Status == "":
@@ -64,11 +69,17 @@ func (c *conversation) see(p client.Progress) (changed bool) {
 	if p.Status == client.Running && c.status != client.Running {
 		c.since = c.now
 	}
+	rested := c.status == "" && c.fresh || c.status != "" && c.rests()
 	c.status, c.waitsFor, c.retry, c.partial = p.Status, p.WaitsFor, p.Retry, p.PartialText
 	c.report(p.ToolOutputs)
+	if p.PartialText != nil && p.PartialText.Text != "" {
+		c.unfinished = p.PartialText
+	}
 	if c.rests() {
 		c.waits = nil
+		c.keepUnfinished()
 	}
+	c.measure(rested)
 	return changed
 }
 
@@ -146,6 +157,7 @@ func (c *conversation) trouble(text string, err error) {
 
 func (c *conversation) refreshed(snap client.Snapshot, tree []client.Entry, waits []client.Waits) {
 	c.snap, c.tree, c.waits = snap, slices.Clone(tree), slices.Clone(waits)
+	c.tellTurn()
 	for _, child := range snap.Children { // the tree comes from a list of Temporal, which is some seconds old
 		if i := slices.IndexFunc(c.tree, func(e client.Entry) bool { return e.ID == child.ID }); i >= 0 {
 			c.tree[i].Status = child.Status

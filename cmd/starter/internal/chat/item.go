@@ -33,6 +33,8 @@ const (
 	noticeItem                 // a text that the agent has put into the transcript itself
 	asideItem                  // an aside, with its answer
 	noteItem                   // a text of this program
+	cutItem                    // the text of a reply that was interrupted
+	turnItem                   // what a turn took
 	anyItem                    // all kinds, in a search; no item has it
 )
 
@@ -114,6 +116,11 @@ func (it *item) draw(md *screen.Markdown, f form) []string {
 		return append([]string{""}, styled(indented("  ", it.text, f.width), faint)...)
 	case asideItem:
 		return it.drawAside(md, f.width)
+	case cutItem:
+		lines := append([]string{""}, styled(indented("  ", it.text, f.width), faint)...)
+		return append(lines, styled(indented("  ", it.result, f.width), faint)...)
+	case turnItem:
+		return styled(indented("  ", it.text, f.width), faint)
 	}
 	lines := append([]string{""}, styled(hanging(it.text, f.width), faint)...)
 	if it.result != "" {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -43,6 +44,14 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 		m.scroll(m.room() - 1)
 	case "pgdown":
 		m.scroll(1 - m.room())
+	case "home", "end":
+		if m.input.Value() != "" {
+			m.recalled = 0
+			return m.write(press) // moves the cursor
+		}
+		if m.up = 0; name == "home" {
+			m.scroll(m.total())
+		}
 	case "up", "down":
 		if m.recall(name) {
 			return nil
@@ -67,12 +76,13 @@ func (m *model) write(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// escape takes back a denial whose reason the person was typing, or else interrupts the agent. It also ends the selection of a call.
+// escape takes back a denial whose reason the person was typing, or clears the input, or else interrupts the agent. It also ends the
+// selection of a call.
 func (m *model) escape() tea.Cmd {
 	m.selected = nil
 	switch {
-	case m.denying != nil:
-		m.denying = nil
+	case m.denying != nil || m.input.Value() != "":
+		m.denying, m.recalled = nil, 0
 		m.input.Reset()
 	case m.works():
 		return m.interrupt()
@@ -98,8 +108,9 @@ func (m *model) enter() tea.Cmd {
 		if err != nil {
 			m.input.SetValue(m.pasted(text))
 			m.note("Not done: " + err.Error() + ".")
+			return cmd
 		}
-		return cmd
+		return tea.Batch(cmd, m.keep(text))
 	}
 	if m.status.Ended() {
 		m.input.SetValue(m.pasted(text))
@@ -107,13 +118,42 @@ func (m *model) enter() tea.Cmd {
 		return nil
 	}
 	m.say(messageOf(text))
-	return nil
+	return m.keep(text)
 }
 
-// recall puts the next older message of the person into the input for the key Up, and the next newer one for Down. It returns false and
+// keep adds a text that the person has sent to the history.
+func (m *model) keep(text string) tea.Cmd {
+	m.entered = append(m.entered, text)
+	history := m.o.History
+	if history == nil {
+		return nil
+	}
+	return func() tea.Msg { return keptMsg{history.keep(text)} }
+}
+
+// earlier returns the texts that the person can bring back, oldest first: those of earlier chats, those of the agent's transcript, and those
+// of this chat. Each text is there once.
+func (m *model) earlier() []string {
+	all := slices.Concat(m.people(), m.entered)
+	if m.o.History != nil {
+		all = slices.Concat(m.o.History.texts, all)
+	}
+	seen := map[string]bool{}
+	var texts []string
+	for _, text := range slices.Backward(all) {
+		if !seen[text] {
+			texts = append(texts, text)
+		}
+		seen[text] = true
+	}
+	slices.Reverse(texts)
+	return texts
+}
+
+// recall puts the next older text of the person into the input for the key Up, and the next newer one for Down. It returns false and
 // does nothing if there is no such message, or if the input has another text, in which the keys move the cursor.
 func (m *model) recall(name string) bool {
-	texts := m.people()
+	texts := m.earlier()
 	n := m.recalled + 1
 	if name == "down" {
 		n = m.recalled - 1

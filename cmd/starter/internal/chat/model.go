@@ -55,8 +55,10 @@ type model struct {
 	pressed *press
 	// arrival is the note to add after a fork, when the messages of the new agent are on the screen.
 	arrival string
-	// recalled is the number of the earlier message that is in the input, counted from the newest; 0 means none.
+	// recalled is the number of the earlier text that is in the input, counted from the newest; 0 means none. entered are the texts that the
+	// person has sent from this chat.
 	recalled int
+	entered  []string
 	// pastes are the long texts that were pasted: see [model.pasted].
 	pastes []string
 	// failed is a message that was not delivered. If the person sends the same text again, it has the same ID, so that the agent
@@ -101,7 +103,7 @@ func (m *model) attach(id string, started bool) {
 	m.stop()
 	m.id, m.started, m.stop = id, started, func() {}
 	m.attached++
-	m.conversation = conversation{calls: map[string]*item{}, now: m.now}
+	m.conversation = conversation{fresh: !started, calls: map[string]*item{}, now: m.now}
 	m.growing, m.arguments = memo{}, map[agent.Key]*memo{}
 	m.up, m.selected, m.denying, m.pressed, m.showing, m.arrival = 0, nil, nil, nil, nil, ""
 	m.sending, m.refreshing, m.stale, m.own, m.asked = false, false, false, false, time.Time{}
@@ -157,7 +159,9 @@ type (
 		err     error
 	}
 	startAgainMsg struct{}
-	tickMsg       time.Time
+	// keptMsg says whether a text is in the history.
+	keptMsg struct{ err error }
+	tickMsg time.Time
 )
 
 // Update implements [tea.Model].
@@ -238,6 +242,11 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.sending = false
 	case tickMsg:
 		m.ticking, m.now = false, time.Time(msg)
+	case keptMsg:
+		if msg.err != nil {
+			m.trouble("What you type is not kept for later chats:", msg.err)
+			m.o.History = nil
+		}
 	}
 	return nil
 }

@@ -35,6 +35,34 @@ func (m *model) View() tea.View {
 	return v
 }
 
+// maxLeft is the largest number of lines that the chat leaves on the terminal.
+const maxLeft = 10_000
+
+// left returns the conversation as text, for the terminal after the end of the chat. `colours` says whether it has colours and weights.
+func (m *model) left(colours bool) string {
+	var lines []string
+	for _, it := range slices.Backward(m.items) {
+		if lines = append(lines, reversed(m.linesOf(it))...); len(lines) > maxLeft {
+			break
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	slices.Reverse(lines)
+	text := strings.Join(lines[max(0, len(lines)-maxLeft):], "\n") + "\n"
+	if !colours {
+		text = ansi.Strip(text)
+	}
+	return text
+}
+
+func reversed(lines []string) []string {
+	lines = slices.Clone(lines)
+	slices.Reverse(lines)
+	return lines
+}
+
 func (m *model) room() int { return max(0, m.height-2-m.input.Height()) }
 
 // body returns at least the last n lines of the conversation, or all if there are fewer.
@@ -167,9 +195,9 @@ func (m *model) hint() string {
 	case w != nil && m.input.Value() == "":
 		return "…"
 	case m.recalled > 0:
-		return m.fitted("Enter sends this earlier message", "Up older", "Down newer", "PgUp PgDn scroll")
+		return m.fitted("Enter sends this earlier text", "Up older", "Down newer", "PgUp PgDn scroll")
 	case w != nil:
-		return m.fitted("Enter sends this message", "y, n and a decide if the input is empty")
+		return m.fitted("Enter sends this message", "y, n and a decide if the input is empty", "Esc clears it")
 	case m.selected != nil:
 		text := "expands"
 		if m.expanded != m.selected.flipped {
@@ -180,6 +208,10 @@ func (m *model) hint() string {
 		return "Enter answers the question · Esc interrupts"
 	case m.up > 0:
 		return "PgDn shows newer lines"
+	case m.input.Value() != "" && m.works():
+		return m.fitted("Enter steers", "Esc clears the input", "/help", "Ctrl-J new line")
+	case m.input.Value() != "":
+		return m.fitted("Enter sends", "Esc clears the input", "/help", "Ctrl-J new line")
 	case m.works():
 		return m.fitted("Esc interrupts", "Enter steers", "/help", "Ctrl-O "+m.fold(), "Tab selects a call")
 	}
