@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,6 +16,21 @@ type Question struct {
 	Question string `json:"question"`
 	// Choices are the answers that the model proposes. The person may give another answer.
 	Choices []string `json:"choices,omitempty"`
+}
+
+// Answer returns the answer that a person has typed. The number of a choice, counted from 1, stands for the choice. A text that is a choice
+// itself, and every other text, is the answer as it is.
+func (q Question) Answer(text string) string {
+	typed := strings.TrimSpace(text)
+	if slices.Contains(q.Choices, typed) {
+		return text
+	}
+	for i, choice := range q.Choices {
+		if typed == strconv.Itoa(i+1) {
+			return choice
+		}
+	}
+	return text
 }
 
 // QuestionSchema is the JSON schema of a [Question].

@@ -56,6 +56,9 @@ func (a *Agent) TaskQueue(ctx context.Context) (string, error) {
 	return found.queue, err
 }
 
+// Pending is [Client.Pending]. It asks each time.
+func (a *Agent) Pending(ctx context.Context) ([]Waits, error) { return a.client.Pending(ctx, a.id) }
+
 // Describe is [Client.Describe]. A later call returns the same snapshot, unless [Agent.Send] has sent a message since.
 func (a *Agent) Describe(ctx context.Context) (Snapshot, error) {
 	_, snap, err := a.look(ctx)

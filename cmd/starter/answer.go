@@ -17,11 +17,13 @@ func newAnswer(g *session.Flags) *cobra.Command {
 the tool ask_user. A tool, for example of an MCP server, may also ask while it runs.
 
 --call names the question, as "starter inbox" shows it. You can leave out --call if only
-one question is waiting. If TEXT is "-", answer reads it from standard input.
+one question is waiting. If the question has choices, TEXT may be the number of one. If
+TEXT is "-", answer reads it from standard input.
 
 "starter send" answers a question of the agent itself, too.`,
 		Example: `  starter inbox
-  starter answer report 'the second one'
+  starter answer report 'the blue one'
+  starter answer report 2               # the second of the proposed answers
   starter answer report --call 3f2a91c4 - < answer.txt
   starter answer report --decline 'I do not know it either'`,
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 func newCancel(g *session.Flags) *cobra.Command {
@@ -31,6 +33,9 @@ is running.`,
 			ids, err := c.Cancel(cmd.Context(), args[0])
 			for _, id := range ids {
 				fmt.Fprintf(cmd.ErrOrStderr(), "Cancelling agent %s\n", printable.Name(id))
+			}
+			if err == nil && slices.Contains(ids, args[0]) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "`%s` goes on from the last state.\n", shellword.Starter("resume", args[0]))
 			}
 			return err
 		}),

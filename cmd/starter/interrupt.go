@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/bulk"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 func newInterrupt(g *session.Flags) *cobra.Command {
@@ -38,6 +39,7 @@ To end an agent, use "starter cancel" or "starter close".`,
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "Interrupted agent %s\n", id)
 		if message == "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "It goes on from here with the next message: `%s`\n", shellword.Starter("send", id).Then("TEXT"))
 			return nil
 		}
 		_, err := c.Send(ctx, id, client.Message{Text: message})

@@ -16,6 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -28,6 +29,8 @@ type sending struct {
 	messageID          string
 	metadata           agent.Metadata
 	wait               time.Duration
+	// choice says which choice of a question the message has named by its number.
+	choice string
 }
 
 func newSend(g *session.Flags) *cobra.Command {
@@ -44,7 +47,7 @@ unless NO_COLOR is set. What the message does depends on the agent:
   - If the agent's turn is held after a failure or an interrupt, the message continues the
     turn.
   - If the agent is waiting for the answer to a question, the message is the answer, unless
-    it has an image.
+    it has an image. The number of a choice stands for the choice.
 
 If TEXT is "-", or is missing, send reads it from standard input.
 
@@ -153,9 +156,16 @@ func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sen
 }
 
 // deliver waits for a worker and sends the message. `before` is the agent as it was before the message.
-func (o sending) deliver(ctx context.Context, a *client.Agent, m client.Message, wait *progress.Notice) (before client.Snapshot, sent client.Sent, err error) {
+func (o *sending) deliver(ctx context.Context, a *client.Agent, m client.Message, wait *progress.Notice) (before client.Snapshot, sent client.Sent, err error) {
 	if before, err = session.Reach(ctx, a, wait); err != nil {
 		return before, sent, session.Unanswered(err, wait, "the message was not sent")
+	}
+	if before.WaitsFor == client.WaitsForAnswer && len(m.Images) == 0 {
+		typed := m.Text
+		if _, m.Text, err = settle.Chosen(ctx, a, "", typed); err != nil {
+			return before, sent, session.WithExitCode(err, wait.Queue)
+		}
+		o.choice = settle.ChoiceText(typed, m.Text)
 	}
 	m.Steer = !o.next && before.Status != client.Waiting
 	bounded, _, cancel := session.Within(ctx, o.wait)
@@ -178,7 +188,7 @@ func (o sending) say(id string, follow *progress.Follower, sent client.Sent) err
 	case sent.Duplicate:
 		fmt.Fprintf(follow.Stderr, "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
 	case sent.Answered != "" && !o.detach:
-		fmt.Fprintln(follow.Stderr, "The message answers the agent's question.")
+		fmt.Fprintln(follow.Stderr, "The message answers the agent's question"+o.choice+".")
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ func newShow(g *session.Flags) *cobra.Command {
 		Long: `show prints an agent's messages, open calls, queued messages, sub-agents and usage. The
 agent may be running or have ended. If the beginning of the conversation was summarised,
 show prints only the messages after it; --all reads the others from Temporal's histories.
-If no worker answers, show reads the agent from its history.
+If no worker answers, show reads the agent from its history. The last line says what comes
+next, with the command for it.
 
 With --actions, show also estimates, from the agent's histories, how many actions Temporal
 Cloud bills for the agent. The estimate leaves out the sub-agents. It also leaves out

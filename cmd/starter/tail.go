@@ -104,9 +104,12 @@ func tail(cmd *cobra.Command, c *client.Client, queue, id string, last int, asJS
 }
 
 func hint(id string, status client.Status) string {
+	why := fmt.Sprintf("; `%s` shows why, and ", shellword.Starter("show", id))
 	switch status {
-	case client.Held, client.Failed, client.TimedOut:
-		return fmt.Sprintf("; `%s` shows why", shellword.Starter("show", id))
+	case client.Held:
+		return fmt.Sprintf("%s`%s` lets it go on", why, shellword.Starter("send", id).Then("TEXT"))
+	case client.Failed, client.TimedOut:
+		return fmt.Sprintf("%s`%s` lets it go on", why, shellword.Starter("resume", id))
 	}
 	return ""
 }

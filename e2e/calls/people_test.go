@@ -34,7 +34,7 @@ func TestQuestionIsAnsweredByTheNextMessage(t *testing.T) {
 	w.Eventually("the person is told", func() bool { return strings.Contains(run.Output(), "asks a question") })
 	first.Kill()
 	shown := w.Must("inbox")
-	require.Contains(t, shown, "asks: Which colour?\n  - red\n  - blue\n  starter answer "+id+" --call ")
+	require.Contains(t, shown, "asks: Which colour?\n  1  red\n  2  blue\n  starter answer "+id+" --call ")
 	w.Worker()
 	_, stderr, code := w.Starter("approve", id)
 	require.Equal(t, 4, code, stderr)
@@ -47,6 +47,43 @@ func TestQuestionIsAnsweredByTheNextMessage(t *testing.T) {
 	w.Finished(id, "blue it is")
 	require.Equal(t, "tool: blue", w.Show(id).Lines()[2])
 	w.NothingTwice()
+}
+
+// The number of a choice answers a question on every path: `answer`, `send` and a chat without a terminal. A text that is no number of a
+// choice is the answer as it is.
+func TestNumberOfAChoiceAnswersOnEveryPath(t *testing.T) {
+	t.Parallel()
+	asks := func(n string) llm.Reply {
+		return llmtest.Call(llmtest.ToolCall(n, "ask_user", `{"question":"Which colour?","choices":["red","blue"]}`))
+	}
+	w := world.New(t, world.Script(asks("1"), asks("2"), asks("3"), asks("4"), llmtest.Say("done")), nil, "    tools: [ask_user]\n")
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--chat", "--id", id, "paint it")
+	waits := func(n int) {
+		t.Helper()
+		w.Eventually("the question waits", func() bool {
+			calls := inboxOf(w, id)
+			return len(calls) == 1 && len(w.Show(id).Lines()) == 2*n
+		})
+	}
+	waits(1)
+	_, stderr, code := w.Starter("answer", id, "2")
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `^Answered \w+ ask_user of agent `+id+` with: blue\n$`, stderr)
+	waits(2)
+	_, stderr, code = w.Starter("answer", id, "3")
+	require.Zero(t, code, stderr)
+	require.NotContains(t, stderr, "with:")
+	waits(3)
+	next := w.Start("starter", "send", id, "1")
+	w.Eventually("the message answers", func() bool { return strings.Contains(next.Output(), "answers the agent's question with: red.") })
+	waits(4)
+	_, stderr, code = w.StarterWith("2\n", "chat", id)
+	require.Zero(t, code, stderr)
+	w.Eventually("the agent answers", func() bool { return len(w.Show(id).Lines()) == 10 })
+	lines := w.Show(id).Lines()
+	require.Equal(t, []string{"tool: blue", "tool: 3", "tool: red", "tool: blue"}, []string{lines[2], lines[4], lines[6], lines[8]})
 }
 
 // The result of an external call comes once, from outside, or not at all within its time.

@@ -393,7 +393,7 @@ func (m *model) say(text string) {
 	if w := m.question(); w != nil {
 		question := *w
 		q, _ := question.Call.Question()
-		out.answers, out.text = &question, answerText(q, text)
+		out.answers, out.text = &question, q.Answer(text)
 	}
 	m.outbox = append(m.outbox, out)
 	m.up = 0

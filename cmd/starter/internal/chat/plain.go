@@ -36,6 +36,8 @@ type plainChat struct {
 	// sub-agents.
 	told   map[agent.Key]bool
 	looked time.Time
+	// asked is the question that the next line answers; nil if there is none.
+	asked *agent.Question
 	// said is the last notice. A notice is written once, although its reason is reported again and again.
 	said   string
 	result Result
@@ -156,6 +158,9 @@ func (p *plainChat) skip(ctx context.Context) error {
 
 // say sends a message and writes the replies, until the agent rests or asks a question. The first message starts the agent.
 func (p *plainChat) say(ctx context.Context, text string) error {
+	if p.asked != nil {
+		text, p.asked = p.asked.Answer(text), nil
+	}
 	message, key := outgoing{id: uuid.NewString(), text: text, steer: p.result.Status != client.Waiting}, ""
 	if !p.result.Started {
 		started, err := p.start(ctx, message)
@@ -303,7 +308,7 @@ func (p *plainChat) question(ctx context.Context, r client.Progress) bool {
 	for _, w := range waits {
 		q, asks := w.Call.Question()
 		if asks && w.AgentID == p.o.ID && w.Call.WaitsFor() == client.WaitsForAnswer {
-			p.said = ""
+			p.said, p.asked = "", &q
 			p.tell("Question: " + indentedText(q.Question))
 			for i, choice := range q.Choices {
 				fmt.Fprintf(p.notice, "  %d  %s\n", i+1, printable.Line(choice, 500))

@@ -3,7 +3,6 @@ package chat
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
@@ -173,14 +172,4 @@ var waitTexts = map[client.WaitsFor]string{
 	client.WaitsForResult:    "waits for a result from outside",
 	client.WaitsForSubAgents: "waits for sub-agents",
 	client.WaitsForMessage:   "waits for you",
-}
-
-// answerText returns the answer that a person has typed. The number of a choice, counted from 1, stands for the choice.
-func answerText(q agent.Question, text string) string {
-	for i, choice := range q.Choices {
-		if strings.TrimSpace(text) == fmt.Sprint(i+1) {
-			return choice
-		}
-	}
-	return text
 }

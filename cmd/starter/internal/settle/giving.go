@@ -3,6 +3,9 @@ package settle
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -13,6 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 // Giving holds the flags of `starter answer` and `starter complete`.
@@ -36,17 +40,53 @@ func (o *Giving) Command(g *session.Flags, cmd *cobra.Command, verb string) *cob
 			return err
 		}
 		return session.Change(cmd, g, args[0], o.wait, func(ctx context.Context, c *client.Client, _ func()) error {
-			w, err := c.Complete(ctx, args[0], o.call, result, client.CompleteOptions{For: o.Kind, IsError: o.IsError})
+			call, given := o.call, result
+			if o.Kind == client.WaitsForAnswer && !o.IsError {
+				var err error
+				if call, given, err = Chosen(ctx, c.Agent(args[0]), call, result); err != nil {
+					return err
+				}
+			}
+			w, err := c.Complete(ctx, args[0], call, given, client.CompleteOptions{For: o.Kind, IsError: o.IsError})
 			if err != nil {
 				return refused(err)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s %s\n", verb, namedCall(w))
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s %s%s\n", verb, namedCall(w), ChoiceText(result, given))
 			return nil
 		})
 	}
 	cmd.Flags().StringVar(&o.call, "call", "", "`name` of the call, as \"starter inbox\" shows it (default: the only one that is waiting)")
 	session.AddWait(cmd, &o.wait, session.DefaultWait)
 	return cmd
+}
+
+// Chosen returns the answer for a text that a person has given, and the name of the question that it answers. If the text is a number, and
+// the agent with the given name of a question or its only question has a choice with this number, the answer is the choice. Otherwise, the
+// results are the name and the text as they are. Only for a number, Chosen asks what waits.
+func Chosen(ctx context.Context, a *client.Agent, call, text string) (name, answer string, err error) {
+	if _, err := strconv.Atoi(strings.TrimSpace(text)); err != nil {
+		return call, text, nil
+	}
+	waiting, err := a.Pending(ctx)
+	if err != nil {
+		return call, text, err
+	}
+	waiting = slices.DeleteFunc(waiting, func(w client.Waits) bool {
+		return w.Call.WaitsFor() != client.WaitsForAnswer || call != "" && call != w.Handle() && call != string(w.Call.Key)
+	})
+	if len(waiting) != 1 {
+		return call, text, nil // the agent refuses the answer, and says why
+	}
+	q, _ := waiting[0].Call.Question()
+	return waiting[0].Handle(), q.Answer(text), nil
+}
+
+// ChoiceText says which choice a person has given by its number; empty if the answer is the text itself.
+func ChoiceText(text, answer string) string {
+	if text == answer {
+		return ""
+	}
+	return " with: " + printable.Line(answer, 200)
 }
 
 // givenText returns the text of an answer or of a result, as [input.Text] does. If the text is too long or not UTF-8, so that no agent

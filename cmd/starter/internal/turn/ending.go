@@ -8,9 +8,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/printable"
-	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
-	"github.com/reagent-dev/reagent/llm"
 )
 
 // answered reports whether the agent has completed or waits for the user. The agent's last turn has then ended with an answer,
@@ -28,7 +26,7 @@ func answered(end client.Snapshot) bool {
 func Verdict(end client.Snapshot) error {
 	switch {
 	case !answered(end):
-		return exit.Errorf(exit.AgentFailed, "agent %s %s: %s; %s", end.ID, StatusText(end.Status), printable.Text(end.Failure), nextStep(end))
+		return exit.Errorf(exit.AgentFailed, "agent %s %s: %s; %s", end.ID, StatusText(end.Status), printable.Text(end.Failure), session.GoOn(end))
 	case end.Stopped != "":
 		return exit.Errorf(exit.Limit, "agent %s was stopped before its answer by limits.%s of its configuration; %s", end.ID, end.Stopped, pastLimit(end))
 	case end.FinishReason != "":
@@ -47,30 +45,6 @@ func pastLimit(end client.Snapshot) string {
 		return fmt.Sprintf("the limit starts again with the next message: go on with `%s`", again)
 	}
 	return fmt.Sprintf("raise limits.%s, restart the worker, then `%s` and `%s`", end.Stopped, shellword.Starter("reload", end.ID), again)
-}
-
-func nextStep(snap client.Snapshot) string {
-	again := "go on with `" + shellword.Starter("resume", snap.ID).With("--reload").String() + "`"
-	if snap.Status == client.Held {
-		again = "go on with `" + shellword.Starter("send", snap.ID).Then("TEXT").String() + "`"
-	}
-	switch llm.Class(snap.Class) {
-	case llm.NotFound:
-		return "check model and base_url in the worker's configuration, restart the worker, then " + again
-	case llm.Unauthorized:
-		return "check the API key in the worker's environment, under the name in api_key_env, restart the worker, then " + again
-	case llm.QuotaExceeded:
-		return "check the plan and the billing of the API key, then " + again
-	case llm.Connection, llm.Overloaded, llm.ServerError, llm.RateLimited:
-		return "check that base_url in the worker's configuration answers, then " + again
-	}
-	if snap.Class == protocol.UnknownAgent {
-		return "add the agent to the worker's configuration, or name another agent with -a"
-	}
-	if snap.Status == client.Held {
-		return "remove the cause of the failure, then " + again
-	}
-	return session.GoOnFrom(snap.ID, snap.Status)
 }
 
 // statusTexts maps a status to the end of a sentence about an agent, such as "failed" after "agent x".

@@ -10,12 +10,13 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Print writes an agent as text for people, with long arguments and results cut.
+// Print writes an agent as text for people, with long arguments and results cut. The last lines say what a person can do next.
 func Print(w io.Writer, s client.Snapshot) {
 	fmt.Fprintf(w, "%s  %s  %s\n", printable.Name(s.ID), printable.Name(s.Agent), s.Status)
 	for _, name := range slices.Sorted(maps.Keys(s.Metadata)) {
@@ -28,18 +29,13 @@ func Print(w io.Writer, s client.Snapshot) {
 	for _, m := range s.Messages {
 		p.Message(m)
 	}
-	waits := false
 	for _, c := range s.Pending {
 		if !c.Waits() {
 			fmt.Fprintf(w, "… %s %s\n", printable.Line(c.Name, 100), proposal.Summary(c.Name, c.Arguments, 200))
 			continue
 		}
-		waits = true
 		fmt.Fprintf(w, "… %s, waits for %s\n", printable.Line(c.Name, 100), c.WaitsFor())
 		fmt.Fprint(screen.Raw(w), ArgumentsText(c.Name, c.Arguments, false, screen.Styled(w)))
-	}
-	if waits {
-		fmt.Fprintln(w, "Somebody has to act: see `starter inbox`")
 	}
 	for _, m := range s.Queue {
 		fmt.Fprintf(w, "waiting  > %s\n", printable.Line(m.Text, 200))
@@ -67,6 +63,7 @@ func Print(w io.Writer, s client.Snapshot) {
 	if s.Failure != "" {
 		fmt.Fprintf(w, "%s: %s\n", s.Status, printable.Text(s.Failure))
 	}
+	fmt.Fprintln(w, session.Next(s))
 }
 
 // cachedText says how many of the input tokens the providers have read from their caches; empty if none.

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,7 +66,8 @@ func TestShowTellsWhoDecidesAndWhoHasDecided(t *testing.T) {
 	}
 	var out bytes.Buffer
 	Print(&out, s)
-	require.Contains(t, out.String(), "… pay, waits for approval\n    no arguments\n… deploy, waits for result\n    no arguments\n… read {}\nSomebody has to act: see `starter inbox`\n")
+	require.Contains(t, out.String(), "… pay, waits for approval\n    no arguments\n… deploy, waits for result\n    no arguments\n… read {}\n")
+	require.True(t, strings.HasSuffix(out.String(), "\nNext: `starter approve talk 1` or `starter deny talk 1`\nNext: `starter complete talk --call 2 \"…\"`\n"), out.String())
 	out.Reset()
 	require.NoError(t, JSON(&out, NewAgent(s)))
 	var got struct {

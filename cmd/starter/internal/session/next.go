@@ -1,0 +1,76 @@
+package session
+
+import (
+	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/hint"
+	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/shellword"
+	"github.com/reagent-dev/reagent/llm"
+)
+
+// maxNext is the largest number of calls for which [Next] has commands of their own.
+const maxNext = 5
+
+// Next returns what a person can do next about an agent, in lines with the commands, as the details in the Web UI do.
+func Next(s client.Snapshot) string {
+	var lines []string
+	for _, c := range s.Pending {
+		switch {
+		case !c.Waits():
+		case len(lines) == maxNext:
+			return strings.Join(append(lines, "Next: see all that waits with `starter inbox`"), "\n")
+		default:
+			lines = append(lines, "Next: "+commandsText(hint.Starter{}.Settle(s.ID, c.Key, c.WaitsFor())))
+		}
+	}
+	if len(lines) > 0 {
+		return strings.Join(lines, "\n")
+	}
+	switch {
+	case s.WaitsFor == client.WaitsForSubAgents: // a snapshot has the calls of its own agent only
+		return "Next: the sub-agents; `starter inbox` shows whether one of their calls waits for you"
+	case s.Status == client.Held:
+		return "Next: " + GoOn(s)
+	case s.Status == client.Waiting:
+		return "Next: " + commandsText([]string{shellword.Starter("send", s.ID).Then("TEXT").String(), shellword.Starter("chat", s.ID).String()})
+	case s.Status == client.Completed:
+		return "Next: nobody has to act; `" + shellword.Starter("fork", s.ID).With("--message TEXT").String() + "` goes on from the answer in a new agent"
+	case s.Status.Ended():
+		return "Next: " + GoOn(s)
+	}
+	return "Next: nobody has to act; `" + shellword.Starter("tail", s.ID).String() + "` follows the agent"
+}
+
+func commandsText(commands []string) string { return "`" + strings.Join(commands, "` or `") + "`" }
+
+// GoOn returns the part of a sentence that tells a person how an agent goes on that is held or has ended without an answer: what to mend, and
+// the command.
+func GoOn(snap client.Snapshot) string {
+	again := "go on with `" + shellword.Starter("resume", snap.ID).With("--reload").String() + "`"
+	if snap.Status == client.Held {
+		again = "go on with `" + shellword.Starter("send", snap.ID).Then("TEXT").String() + "`"
+	}
+	if snap.Class == agent.Interrupted {
+		return again
+	}
+	switch llm.Class(snap.Class) {
+	case llm.NotFound:
+		return "check model and base_url in the worker's configuration, restart the worker, then " + again
+	case llm.Unauthorized:
+		return "check the API key in the worker's environment, under the name in api_key_env, restart the worker, then " + again
+	case llm.QuotaExceeded:
+		return "check the plan and the billing of the API key, then " + again
+	case llm.Connection, llm.Overloaded, llm.ServerError, llm.RateLimited:
+		return "check that base_url in the worker's configuration answers, then " + again
+	}
+	if snap.Class == protocol.UnknownAgent {
+		return "add the agent to the worker's configuration, or name another agent with -a"
+	}
+	if snap.Status == client.Held {
+		return "remove the cause of the failure, then " + again
+	}
+	return GoOnFrom(snap.ID, snap.Status)
+}
