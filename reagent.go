@@ -235,3 +235,6 @@ type invalidTool struct {
 	Tool
 	err error
 }
+
+// Invalid returns the error. Package reagenttest knows an invalid tool by this method.
+func (t invalidTool) Invalid() error { return t.err }

@@ -1,5 +1,6 @@
 // Package llmtest helps to test agents without a real model. It has a scripted [Model], which can be used as an [llm.Client], or
-// through an HTTP server with the APIs of OpenAI and Anthropic. [Exercise] runs the tests that every [llm.Client] should pass.
+// through an HTTP server with the APIs of OpenAI and Anthropic. A script is Go code or a text: see [Script] and [ParseScript]. [Exercise]
+// runs the tests that every [llm.Client] should pass.
 //
 //	model := llmtest.Script(
 //		llmtest.Call(llmtest.ToolCall("1", "get_weather", `{"city":"Paris"}`)),
@@ -39,15 +40,9 @@ var _ llm.Client = (*Model)(nil)
 // [llm.InvalidRequest].
 func Script(replies ...llm.Reply) *Model {
 	return Func(func(_ context.Context, req llm.Request) (llm.Reply, error) {
-		turn := 0
-		for _, message := range req.Messages {
-			if message.Role == llm.Assistant {
-				turn++
-			}
-		}
-		if turn >= len(replies) {
-			return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: fmt.Sprintf(
-				"the script has %d replies, and the request asks for number %d", len(replies), turn+1)}
+		turn, err := turnOf(req, len(replies))
+		if err != nil {
+			return llm.Reply{}, err
 		}
 		return replies[turn], nil
 	})

@@ -1,0 +1,361 @@
+package reagenttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent"
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/protocol"
+)
+
+// environment is a stage with one workflow and its sub-agents, in Temporal's test environment.
+//
+// The test environment runs everything in one goroutine, its loop, and lets time jump to the next timer whenever nothing else is to be done.
+// The test acts in another goroutine. So that no time passes meanwhile, the loop is held between two actions of the test: after each event
+// that may change an agent, the environment gets a timer of one nanosecond. When this timer fires, everything that can happen without the
+// passing of time has happened. If the agents have settled then, or if no action of the test is waiting, the loop waits for the next action.
+type environment struct {
+	agents *Agents
+	env    *testsuite.TestWorkflowEnvironment
+	id     string
+
+	done chan struct{} // closed when the loop has ended
+	wake chan struct{}
+
+	mu     sync.Mutex
+	queue  []func() // what the test wants to do in the loop
+	held   bool     // the loop waits for the test
+	over   bool     // the loop has ended
+	failed error    // why the loop has ended, if it is no end of the workflow
+
+	// The following are only used in the loop, or after its end.
+	armed   bool // the timer of one nanosecond is set
+	fresh   bool // a workflow has been started, and begins only after the next timer
+	until   func() (bool, error)
+	reached chan error
+	called  []string // the agents that the workflow has called
+}
+
+func newEnvironment(a *Agents, id string) *environment {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	e := &environment{agents: a, env: suite.NewTestWorkflowEnvironment(), id: id, fresh: true, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	e.env.SetTestTimeout(patience)
+	e.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: id, TaskQueue: a.options.TaskQueue})
+	e.env.SetOnActivityCompletedListener(func(*activity.Info, converter.EncodedValue, error) { e.arm() })
+	e.env.SetOnActivityCanceledListener(func(*activity.Info) { e.arm() })
+	e.env.SetOnTimerFiredListener(func(string) { e.arm() })
+	e.env.SetOnChildWorkflowStartedListener(func(info *workflow.Info, _ workflow.Context, _ converter.EncodedValues) {
+		if info.WorkflowType.Name == protocol.AgentWorkflow && info.ParentWorkflowExecution != nil && info.ParentWorkflowExecution.ID == id {
+			e.called = append(e.called, info.WorkflowExecution.ID)
+		}
+		e.fresh = true
+		e.arm()
+	})
+	e.env.SetOnChildWorkflowCompletedListener(func(*workflow.Info, converter.EncodedValue, error) { e.arm() })
+	e.env.SetOnChildWorkflowCanceledListener(func(*workflow.Info) { e.arm() })
+	return e
+}
+
+func (e *environment) start(o reagent.StartOptions) error {
+	in := agent.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Incarnation: uuid.NewString(), OutputSchema: o.OutputSchema}
+	if o.Message != "" || len(o.Images) > 0 {
+		in.Message = &agent.QueuedMessage{ID: uuid.NewString(), Text: o.Message, Images: o.Images, PartialText: o.PartialText}
+		if o.MessageID != "" {
+			in.Message.ID = o.MessageID
+		}
+	}
+	return e.run(protocol.AgentWorkflow, []any{in})
+}
+
+func (e *environment) execute(_ string, w any, args []any) error { return e.run(w, args) }
+
+// run starts the loop with a workflow.
+func (e *environment) run(w any, args []any) error {
+	t := e.agents.t
+	plugin, err := reagent.New(t.Context(), Client(e.env), e.agents.watch(func(context.Context, Point) error { return nil }))
+	if err != nil {
+		return err
+	}
+	e.env.SetWorkerOptions(worker.Options{Plugins: []worker.Plugin{plugin}})
+	for _, register := range e.agents.register {
+		register(e.env)
+	}
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		defer plugin.Close()
+		e.loop(w, args)
+		for { // the end of the workflow changes nothing for the test
+			select {
+			case <-e.wake:
+				e.drain()
+			case <-stop:
+				return
+			}
+		}
+	})
+	t.Cleanup(func() {
+		close(stop)
+		e.mu.Lock()
+		over := e.over
+		e.mu.Unlock()
+		if !over { // an agent that waits for somebody, or for a call that does not end
+			e.do(func() {
+				e.env.CancelWorkflow()
+				e.release(func() (bool, error) { return false, nil }, make(chan error, 1))
+			})
+			select {
+			case <-e.done:
+			case <-time.After(time.Second):
+				return
+			}
+		}
+		running.Wait()
+	})
+	return nil
+}
+
+func (e *environment) loop(w any, args []any) {
+	defer func() {
+		var failed error
+		if r := recover(); r != nil {
+			failed = fmt.Errorf("the test environment has stopped: %v", r)
+		}
+		e.mu.Lock()
+		e.over, e.held, e.failed = true, false, failed
+		e.mu.Unlock()
+		e.drain()
+		if e.reached != nil {
+			e.reached <- failed
+			e.reached = nil
+		}
+		close(e.done)
+	}()
+	e.env.ExecuteWorkflow(w, args...)
+}
+
+// do calls a function in the loop, and waits until it has returned.
+func (e *environment) do(f func()) {
+	done := make(chan struct{})
+	e.mu.Lock()
+	e.queue = append(e.queue, func() { f(); close(done) })
+	post := !e.held && !e.over
+	e.mu.Unlock()
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+	if post {
+		e.env.RegisterDelayedCallback(e.drain, 0)
+	}
+	<-done
+}
+
+// drain calls the functions of [environment.do].
+func (e *environment) drain() {
+	for {
+		e.mu.Lock()
+		queue := e.queue
+		e.queue = nil
+		e.mu.Unlock()
+		if len(queue) == 0 {
+			return
+		}
+		for _, f := range queue {
+			f()
+		}
+	}
+}
+
+// arm lets [environment.idle] be called as soon as nothing is to be done. It must be called in the loop.
+func (e *environment) arm() {
+	if !e.armed {
+		e.armed = true
+		e.env.RegisterDelayedCallback(e.idle, time.Nanosecond)
+	}
+}
+
+// idle holds the loop until the test acts, unless the test waits for something that has not happened. Then time passes.
+func (e *environment) idle() {
+	e.armed = false
+	if e.fresh {
+		e.fresh = false
+		e.arm()
+		return
+	}
+	if e.until != nil {
+		reached, err := e.until()
+		if !reached && err == nil {
+			return
+		}
+		e.reached <- err
+		e.until, e.reached = nil, nil
+	}
+	e.mu.Lock()
+	e.held = true
+	e.mu.Unlock()
+	for {
+		e.drain()
+		e.mu.Lock()
+		held := e.held
+		e.mu.Unlock()
+		if !held {
+			return
+		}
+		<-e.wake
+	}
+}
+
+// release lets the loop go on until a condition holds. It must be called in the loop.
+func (e *environment) release(until func() (bool, error), reached chan error) {
+	e.mu.Lock()
+	over := e.over
+	e.held = false
+	e.mu.Unlock()
+	if over {
+		_, err := until()
+		reached <- err
+		return
+	}
+	e.until, e.reached = until, reached
+	e.arm()
+}
+
+// await calls a function in the loop, and waits until the condition holds.
+func (e *environment) await(first func(), until func() (bool, error)) error {
+	reached := make(chan error, 1)
+	e.do(func() {
+		first()
+		e.release(until, reached)
+	})
+	select {
+	case err := <-reached:
+		return errors.Join(err, e.failure())
+	case <-time.After(patience):
+		return notSettled(patience, nil)
+	}
+}
+
+func (e *environment) failure() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.failed
+}
+
+func (e *environment) settle(settled func(scene) (bool, error)) error {
+	return e.await(func() {}, func() (bool, error) { return settled(inLoop{e}) })
+}
+
+func (e *environment) elapse(d time.Duration, settled func(scene) (bool, error)) error {
+	if d <= 0 {
+		return fmt.Errorf("%v is no time that can pass: use a positive duration", d)
+	}
+	passed := false
+	return e.await(func() {
+		e.env.RegisterDelayedCallback(func() { passed = true; e.arm() }, d)
+	}, func() (bool, error) {
+		if !passed {
+			return e.isOver(), nil
+		}
+		return settled(inLoop{e})
+	})
+}
+
+func (e *environment) query(id, name string, out any, args ...any) error {
+	var err error
+	e.do(func() { err = inLoop{e}.query(id, name, out, args...) })
+	return err
+}
+
+func (e *environment) update(id, name string, args ...any) error {
+	var outcome error
+	completed := e.isOver()
+	if completed {
+		return errors.New("the agent has ended, and takes no more messages and decisions")
+	}
+	seen := &testsuite.TestUpdateCallback{
+		OnAccept:   func() {},
+		OnReject:   func(err error) { completed, outcome = true, err },
+		OnComplete: func(_ any, err error) { completed, outcome = true, err },
+	}
+	err := e.await(func() {
+		if id == e.id {
+			e.env.UpdateWorkflow(name, uuid.NewString(), seen, args...)
+			return
+		}
+		if err := e.env.UpdateWorkflowByID(id, name, uuid.NewString(), seen, args...); err != nil {
+			completed, outcome = true, err
+		}
+	}, func() (bool, error) { return completed, nil })
+	return errors.Join(err, outcome)
+}
+
+func (e *environment) result(_ string, out any) error {
+	if err := e.env.GetWorkflowError(); err != nil || out == nil {
+		return err
+	}
+	return e.env.GetWorkflowResult(out)
+}
+
+func (e *environment) reset(string, int) error { return errNeedsServer }
+
+func (e *environment) save(string, string) error { return errNeedsServer }
+
+func (e *environment) isOver() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.over
+}
+
+// inLoop is the scene of an environment, for functions that the loop calls.
+type inLoop struct{ *environment }
+
+func (l inLoop) query(id, name string, out any, args ...any) error {
+	if err := l.failure(); err != nil {
+		return err
+	}
+	value, err := l.env.QueryWorkflowByID(id, name, args...)
+	if errors.As(err, new(*serviceerror.NotFound)) && id == l.id { // the workflow that the test has executed
+		value, err = l.env.QueryWorkflow(name, args...)
+	}
+	if err != nil && id == l.id && l.env.IsWorkflowCompleted() && l.env.GetWorkflowError() != nil {
+		return l.env.GetWorkflowError() // it has ended before it could answer queries
+	}
+	if err != nil {
+		return err
+	}
+	return value.Get(out)
+}
+
+func (l inLoop) ended(id string) (bool, error) { return id == l.id && l.env.IsWorkflowCompleted(), nil }
+
+func (l inLoop) callees(string) ([]string, error) {
+	var running []string
+	for _, id := range slices.Compact(slices.Clone(l.called)) {
+		var view protocol.StateView
+		if err := l.query(id, protocol.StateQuery, &view); err != nil {
+			return nil, err
+		}
+		if !view.Status.Ended() {
+			running = append(running, id)
+		}
+	}
+	return running, nil
+}
