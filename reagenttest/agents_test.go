@@ -2,7 +2,6 @@ package reagenttest_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/reagenttest"
-	"github.com/reagent-dev/reagent/tool"
 )
 
 // stages are the two ways to run a test.
@@ -55,8 +53,12 @@ func usage(reply llm.Reply, in, out int) llm.Reply {
 	return reply
 }
 
-var _ = fmt.Sprint
-var _ tool.Tool
+// inEach runs a test in the test environment and on a server.
+func inEach(t *testing.T, test func(*testing.T, func(testing.TB, reagent.Options) *reagenttest.Agents)) {
+	for name, with := range stages {
+		t.Run(name, func(t *testing.T) { test(t, with) })
+	}
+}
 
 func TestAgentIsTestedInAFewLines(t *testing.T) {
 	for name, with := range stages {
@@ -75,4 +77,109 @@ func TestAgentIsTestedInAFewLines(t *testing.T) {
 			require.Equal(t, "user: What is a cherry?\nassistant: → price {\"name\":\"cherry\"}\ntool: cherry: 9 euros\nassistant: 9 euros\n", run.Text())
 		})
 	}
+}
+
+// A scripted agent has the same transcript, calls, effects and usage in the test environment and on a server.
+func TestEnvironmentAndServerAgree(t *testing.T) {
+	for script, act := range map[string]func(*reagenttest.Agent){
+		"order":    func(a *reagenttest.Agent) { a.WantWaits(`order {"name":"cherry"}`).Approve("order") },
+		"question": func(a *reagenttest.Agent) { a.Answer("melon") },
+		"refused":  func(*reagenttest.Agent) {},
+	} {
+		t.Run(script, func(t *testing.T) {
+			type seen struct {
+				text, status string
+				calls        []reagenttest.MadeCall
+				effects      []reagenttest.Effect
+				usage        agent.Usage
+			}
+			outcomes := map[string]seen{}
+			for name, with := range stages {
+				agents := with(t, shop(reagenttest.ScriptFile(t, "testdata/scripts/"+script+".script")))
+				run := agents.Run("clerk", "Fruit, please.")
+				act(run)
+				run.Golden("testdata/golden/" + script + ".txt")
+				saw := seen{text: run.Text(), status: string(run.Status()), calls: run.Calls(), effects: agents.Effects(""), usage: run.Usage()}
+				for i := range saw.calls {
+					if saw.calls[i].Decider != nil {
+						saw.calls[i].Decider.Time = 0
+					}
+				}
+				for i := range saw.effects {
+					saw.effects[i].AgentID, saw.effects[i].Key = "", ""
+				}
+				outcomes[name] = saw
+			}
+			require.Equal(t, outcomes["environment"], outcomes["server"])
+		})
+	}
+}
+
+func TestPeopleDecide(t *testing.T) {
+	inEach(t, func(t *testing.T, with func(testing.TB, reagent.Options) *reagenttest.Agents) {
+		model := reagenttest.Script(
+			reagenttest.Call(reagenttest.ToolCall("1", "order", `{"name":"cherry"}`), reagenttest.ToolCall("2", "order", `{"name":"melon"}`)),
+			reagenttest.Say("one of two"), reagenttest.Say("again"),
+		)
+		agents := with(t, shop(model))
+		chat := agents.Chat("clerk", "Two, please.")
+		require.Equal(t, agent.WaitsForApproval, chat.WaitsFor())
+		chat.WantWaits("order", "order")
+		chat.ApproveAs(`order {"name":"cherry"}`, `{"name":"apple"}`).Deny("order", "too heavy").WantAnswer("one of two")
+		require.Equal(t, `{"name":"apple"}`, agents.Effects("order")[0].Arguments)
+		calls := chat.Calls()
+		require.Equal(t, []int{1, 0}, []int{calls[0].Runs, calls[1].Runs})
+		require.True(t, calls[1].Decider.Denied)
+		require.Contains(t, calls[1].Result, "too heavy")
+		chat.Send("And?").WantAnswer("again")
+		chat.Close()
+		require.Equal(t, agent.Completed, chat.Status())
+	})
+}
+
+func TestSubAgentWaitsForAPerson(t *testing.T) {
+	inEach(t, func(t *testing.T, with func(testing.TB, reagent.Options) *reagenttest.Agents) {
+		model := reagenttest.Func(func(_ context.Context, req llm.Request) (llm.Reply, error) {
+			switch last := req.Messages[len(req.Messages)-1]; {
+			case last.Content == "order a plum":
+				return call("order", `{"name":"plum"}`), nil
+			case last.Role == llm.User:
+				return call("helper", `{"task":"order a plum"}`), nil
+			default:
+				return reagenttest.Say("done: " + last.Content), nil
+			}
+		})
+		agents := with(t, shop(model))
+		run := agents.Run("clerk", "A plum, please.")
+		run.SubAgent("helper").WantWaits("order").Approve("")
+		run.Settle().WantAnswer("done: done: ordered plum")
+		require.NotEqual(t, run.ID(), agents.Effects("order")[0].AgentID)
+	})
+}
+
+// In the test environment, a limit of an hour takes no time, and none passes before the test wants it.
+func TestTimePassesOnlyWhenTheTestLetsIt(t *testing.T) {
+	agents := reagenttest.New(t, shop(reagenttest.Script(call("order", `{"name":"cherry"}`), reagenttest.Say("late"))))
+	run := agents.Run("clerk", "One, please.")
+	run.Elapse(59 * time.Minute).WantWaits("order")
+	run.Elapse(2 * time.Minute).WantWaits().WantAnswer("late")
+	require.Contains(t, run.Calls()[0].Result, "denied")
+	require.Empty(t, agents.Effects("order"))
+}
+
+// A turn is interrupted while its model is held up.
+func TestRunningTurnIsInterrupted(t *testing.T) {
+	inEach(t, func(t *testing.T, with func(testing.TB, reagent.Options) *reagenttest.Agents) {
+		asked := make(chan struct{}, 10)
+		model := reagenttest.Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
+			asked <- struct{}{}
+			<-ctx.Done()
+			return llm.Reply{}, ctx.Err()
+		})
+		agents := with(t, shop(model))
+		run := agents.Start(reagent.StartOptions{Agent: "clerk", Message: "Think."})
+		<-asked
+		run.Interrupt()
+		require.Equal(t, agent.Held, run.Status())
+	})
 }

@@ -50,7 +50,7 @@ type Endpoint struct {
 // file fails the test.
 //
 // The file has no headers of requests, no queries of URLs, and of the headers of responses only Content-Type and Retry-After. If a body
-// contains a value that a header or the query of its request had, such as the API key, the file has "[redacted]" in its place. The file
+// contains a value that a header or the query of its request had, such as the API key, the file has "[hidden]" in its place. The file
 // has the conversation, so read it before you commit it.
 func Recorded(t testing.TB, file, baseURL string) *Endpoint {
 	t.Helper()

@@ -98,8 +98,7 @@ func (e *environment) run(w any, args []any) error {
 		register(e.env)
 	}
 	stop := make(chan struct{})
-	var running sync.WaitGroup
-	running.Go(func() {
+	go func() {
 		defer plugin.Close()
 		e.loop(w, args)
 		for { // the end of the workflow changes nothing for the test
@@ -110,24 +109,20 @@ func (e *environment) run(w any, args []any) error {
 				return
 			}
 		}
-	})
+	}()
 	t.Cleanup(func() {
-		close(stop)
-		e.mu.Lock()
-		over := e.over
-		e.mu.Unlock()
-		if !over { // an agent that waits for somebody, or for a call that does not end
-			e.do(func() {
-				e.env.CancelWorkflow()
-				e.release(func() (bool, error) { return false, nil }, make(chan error, 1))
-			})
-			select {
-			case <-e.done:
-			case <-time.After(time.Second):
-				return
-			}
+		defer close(stop)
+		if e.isOver() {
+			return
 		}
-		running.Wait()
+		e.do(func() { // the workflow waits for somebody, or for a call
+			e.env.CancelWorkflow()
+			e.release(func() (bool, error) { return false, nil }, make(chan error, 1))
+		})
+		select {
+		case <-e.done:
+		case <-time.After(time.Second): // a call does not end, and keeps its goroutine
+		}
 	})
 	return nil
 }

@@ -125,7 +125,7 @@ func messageText(m agent.Message) string {
 	case m.Decider.Denied:
 		lines = append(lines, "(denied)")
 	default:
-		lines = append(lines, "(approved)")
+		lines = append(lines, "(by a person)")
 	}
 	text := string(m.Role) + ":"
 	for i, line := range lines {

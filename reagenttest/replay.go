@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -33,8 +34,8 @@ const maxHistoryBytes = 256 << 20
 
 // ReplayOptions are the options of [Replay]. The zero value replays histories of agents.
 type ReplayOptions struct {
-	// Register adds the workflows of the program. Nil means that there are none.
-	Register func(worker.WorkflowRegistry)
+	// Register adds the workflows of the program, as for [Agents.Register]. Nil means that there are none.
+	Register func(worker.Registry)
 	// Converter must be the data converter with which the histories were written. Nil means the SDK's default.
 	Converter converter.DataConverter
 }
@@ -43,18 +44,16 @@ type ReplayOptions struct {
 // something else than the recorded run, the test fails: agents that are running could then not go on with this code. Each path is a file
 // or a folder, with the files *.json and *.json.gz below it. A file has a history as JSON, as [Agent.Save], `temporal workflow show --output json`
 // and the Web UI write it. If there is no file, the test ends.
-func Replay(t *testing.T, o ReplayOptions, paths ...string) {
+func Replay(t testing.TB, o ReplayOptions, paths ...string) {
 	t.Helper()
 	files, err := historyFiles(paths)
 	if err != nil {
 		t.Fatalf("reagenttest: %v", err)
 	}
 	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			if err := replay(o, file); err != nil {
-				t.Fatalf("reagenttest: %s: %v", file, err)
-			}
-		})
+		if err := replay(o, file); err != nil {
+			t.Errorf("reagenttest: %s: %v", file, err)
+		}
 	}
 }
 
@@ -69,7 +68,7 @@ func replay(o ReplayOptions, file string) error {
 	}
 	workflows.New(workflows.Options{}).Register(replayer)
 	if o.Register != nil {
-		o.Register(replayer)
+		o.Register(workflowsOnly{new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment(), replayer})
 	}
 	quiet := log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	err = replayer.ReplayWorkflowHistoryWithOptions(quiet, recorded, worker.ReplayWorkflowHistoryOptions{OriginalExecution: execution})
@@ -77,6 +76,26 @@ func replay(o ReplayOptions, file string) error {
 		return fmt.Errorf("%w; if the code does something else than this run did, let it do so only where workflow.GetVersion says that the run is new", err)
 	}
 	return nil
+}
+
+// workflowsOnly passes the workflows of a program to a replayer. Activities and services go to a test environment, where nobody calls them.
+type workflowsOnly struct {
+	worker.Registry
+
+	replayer worker.WorkflowReplayer
+}
+
+// RegisterWorkflow implements [worker.Registry].
+func (o workflowsOnly) RegisterWorkflow(w any) { o.replayer.RegisterWorkflow(w) }
+
+// RegisterWorkflowWithOptions implements [worker.Registry].
+func (o workflowsOnly) RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions) {
+	o.replayer.RegisterWorkflowWithOptions(w, options)
+}
+
+// RegisterDynamicWorkflow implements [worker.Registry].
+func (o workflowsOnly) RegisterDynamicWorkflow(w any, options workflow.DynamicRegisterOptions) {
+	o.replayer.RegisterDynamicWorkflow(w, options)
 }
 
 func historyFiles(paths []string) ([]string, error) {

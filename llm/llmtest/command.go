@@ -75,7 +75,7 @@ func (s *scene) fail(argument string) error {
 	if !slices.Contains(classes, class) {
 		return fmt.Errorf("%q is no class of errors: use one of %s", name, joined(classes))
 	}
-	if s.answers() || len(s.beats) > 0 {
+	if s.answers() || len(s.beats) > 0 || s.reply.Usage != (llm.Usage{}) {
 		return errors.New("`fail` is about an attempt before this reply: write it before all other lines of the reply")
 	}
 	if message == "" {

@@ -57,20 +57,30 @@ func ParseScript(file string, text []byte) (*Model, error) {
 	}
 	var replies []scene
 	var now scene
-	end := func() {
-		if now.begun() {
-			replies = append(replies, now)
+	begins, calls := 0, 0
+	end := func() error {
+		if begins == 0 {
+			return nil
 		}
-		now = scene{}
+		if !now.answers() && len(now.fails) == 0 {
+			return &ScriptError{File: file, Line: begins, Problem: "this reply has no text and no call: add a line with `say`, `stream` or `call`"}
+		}
+		replies = append(replies, now)
+		now, begins = scene{}, 0
+		return nil
 	}
-	calls := 0
 	for i, line := range strings.Split(string(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))), "\n") {
 		switch trimmed := strings.TrimSpace(line); {
 		case trimmed == "":
-			end()
+			if err := end(); err != nil {
+				return nil, err
+			}
 			continue
 		case strings.HasPrefix(trimmed, "#"):
 			continue
+		}
+		if begins == 0 {
+			begins = i + 1
 		}
 		command, argument, _ := strings.Cut(strings.TrimLeft(line, " \t"), " ")
 		read := commands[command]
@@ -85,7 +95,9 @@ func ParseScript(file string, text []byte) (*Model, error) {
 			now.reply.Message.ToolCalls[len(now.reply.Message.ToolCalls)-1].ID = fmt.Sprint("call_", calls)
 		}
 	}
-	end()
+	if err := end(); err != nil {
+		return nil, err
+	}
 	if len(replies) == 0 {
 		return nil, &ScriptError{File: file, Line: 1, Problem: "the script has no reply: write a line such as `say Hello.`"}
 	}
@@ -106,10 +118,11 @@ type beat struct {
 	piece string
 }
 
-func (s *scene) begun() bool    { return len(s.fails) > 0 || len(s.beats) > 0 || s.answers() }
 func (s *scene) streamed() bool { return !s.said && s.reply.Message.Content != "" }
+
+// answers reports whether there is a reply, and not only failures, waits and usage.
 func (s *scene) answers() bool {
-	return s.said || s.reply.Message.Content != "" || len(s.reply.Message.ToolCalls) > 0 || s.reply.Usage != (llm.Usage{})
+	return s.said || s.reply.Message.Content != "" || len(s.reply.Message.ToolCalls) > 0
 }
 
 // play gives the replies of a script. It counts the failures of each request.
