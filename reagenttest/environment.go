@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -28,8 +29,9 @@ import (
 //
 // The test environment runs everything in one goroutine, its loop, and lets time jump to the next timer whenever nothing else is to be done.
 // The test acts in another goroutine. So that no time passes meanwhile, the loop is held between two actions of the test: after each event
-// that may change an agent, the environment gets a timer of one nanosecond. When this timer fires, everything that can happen without the
-// passing of time has happened. If the agents have settled then, or if no action of the test is waiting, the loop waits for the next action.
+// that may change an agent, the environment gets a timer of one nanosecond. It fires before every other timer. If the agents have settled
+// then, or if no action of the test is waiting, the loop waits for the next action. It does not while activities are in flight, because
+// their ends are handled in the loop. Time jumps only when there are none.
 type environment struct {
 	agents *Agents
 	env    *testsuite.TestWorkflowEnvironment
@@ -45,27 +47,28 @@ type environment struct {
 	failed error    // why the loop has ended, if it is no end of the workflow
 
 	// The following are only used in the loop, or after its end.
-	armed   bool // the timer of one nanosecond is set
-	fresh   bool // a workflow has been started, and begins only after the next timer
-	until   func() (bool, error)
-	reached chan error
-	called  []string // the agents that the workflow has called
+	armed    bool            // the timer of one nanosecond is set
+	begun    map[string]bool // the workflows that have started something. An agent answers queries from then on
+	starting map[string]bool // workflows that have not begun
+	calling  int             // activities in flight, and sub-agents that have not begun
+	until    func() (bool, error)
+	reached  chan error
+	called   []string // the agents that the workflow has called
 }
 
 func newEnvironment(a *Agents, id string) *environment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	e := &environment{agents: a, env: suite.NewTestWorkflowEnvironment(), id: id, fresh: true, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	e := &environment{agents: a, env: suite.NewTestWorkflowEnvironment(), id: id, begun: map[string]bool{}, starting: map[string]bool{id: true}, calling: 1, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	e.env.SetTestTimeout(patience)
 	e.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: id, TaskQueue: a.options.TaskQueue})
-	e.env.SetOnActivityCompletedListener(func(*activity.Info, converter.EncodedValue, error) { e.arm() })
-	e.env.SetOnActivityCanceledListener(func(*activity.Info) { e.arm() })
+	e.env.SetOnActivityCompletedListener(func(*activity.Info, converter.EncodedValue, error) { e.activityEnded() })
+	e.env.SetOnActivityCanceledListener(func(*activity.Info) { e.activityEnded() })
 	e.env.SetOnTimerFiredListener(func(string) { e.arm() })
 	e.env.SetOnChildWorkflowStartedListener(func(info *workflow.Info, _ workflow.Context, _ converter.EncodedValues) {
 		if info.WorkflowType.Name == protocol.AgentWorkflow && info.ParentWorkflowExecution != nil && info.ParentWorkflowExecution.ID == id {
 			e.called = append(e.called, info.WorkflowExecution.ID)
 		}
-		e.fresh = true
 		e.arm()
 	})
 	e.env.SetOnChildWorkflowCompletedListener(func(*workflow.Info, converter.EncodedValue, error) { e.arm() })
@@ -93,7 +96,7 @@ func (e *environment) run(w any, args []any) error {
 	if err != nil {
 		return err
 	}
-	e.env.SetWorkerOptions(worker.Options{Plugins: []worker.Plugin{plugin}})
+	e.env.SetWorkerOptions(worker.Options{Plugins: []worker.Plugin{plugin}, Interceptors: []interceptor.WorkerInterceptor{&observer{of: e}}})
 	for _, register := range e.agents.register {
 		register(e.env)
 	}
@@ -179,6 +182,12 @@ func (e *environment) drain() {
 	}
 }
 
+// activityEnded is called in the loop when an activity has ended.
+func (e *environment) activityEnded() {
+	e.calling--
+	e.arm()
+}
+
 // arm lets [environment.idle] be called as soon as nothing is to be done. It must be called in the loop.
 func (e *environment) arm() {
 	if !e.armed {
@@ -190,18 +199,16 @@ func (e *environment) arm() {
 // idle holds the loop until the test acts, unless the test waits for something that has not happened. Then time passes.
 func (e *environment) idle() {
 	e.armed = false
-	if e.fresh {
-		e.fresh = false
-		e.arm()
-		return
-	}
 	if e.until != nil {
 		reached, err := e.until()
-		if !reached && err == nil {
+		if errors.Is(err, errNotBegun) || !reached && err == nil {
 			return
 		}
 		e.reached <- err
 		e.until, e.reached = nil, nil
+	}
+	if e.calling > 0 {
+		return
 	}
 	e.mu.Lock()
 	e.held = true
@@ -274,10 +281,14 @@ func (e *environment) elapse(d time.Duration, settled func(scene) (bool, error))
 }
 
 func (e *environment) query(id, name string, out any, args ...any) error {
-	var err error
-	e.do(func() { err = inLoop{e}.query(id, name, out, args...) })
-	return err
+	return e.await(func() {}, func() (bool, error) {
+		err := inLoop{e}.query(id, name, out, args...)
+		return !errors.Is(err, errNotBegun), err
+	})
 }
+
+// errNotBegun says that an agent does not answer queries yet.
+var errNotBegun = errors.New("the agent has not begun to work")
 
 func (e *environment) update(id, name string, args ...any) error {
 	var outcome error
@@ -325,6 +336,9 @@ type inLoop struct{ *environment }
 func (l inLoop) query(id, name string, out any, args ...any) error {
 	if err := l.failure(); err != nil {
 		return err
+	}
+	if !l.begun[id] && !l.isOver() {
+		return errNotBegun
 	}
 	value, err := l.env.QueryWorkflowByID(id, name, args...)
 	if errors.As(err, new(*serviceerror.NotFound)) && id == l.id { // the workflow that the test has executed
