@@ -69,7 +69,7 @@ func TestWorkflowBuysWhatAPersonApproves(t *testing.T) {
 	require.Equal(t, "I have ordered it for 9 euros.", answer)
 }
 
-// What a real model said is in a file. `OPENAI_API_KEY=… go test -record` records it again.
+// What a model has said is in a file: here, a stand-in. `OPENAI_API_KEY=… go test -record` asks a real one.
 func TestClerkUnderstandsTheModel(t *testing.T) {
 	o := shop(new(market))
 	endpoint := reagenttest.Recorded(t, "testdata/model.json", cmp.Or(os.Getenv("OPENAI_BASE_URL"), "https://api.openai.com/v1"))
