@@ -20,6 +20,9 @@ type Overrides struct {
 	ReasoningEffort string `json:"reasoning_effort,omitempty"`
 	// Instructions are added to those of the definition, after an empty line.
 	Instructions string `json:"instructions,omitempty"`
+	// WholeInstructions take the place of the instructions of the definition. Only a worker in development mode accepts them, because they
+	// are more than a definition allows. The other Instructions are added to them.
+	WholeInstructions string `json:"whole_instructions,omitempty"`
 	// Tools are the only tools and sub-agents that the agent keeps, in the form in which its configuration names them, such as "price" and
 	// "files.*". Empty means all.
 	Tools []string `json:"tools,omitempty"`
@@ -29,7 +32,7 @@ type Overrides struct {
 
 // The limits on overrides.
 const (
-	// MaxAddedInstructions is the largest size of the instructions, in bytes.
+	// MaxAddedInstructions is the largest size of the instructions, in bytes, and of the whole instructions.
 	MaxAddedInstructions = 64 << 10
 	maxOverriddenTools   = 1000
 	maxOverrideName      = 200
@@ -48,7 +51,7 @@ func (o Overrides) Check() error {
 	switch {
 	case len(o.Model) > maxOverrideName || len(o.ReasoningEffort) > maxOverrideName:
 		return fmt.Errorf("the model or the effort in the overrides has more than %d bytes", maxOverrideName)
-	case len(o.Instructions) > MaxAddedInstructions || !utf8.ValidString(o.Instructions):
+	case max(len(o.Instructions), len(o.WholeInstructions)) > MaxAddedInstructions || !utf8.ValidString(o.Instructions+o.WholeInstructions):
 		return fmt.Errorf("the instructions in the overrides have more than %d bytes, or are not UTF-8", MaxAddedInstructions)
 	case len(o.Tools) > maxOverriddenTools:
 		return fmt.Errorf("the overrides name %d tools; the limit is %d", len(o.Tools), maxOverriddenTools)
@@ -58,6 +61,22 @@ func (o Overrides) Check() error {
 		return errors.New("a limit in the overrides is negative; leave it out, or set it above 0")
 	}
 	return nil
+}
+
+// With returns the overrides with those of `more`. What is set in `more` takes precedence.
+func (o Overrides) With(more Overrides) Overrides {
+	o.Model = cmp.Or(more.Model, o.Model)
+	o.ReasoningEffort = cmp.Or(more.ReasoningEffort, o.ReasoningEffort)
+	o.Instructions = cmp.Or(more.Instructions, o.Instructions)
+	o.WholeInstructions = cmp.Or(more.WholeInstructions, o.WholeInstructions)
+	if len(more.Tools) > 0 {
+		o.Tools = more.Tools
+	}
+	o.Limits.ModelCalls = cmp.Or(more.Limits.ModelCalls, o.Limits.ModelCalls)
+	o.Limits.Tokens = cmp.Or(more.Limits.Tokens, o.Limits.Tokens)
+	o.Limits.Cost = cmp.Or(more.Limits.Cost, o.Limits.Cost)
+	o.Limits.Time = cmp.Or(more.Limits.Time, o.Limits.Time)
+	return o
 }
 
 // Lowered returns the limits with those of `by` that are lower. A limit that is zero does not limit.

@@ -24,6 +24,9 @@ type Start struct {
 	Incarnation string `json:"incarnation,omitempty"`
 	// Message is the first message. It is required in task mode, unless this start continues an earlier run.
 	Message *QueuedMessage `json:"message,omitempty"`
+	// Next are further messages. The agent takes them one after another, each when it has answered the one before. An agent in task mode
+	// ends when it has answered the last one.
+	Next []QueuedMessage `json:"next,omitempty"`
 
 	// Metadata is what the program that starts the agent knows about it. A sub-agent gets the metadata of the turn that asks for it.
 	Metadata Metadata `json:"metadata,omitempty"`
@@ -83,7 +86,7 @@ type RunRef struct {
 	// Resume reports whether the new run continues an agent that has ended. If Fork and Resume are both false, the
 	// new run continues the named run directly, after a continue-as-new.
 	Resume bool `json:"resume,omitempty"`
-	// Reload reports whether a resumed agent reads its definition again.
+	// Reload reports whether a resumed agent or a fork reads its definition again. A fork then has the overrides of its own start.
 	Reload bool `json:"reload,omitempty"`
 }
 
@@ -104,6 +107,14 @@ func (in *Start) UnmarshalJSON(data []byte) error {
 	}
 	in.KeyVersion = cmp.Or(in.KeyVersion, 1)
 	return nil
+}
+
+// Messages returns the messages with which the agent starts, in their order: the first one and those in Next.
+func (in Start) Messages() []QueuedMessage {
+	if in.Message == nil {
+		return in.Next
+	}
+	return append([]QueuedMessage{*in.Message}, in.Next...)
 }
 
 // Continues reports whether the run begins with the state of an earlier run. If not, it begins with an empty transcript.
@@ -127,8 +138,8 @@ func (in Start) Check() error {
 	case in.Message == nil && in.Mode != Chat && !in.Continues():
 		return errors.New("start: message is not set, but an agent in task mode needs a message; set message, or set mode to \"chat\"")
 	}
-	if in.Message != nil {
-		if err := in.Message.check(); err != nil {
+	for _, m := range in.Messages() {
+		if err := m.check(); err != nil {
 			return fmt.Errorf("start: %w", err)
 		}
 	}
@@ -189,8 +200,8 @@ func New(agentID string, in Start, now int64) *State {
 		Agent:    in.Agent, Mode: cmp.Or(in.Mode, Task), Depth: in.Depth, MaxDepth: in.MaxDepth,
 		Grant: in.Grant, OutputSchema: in.OutputSchema, Metadata: in.Metadata, Overrides: in.Overrides,
 	}
-	if in.Message != nil {
-		s.Apply(MessageReceived{Message: *in.Message, Time: now})
+	for _, m := range in.Messages() {
+		s.Apply(MessageReceived{Message: m, Time: now})
 	}
 	return s
 }

@@ -235,7 +235,7 @@ func (e Resumed) apply(s *State) bool {
 	}
 	s.restartWaits(e.Time)
 	if e.Reload {
-		s.Definition = nil
+		s.forgetDefinition()
 		s.Reload, s.ReloadFailure = false, ""
 		s.Reloads++
 	}
@@ -244,6 +244,13 @@ func (e Resumed) apply(s *State) bool {
 	}
 	s.reopen()
 	return true
+}
+
+// forgetDefinition makes the agent read its definition before it does anything else. The next definition may send the messages in another
+// form.
+func (s *State) forgetDefinition() {
+	s.Definition = nil
+	s.TranscriptHash = s.hashSent(s.SentCount())
 }
 
 // apply makes the agent read its definition again as soon as possible: see [State.reloads]. It returns false if

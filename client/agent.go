@@ -72,7 +72,7 @@ func (a *Agent) look(ctx context.Context) ([]agent.Child, Snapshot, error) {
 	if err != nil {
 		return nil, Snapshot{}, err
 	}
-	snap := Snapshot{ID: a.id, Agent: found.agent, Task: found.task, Status: found.status, Metadata: found.metadata}
+	snap := Snapshot{ID: a.id, Agent: found.agent, Task: found.task, Status: found.status, Started: found.started, Metadata: found.metadata}
 	if found.status.Ended() {
 		return nil, snap, nil
 	}

@@ -138,6 +138,7 @@ func (c *Client) ShowRecorded(ctx context.Context, id string) (Snapshot, error) 
 		return Snapshot{}, err
 	}
 	snap := snapshot(id, found.status, found.task, run)
+	snap.Started = found.started
 	s := run.State
 	if s == nil {
 		return snap, nil
@@ -205,6 +206,8 @@ type description struct {
 	// words is the partial text of the running model call; nil if there is none.
 	words *PartialText
 	runID string
+	// started is the time at which the run started.
+	started time.Time
 	// events is the number of events in the history of the run.
 	events int64
 	// workflowTask is the workflow task that has not ended; nil if there is none. activities are those that have not ended.
@@ -233,7 +236,7 @@ func (c *Client) describe(ctx context.Context, id string) (description, error) {
 	return description{
 		status: closeStatus(info.GetStatus()), agent: memo[string](c, info.GetMemo(), protocol.MemoAgent),
 		task: memo[string](c, info.GetMemo(), protocol.MemoTask), metadata: memo[agent.Metadata](c, info.GetMemo(), protocol.MemoMetadata), queue: info.GetTaskQueue(),
-		retry: c.retry(found.GetPendingActivities()), words: c.partialText(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(),
+		retry: c.retry(found.GetPendingActivities()), words: c.partialText(found.GetPendingActivities()), runID: info.GetExecution().GetRunId(), started: info.GetStartTime().AsTime(),
 		priority: temporal.Priority{
 			PriorityKey: int(info.GetPriority().GetPriorityKey()), FairnessKey: info.GetPriority().GetFairnessKey(),
 			FairnessWeight: info.GetPriority().GetFairnessWeight(),

@@ -72,7 +72,7 @@ func (c *Client) resume(ctx context.Context, id string, found description, run *
 		return Started{}, fmt.Errorf("resume agent %q: %w: the agent ended before it began to work (%w); start a new agent", id, ErrNotResumable, run.End)
 	}
 	in := run.Start
-	in.State, in.Message = nil, message
+	in.State, in.Message, in.Next = nil, message, nil
 	in.Mode, in.BaseRunID = run.State.Mode, found.runID
 	in.From = &agent.RunRef{ID: id, RunID: found.runID, Resume: true, Reload: reload}
 	// If another program has resumed the agent meanwhile and the agent has completed, Temporal starts nothing.
@@ -115,7 +115,6 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	if err != nil {
 		return Started{}, err
 	}
-	from := agent.RunRef{ID: id, RunID: found.runID}
 	if run.State == nil {
 		return Started{}, fmt.Errorf("fork agent %q: the agent has not begun to work, so there are no messages to fork; fork it later, or start a new agent", id)
 	}
@@ -123,15 +122,8 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		o.At = run.State.Count()
 	}
 	mode := run.State.Mode
-	// Messages that were summarised are not in the state of the newest run, but in the state of an earlier run.
-	for o.At > 0 && o.At < run.State.Dropped {
-		previous := run.Previous
-		if run, err = c.previous(ctx, id, run); err != nil {
-			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
-		}
-		from = *previous
-	}
-	if err := run.State.CheckFork(o.At); err != nil {
+	run, from, err := c.forkPoint(ctx, agent.RunRef{ID: id, RunID: found.runID}, run, o.At)
+	if err != nil {
 		return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 	}
 	if o.ID == "" {
@@ -147,7 +139,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	}
 	in := agent.Start{
 		Agent: run.Start.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Incarnation: uuid.NewString(),
-		From:     &agent.RunRef{ID: from.ID, RunID: from.RunID, Events: run.Events, Fork: true, At: o.At},
+		From:     &from,
 		Metadata: run.State.Metadata, Searchable: run.Start.Searchable, Overrides: run.State.Overrides,
 	}
 	if o.Message != "" {
@@ -157,6 +149,22 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		}
 	}
 	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, taskOf(run)), found.priority, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+}
+
+// forkPoint returns the run with which a fork begins that keeps the first `at` messages, and the reference to it for the start of the fork.
+// `newest` names the newest run of the agent, which is `run`.
+func (c *Client) forkPoint(ctx context.Context, newest agent.RunRef, run *history.Run, at int) (*history.Run, agent.RunRef, error) {
+	from := newest
+	// Messages that were summarised are not in the state of the newest run, but in the state of an earlier run.
+	for at > 0 && at < run.State.Dropped {
+		previous := run.Previous
+		var err error
+		if run, err = c.previous(ctx, newest.ID, run); err != nil {
+			return nil, from, err
+		}
+		from = *previous
+	}
+	return run, agent.RunRef{ID: from.ID, RunID: from.RunID, Events: run.Events, Fork: true, At: at}, run.State.CheckFork(at)
 }
 
 // start starts the workflow of an agent with the given input. It starts nothing and sets `Found` in the result if an agent with

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"errors"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -64,6 +65,8 @@ type Snapshot struct {
 	// WaitsFor says what the agent waits for. It is empty while the agent is working, unless all its open calls wait for
 	// sub-agents. It is also empty if the agent has ended, and if a worker of an earlier version answers.
 	WaitsFor WaitsFor
+	// Started is the time at which the newest run started; zero if it is not known. A resume and a continue-as-new begin a new run.
+	Started time.Time
 	// Task is the beginning of the first message; empty if the message is not known.
 	Task string
 	// Metadata is what the program that started the agent knew about it; nil if there is none.

@@ -68,6 +68,11 @@ func (e *ReloadError) Error() string {
 	return fmt.Sprintf("reload agent %q: the new definition could not be loaded, so the agent keeps its old definition: %s", e.ID, e.Problem)
 }
 
+// Reload asks a running agent to load its definition again, and returns when the agent has accepted the request: see [Client.ReloadAndWait].
+func (c *Client) Reload(ctx context.Context, id string) error {
+	return c.update(ctx, id, nil, protocol.ReloadUpdate, uuid.NewString())
+}
+
 // ReloadAndWait asks a running agent to load its definition again, and waits until the agent has done so. The agent loads the
 // definition as soon as no model call is running, each tool call and sub-agent call has its result, and no summary is to be made.
 // Sub-agents keep their definitions. If the definition cannot be loaded, the error is a [*ReloadError]. If the agent ends before, the
@@ -76,7 +81,7 @@ func (e *ReloadError) Error() string {
 // When the agent has accepted the request, ReloadAndWait calls `taken`, which may be nil. After that, the agent loads the
 // definition even if ctx ends.
 func (c *Client) ReloadAndWait(ctx context.Context, id string, taken func()) error {
-	if err := c.update(ctx, id, nil, protocol.ReloadUpdate, uuid.NewString()); err != nil {
+	if err := c.Reload(ctx, id); err != nil {
 		return err
 	}
 	if taken != nil {

@@ -138,8 +138,8 @@ func (d *driver) continueAsNew(ctx workflow.Context) error {
 	info := workflow.GetInfo(ctx)
 	next := d.start
 	next.Mode = d.state.Mode
-	next.Message, next.State, next.From = nil, nil, nil // they belong to the first run
-	state := *d.state                                   // a copy, because a replay of this run has to return the whole state
+	next.Message, next.Next, next.State, next.From = nil, nil, nil, nil // they belong to the first run
+	state := *d.state                                                   // a copy, because a replay of this run has to return the whole state
 	state.Drop()
 	var packed []byte
 	err := d.convert(func() (err error) {

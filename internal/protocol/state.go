@@ -138,7 +138,7 @@ func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.Stat
 
 // Continue returns the state with which a new run of an agent begins. It makes this state from s, the state of an earlier
 // run, and may change s. `agentID` is the agent's ID, and `in` is the start input of the new run. Its field From says whether
-// the new run forks, resumes or continues the earlier run. If the start input has a message, Continue puts the message into
+// the new run forks, resumes or continues the earlier run. Continue puts the messages of the start input into
 // the queue. The current time is `now`, in Unix milliseconds. If a fork is not possible, Continue returns the error of
 // [agent.State.Fork].
 func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent.State, error) {
@@ -150,11 +150,14 @@ func Continue(agentID string, in agent.Start, s *agent.State, now int64) (*agent
 		if s, err = s.Fork(in.Identity(agentID), cmp.Or(in.Mode, agent.Task), from.At, now); err != nil {
 			return nil, err
 		}
+		if from.Reload {
+			s.Redefine(in.Overrides)
+		}
 	default:
 		s.Apply(agent.Resumed{RunID: from.RunID, Reload: from.Reload, Time: now})
 	}
-	if in.Message != nil {
-		s.Apply(agent.MessageReceived{Message: *in.Message, Time: now})
+	for _, m := range in.Messages() {
+		s.Apply(agent.MessageReceived{Message: m, Time: now})
 	}
 	return s, nil
 }

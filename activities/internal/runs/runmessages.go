@@ -92,9 +92,9 @@ func (t *runMessages) add(event *historypb.HistoryEvent, dc converter.DataConver
 		if start.From != nil && !start.From.Fork {
 			t.resumes, t.unread = start.From.RunID, start.From.Resume
 		}
-		if start.Message != nil {
-			start.Message.Time = event.GetEventTime().AsTime().UnixMilli()
-			t.sent.messages = append(t.sent.messages, *start.Message)
+		for _, m := range start.Messages() {
+			m.Time = event.GetEventTime().AsTime().UnixMilli()
+			t.sent.messages = append(t.sent.messages, m)
 		}
 	}
 	switch event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() {
