@@ -3,9 +3,13 @@ package reagent
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +26,15 @@ const (
 	// lists a worker for five minutes after its last poll, even if the worker has ended.
 	polledWithin = 90 * time.Second
 )
+
+// digest returns 12 hexadecimal digits of a hash of the definitions of a worker: see [activities.Activities.Digests].
+func digest(definitions map[string]string) string {
+	all := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(definitions)) {
+		fmt.Fprintln(all, name, definitions[name])
+	}
+	return hex.EncodeToString(all.Sum(nil))[:12]
+}
 
 // identity returns the identity of this worker: the process ID, the host name, and the digest of its agent definitions. Temporal's
 // Web UI shows the identity, and other workers compare the digest with their own: see [compareDefinitions].

@@ -66,23 +66,25 @@ const (
 type Plugin struct {
 	worker.PluginBase
 
-	temporal   client.Client
-	options    Options
-	tools      *toolbox
-	activities *activities.Activities
-	models     map[string]activities.Model
-	digest     string
-	hide       *redact.Redactor // hides the secrets of the options
-	closed     sync.Once
+	temporal client.Client
+	options  Options
+	current  *activities.Current
+	hide     *redact.Redactor // hides the secrets of the options
+	closed   sync.Once
 
 	mu        sync.Mutex
-	key       string // the SDK's instance key of the worker; empty before ConfigureWorker
-	taskQueue string // the task queue of the worker
-	versioned bool   // whether the worker has a deployment version
+	tools     *toolbox
+	models    map[string]activities.Model
+	digests   map[string]string // see [activities.Activities.Digests]
+	key       string            // the SDK's instance key of the worker; empty before ConfigureWorker
+	taskQueue string            // the task queue of the worker
+	versioned bool              // whether the worker has a deployment version
 	started   bool
-	others    worker.Options // the options of the activity workers
-	running   []worker.Worker
-	stopLease func() // ends the lease after the last call; nil if there is no lease
+	stopped   bool
+	others    worker.Options           // the options of the activity workers
+	running   map[string]worker.Worker // the activity workers by task queue
+	retired   []func()                 // stop MCP servers of earlier configurations; a second call has no effect
+	stopLease func()                   // ends the lease after the last call; nil if there is no lease
 }
 
 // New returns a plugin for one worker, which will run the agents of the options `o`. Pass the plugin to the worker in
@@ -108,20 +110,7 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 	if len(o.Agents) == 0 {
 		return nil, errors.New("reagent: Options.Agents is empty: define an agent")
 	}
-	o.MCPServers = slices.Clone(o.MCPServers)
-	for i := range o.MCPServers {
-		s := &o.MCPServers[i]
-		if s.Logger != nil {
-			s.Logger = slog.New(hide.Handler(s.Logger.Handler()))
-		}
-		if source := s.Credential; source != nil {
-			s.Credential = func(ctx context.Context, refused *map[string]string) (map[string]string, error) {
-				headers, err := source(ctx, refused)
-				hide.Add(redact.OnlyRandom(withWords(credentialTexts("", headers)))...)
-				return headers, err
-			}
-		}
-	}
+	o.MCPServers = hidden(o.MCPServers, hide)
 	p := &Plugin{temporal: temporal, options: o, hide: hide}
 	if err := p.build(ctx); err != nil {
 		p.Close()
@@ -133,20 +122,21 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 // build goes on after a mistake, so that its error has all of them.
 func (p *Plugin) build(ctx context.Context) error {
 	o := p.options
-	var modelsErr, toolsErr, err error
+	var modelsErr, toolsErr error
 	p.models, modelsErr = o.models(p.hide)
-	p.tools, toolsErr = newToolbox(ctx, o)
+	p.tools, toolsErr = newToolbox(ctx, o, nil)
 	var lease *activities.LeaseOptions
 	if o.Lease {
 		lease = &activities.LeaseOptions{TaskQueue: o.TaskQueue, HeartbeatTimeout: cmp.Or(o.HeartbeatTimeout, workflows.DefaultHeartbeatTimeout)}
 	}
-	p.activities, err = activities.New(activities.Options{
+	made, err := activities.New(activities.Options{
 		Lease: lease, Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry, Notify: o.Notify, Callbacks: o.Callbacks, Commands: o.Commands,
-		ToolTimeout: o.ToolTimeout, ResultsDir: o.ResultsDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
+		Development: o.Development, ToolTimeout: o.ToolTimeout, ResultsDir: o.ResultsDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
 		Redact: p.hide.Text,
 	})
 	if err == nil {
-		p.digest, err = p.activities.Digest(ctx)
+		p.current = activities.NewCurrent(made)
+		p.digests, err = made.Digests(ctx)
 	}
 	return errors.Join(modelsErr, toolsErr, withoutServers(err))
 }
@@ -194,14 +184,23 @@ func eachPart(err error, replace func(part error) error) error {
 
 // Tools returns the names of the worker's tools, grouped by source. The first group has the tools of [Options.Tools]. Each
 // MCP server has a group after that.
-func (p *Plugin) Tools() []ToolSource { return slices.Clone(p.tools.sources) }
+func (p *Plugin) Tools() []ToolSource {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.tools.sources)
+}
 
 // Close stops the MCP servers. Call it only if the worker is never started: the plugin calls Close itself when a started
 // worker stops. A second call has no effect.
 func (p *Plugin) Close() {
 	p.closed.Do(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		if p.tools != nil {
 			p.tools.close()
+		}
+		for _, stop := range p.retired {
+			stop()
 		}
 	})
 }
@@ -215,9 +214,9 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 	o := c.WorkerOptions
 	o.StickyScheduleToStartTimeout = cmp.Or(o.StickyScheduleToStartTimeout, stickyTimeout)
 	o.WorkerStopTimeout = cmp.Or(o.WorkerStopTimeout, stopTimeout)
-	o.Identity = cmp.Or(o.Identity, identity(p.digest))
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	o.Identity = cmp.Or(o.Identity, identity(digest(p.digests)))
 	if p.key != "" {
 		return nil // StartWorker returns the error about a second worker, because the SDK would panic with an error of ConfigureWorker
 	}
@@ -244,7 +243,7 @@ func (p *Plugin) StartWorker(
 		return next(ctx, o) // the test environment runs the activities of all task queues
 	}
 	if !p.versioned { // workers of two versions differ on purpose
-		compareDefinitions(ctx, p.temporal, p.options.TaskQueue, p.digest, p.options.Logger)
+		compareDefinitions(ctx, p.temporal, p.options.TaskQueue, digest(p.digests), p.options.Logger)
 	}
 	p.register(o)
 	err := p.startOthers()
@@ -269,7 +268,7 @@ func (p *Plugin) register(o worker.PluginStartWorkerOptions) {
 		timeout = workflows.LeaseBackstop
 	}
 	workflows.New(workflows.Options{HeartbeatTimeout: timeout, Commands: p.options.Commands}).Register(o.WorkerRegistry)
-	p.activities.Register(o.WorkerRegistry)
+	p.current.Register(o.WorkerRegistry)
 }
 
 // startLease starts the activity worker that holds the lease, and then takes leases until [Plugin.endLease]: see [Options.Lease].
@@ -277,7 +276,8 @@ func (p *Plugin) startLease() error {
 	if !p.options.Lease {
 		return nil
 	}
-	w := newActivityWorker(p.temporal, p.activities.LeaseQueue(), leaseWorkerOptions(p.others), protocol.HoldLease, p.activities.HoldLease)
+	leasing := p.current.Get() // what holds the lease is the same in all configurations of the worker
+	w := newActivityWorker(p.temporal, leasing.LeaseQueue(), leaseWorkerOptions(p.others), protocol.HoldLease, leasing.HoldLease)
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("reagent: start the activity worker of the lease: %w", err)
 	}
@@ -285,7 +285,7 @@ func (p *Plugin) startLease() error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		p.activities.RunLease(ctx)
+		leasing.RunLease(ctx)
 	}()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -318,21 +318,38 @@ func (p *Plugin) claim(key string) error {
 func (p *Plugin) startOthers() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, queue := range p.tools.queues {
-		p.running = append(p.running, newActivityWorker(p.temporal, queue, p.others, protocol.CallTool, p.activities.CallTool))
+	return p.serveQueues(p.options, p.tools, p.models)
+}
+
+// serveQueues starts an activity worker for each task queue that has none yet. The caller must hold `p.mu`.
+func (p *Plugin) serveQueues(o Options, tools *toolbox, models map[string]activities.Model) error {
+	if p.running == nil {
+		p.running = map[string]worker.Worker{}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.models)) {
-		options := p.others
-		options.TaskQueueActivitiesPerSecond = float64(p.options.Models[name].RequestsPerMinute) / 60
-		if p.models[name].TaskQueue == "" {
-			options.ActivityTaskPollerBehavior, options.MaxConcurrentActivityTaskPollers = nil, 1 // few agents have this queue, or none
+	start := func(queue string, options worker.Options, name string, run any) error {
+		if p.running[queue] != nil {
+			return nil
 		}
-		w := newActivityWorker(p.temporal, p.options.modelQueue(name), options, protocol.CallModel, p.activities.CallModel)
-		p.running = append(p.running, w)
-	}
-	for _, w := range p.running {
+		w := newActivityWorker(p.temporal, queue, options, name, run)
+		p.running[queue] = w
 		if err := w.Start(); err != nil {
 			return fmt.Errorf("reagent: start an activity worker: %w", err)
+		}
+		return nil
+	}
+	for _, queue := range tools.queues {
+		if err := start(queue, p.others, protocol.CallTool, p.current.CallTool); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		options := p.others
+		options.TaskQueueActivitiesPerSecond = float64(o.Models[name].RequestsPerMinute) / 60
+		if models[name].TaskQueue == "" {
+			options.ActivityTaskPollerBehavior, options.MaxConcurrentActivityTaskPollers = nil, 1 // few agents have this queue, or none
+		}
+		if err := start(o.modelQueue(name), options, protocol.CallModel, p.current.CallModel); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -372,7 +389,8 @@ func (p *Plugin) endLease() {
 
 func (p *Plugin) stopOthers() {
 	p.mu.Lock()
-	running := p.running
+	running := maps.Clone(p.running)
+	p.stopped = true
 	p.mu.Unlock()
 	var all sync.WaitGroup
 	for _, w := range running {

@@ -53,6 +53,10 @@ type Options struct {
 	// of the program starter.
 	Commands protocol.Commands
 
+	// Development is for a worker on which somebody tries out prompts and models. [agent.Overrides] may then choose every model and reasoning
+	// effort, and replace the instructions of an agent.
+	Development bool
+
 	// Secrets are texts that must not enter a payload, the log or the error of [New]. An example is the API key of a tool.
 	// Texts of fewer than 4 bytes are ignored. Some values need no entry here: the keys and headers of [Options.Models], the
 	// environment, headers and URL queries of [Options.MCPServers], the secrets, headers, environment and parts of the URLs of

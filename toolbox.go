@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/tool/mcp"
 )
@@ -27,15 +30,22 @@ type ToolSource struct {
 
 type toolbox struct {
 	registry tool.Registry
-	servers  []*mcp.Source
+	servers  []runningServer
 	// queues are the task queues of the stateful MCP servers that run in this worker.
 	queues  []string
 	sources []ToolSource
 }
 
+type runningServer struct {
+	mcp.Server
+	source *mcp.Source
+}
+
 // newToolbox connects to the MCP servers of the options, and returns a toolbox with the tools of these servers and of
-// [Options.Tools]. The error names every MCP server and every tool that failed. The caller must close the toolbox, also after an error.
-func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
+// [Options.Tools]. Local servers that the toolbox `earlier` has with the same configuration are taken from there, so that they keep their
+// state; `earlier` may be nil. The error names every MCP server and every tool that failed. The caller must close what is not in `earlier`
+// (see [toolbox.without]), also after an error.
+func newToolbox(ctx context.Context, o Options, earlier *toolbox) (*toolbox, error) {
 	t := new(toolbox)
 	problems := []error{t.addTools(o.Tools)}
 	for _, name := range o.Elsewhere {
@@ -44,9 +54,51 @@ func newToolbox(ctx context.Context, o Options) (*toolbox, error) {
 		}
 	}
 	for _, server := range o.MCPServers {
-		problems = append(problems, t.addServer(ctx, o, server))
+		problems = append(problems, t.addServer(ctx, o, server, earlier))
 	}
 	return t, errors.Join(problems...)
+}
+
+// find returns the local server that runs with the given configuration; nil if there is none. A remote server is connected anew, because its
+// credentials cannot be compared.
+func (t *toolbox) find(server mcp.Server) *mcp.Source {
+	if t == nil || server.URL != "" {
+		return nil
+	}
+	for _, running := range t.servers {
+		other := running.Server
+		other.Logger = server.Logger
+		if reflect.DeepEqual(other, server) {
+			return running.source
+		}
+	}
+	return nil
+}
+
+// without returns the servers that the other toolbox, which may be nil, does not have.
+func (t *toolbox) without(other *toolbox) []runningServer {
+	return slices.DeleteFunc(slices.Clone(t.servers), func(s runningServer) bool {
+		return other != nil && slices.ContainsFunc(other.servers, func(o runningServer) bool { return o.source == s.source })
+	})
+}
+
+// hidden returns the servers with loggers and credentials whose secrets `hide` hides.
+func hidden(servers []mcp.Server, hide *redact.Redactor) []mcp.Server {
+	servers = slices.Clone(servers)
+	for i := range servers {
+		s := &servers[i]
+		if s.Logger != nil {
+			s.Logger = slog.New(hide.Handler(s.Logger.Handler()))
+		}
+		if source := s.Credential; source != nil {
+			s.Credential = func(ctx context.Context, refused *map[string]string) (map[string]string, error) {
+				headers, err := source(ctx, refused)
+				hide.Add(redact.OnlyRandom(withWords(credentialTexts("", headers)))...)
+				return headers, err
+			}
+		}
+	}
+	return servers
 }
 
 func (t *toolbox) addTools(tools []Tool) error {
@@ -67,25 +119,30 @@ func (t *toolbox) addTools(tools []Tool) error {
 
 // addServer connects to an MCP server, and adds the tools of the server to the toolbox. If [Options.Elsewhere] names the
 // server, addServer only lists the tools and then closes the connection.
-func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) error {
+func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server, earlier *toolbox) error {
 	if server.Stateful {
 		server.TaskQueue = o.TaskQueue + ".mcp." + server.Name
 	}
 	server.Logger = cmp.Or(server.Logger, o.Logger)
 	server.Timeout = cmp.Or(server.Timeout, time.Minute)
-	connected, err := mcp.Connect(ctx, server)
-	if err != nil {
-		failed := &ServerError{Server: server, Err: err}
-		return errors.Join(failed, t.registry.AddSource(server.Name, silent{failed}))
+	connected := earlier.find(server)
+	if connected == nil {
+		var err error
+		if connected, err = mcp.Connect(ctx, server); err != nil {
+			failed := &ServerError{Server: server, Err: err}
+			return errors.Join(failed, t.registry.AddSource(server.Name, silent{failed}))
+		}
 	}
+	running := runningServer{server, connected}
 	tools, err := connected.Tools(ctx)
 	if err != nil {
-		return errors.Join(err, connected.Close())
+		t.servers = append(t.servers, running) // the caller closes it
+		return err
 	}
 	var source tool.Source = connected
 	here := !server.Stateful || !slices.Contains(o.Elsewhere, server.Name)
 	if here {
-		t.servers = append(t.servers, connected)
+		t.servers = append(t.servers, running)
 	} else {
 		source = listed(tools)
 		if err := connected.Close(); err != nil {
@@ -103,9 +160,11 @@ func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server) e
 	return t.registry.AddSource(server.Name, source)
 }
 
-func (t *toolbox) close() {
-	for _, server := range t.servers {
-		_ = server.Close() // the worker ends, so an error has no consequence
+func (t *toolbox) close() { closeAll(t.servers) }
+
+func closeAll(servers []runningServer) {
+	for _, server := range servers {
+		_ = server.source.Close() // nobody uses it any more, so an error has no consequence
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -39,6 +38,7 @@ type Activities struct {
 	commands       protocol.Commands
 	models         map[string]Model
 	tools          *tool.Registry
+	development    bool
 	toolTimeout    time.Duration
 	streamer       Streamer
 	redact         func(string) string
@@ -59,8 +59,7 @@ func New(o Options) (*Activities, error) {
 	}
 	o = o.withDefaults()
 	a := &Activities{
-		temporal: o.Temporal, agents: map[string]Agent{}, hooks: map[string]hook{}, models: o.Models, tools: o.Tools.Clone(), toolTimeout: o.ToolTimeout,
-		commands: o.Commands, rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
+		temporal: o.Temporal, toolTimeout: o.ToolTimeout, commands: o.Commands, rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
 		// These and the kept results of the attempts have at most CacheBytes together.
 		cache: newCache(o.CacheBytes / 2), runs: runs.NewReader(o.Temporal, o.Converter, o.CacheBytes*3/8, o.Log),
 	}
@@ -74,24 +73,7 @@ func New(o Options) (*Activities, error) {
 	if a.attempts, err = attempt.NewWorker(attempts); err != nil {
 		return nil, fmt.Errorf("activities: %w", err)
 	}
-	for _, own := range []func() (tool.Tool, error){a.resultReader, questions} {
-		made, err := own()
-		if err == nil {
-			err = a.tools.Add(made)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("activities: %w", err)
-		}
-	}
-	a.pace(o.Models)
-	a.callbacks, err = newCallbacks(o.Callbacks)
-	problems := slices.Concat([]error{err}, a.addAgents(o.Agents), a.addHooks(o.Notify), a.checkModels())
-	for _, def := range o.Agents {
-		for _, problem := range a.problemsOf(def) {
-			problems = append(problems, &AgentError{Agent: def.Name, Err: problem})
-		}
-	}
-	return a, errors.Join(problems...)
+	return a, a.configure(o)
 }
 
 // names returns the ID of the agent to which an activity belongs, and the activity's own ID, which is an [agent.Key]. ctx must
@@ -99,24 +81,4 @@ func New(o Options) (*Activities, error) {
 func names(ctx context.Context) (agentID string, key agent.Key) {
 	info := activity.GetInfo(ctx)
 	return info.WorkflowExecution.ID, agent.Key(info.ActivityID)
-}
-
-// Registry is the part of the SDK's `worker.Worker` that [Activities.Register] needs.
-type Registry interface {
-	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
-}
-
-// Register registers the activities with a worker. The names of the activities are constants of the package `protocol`, such
-// as [protocol.CallModel].
-func (a *Activities) Register(r Registry) {
-	r.RegisterActivityWithOptions(a.LoadAgent, activity.RegisterOptions{Name: protocol.LoadAgent})
-	r.RegisterActivityWithOptions(a.CallModel, activity.RegisterOptions{Name: protocol.CallModel})
-	r.RegisterActivityWithOptions(a.CallTool, activity.RegisterOptions{Name: protocol.CallTool})
-	r.RegisterActivityWithOptions(a.AwaitAgent, activity.RegisterOptions{Name: protocol.AwaitAgent})
-	r.RegisterActivityWithOptions(a.ReadAgent, activity.RegisterOptions{Name: protocol.ReadAgent})
-	r.RegisterActivityWithOptions(a.FindMessages, activity.RegisterOptions{Name: protocol.FindMessages})
-	r.RegisterActivityWithOptions(a.ReadProgress, activity.RegisterOptions{Name: protocol.ReadProgress})
-	r.RegisterActivityWithOptions(a.FindCall, activity.RegisterOptions{Name: protocol.FindCall})
-	r.RegisterActivityWithOptions(a.Notify, activity.RegisterOptions{Name: protocol.Notify})
-	r.RegisterActivityWithOptions(a.ReturnCalls, activity.RegisterOptions{Name: protocol.ReturnCalls})
 }

@@ -102,7 +102,7 @@ func TestAttackSubAgentThatLooksLikeATool(t *testing.T) {
 			},
 		})
 		require.NoError(t, err)
-		_, err = doing.Digest(t.Context())
+		_, err = doing.Digests(t.Context())
 		if want == "" {
 			require.NoError(t, err, name)
 		} else {

@@ -8,9 +8,40 @@ import (
 	"time"
 
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/tool"
 )
 
 // The methods in this file take over the configuration of a worker. They return everything that is wrong with it.
+
+// With returns activities with the agents, models, tools, hooks and callbacks of `o`. They share all else with `a`: the calls that are running,
+// the results that are kept, and what is cached. The other options have no effect. With does not change `a`. Its error is that of [New].
+func (a *Activities) With(o Options) (*Activities, error) {
+	changed := *a
+	return &changed, changed.configure(o.withDefaults())
+}
+
+func (a *Activities) configure(o Options) error {
+	a.agents, a.hooks, a.models, a.tools, a.development = map[string]Agent{}, map[string]hook{}, o.Models, o.Tools.Clone(), o.Development
+	for _, own := range []func() (tool.Tool, error){a.resultReader, questions} {
+		made, err := own()
+		if err == nil {
+			err = a.tools.Add(made)
+		}
+		if err != nil {
+			return fmt.Errorf("activities: %w", err)
+		}
+	}
+	a.pace(o.Models)
+	var err error
+	a.callbacks, err = newCallbacks(o.Callbacks)
+	problems := slices.Concat([]error{err}, a.addAgents(o.Agents), a.addHooks(o.Notify), a.checkModels())
+	for _, def := range o.Agents {
+		for _, problem := range a.problemsOf(def) {
+			problems = append(problems, &AgentError{Agent: def.Name, Err: problem})
+		}
+	}
+	return errors.Join(problems...)
+}
 
 func (a *Activities) addAgents(agents []Agent) (problems []error) {
 	for _, def := range agents {

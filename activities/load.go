@@ -69,19 +69,21 @@ func (a *Activities) unknownAgent(ctx context.Context, name string) error {
 // Check makes the definition of each agent that this worker serves, and returns all errors together. It also looks up the
 // agents' tools. Call it when the worker starts, to find mistakes in the configuration.
 func (a *Activities) Check(ctx context.Context) error {
-	_, err := a.Digest(ctx)
+	_, err := a.Digests(ctx)
 	return err
 }
 
-// Digest returns 12 hexadecimal digits of a hash of all definitions that this worker serves. Two workers have the same digest
-// if their definitions are equal. The error is that of [Activities.Check].
-func (a *Activities) Digest(ctx context.Context) (string, error) {
+// Digests returns a hash of each definition that this worker serves, by the name of the agent. Two workers have the same hash if their
+// definitions are equal. The error is that of [Activities.Check].
+func (a *Activities) Digests(ctx context.Context) (map[string]string, error) {
 	var problems []error
-	all := sha256.New()
-	encode := json.NewEncoder(all)
+	digests := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(a.agents)) {
 		d, err := a.define(ctx, name, agent.Overrides{})
-		problems = append(problems, err, encode.Encode(d))
+		encoded, unencoded := json.Marshal(d)
+		problems = append(problems, err, unencoded)
+		sum := sha256.Sum256(encoded)
+		digests[name] = hex.EncodeToString(sum[:])
 	}
-	return hex.EncodeToString(all.Sum(nil))[:12], errors.Join(problems...)
+	return digests, errors.Join(problems...)
 }

@@ -115,6 +115,8 @@ type Options struct {
 	Callbacks *Callbacks
 	// Commands makes the commands in the notifications. Nil means [protocol.NoCommands].
 	Commands protocol.Commands
+	// Development lets [agent.Overrides] choose every model and reasoning effort, and replace the instructions of an agent.
+	Development bool
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
 	// RolloutTimeout is how long Temporal retries [Activities.LoadAgent] for an agent that this worker does not serve, and

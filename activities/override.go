@@ -1,7 +1,10 @@
 package activities
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,22 +12,29 @@ import (
 )
 
 // override returns the configuration of an agent with the model, the instructions and the limits of the overrides. It returns an error if the
-// configuration does not allow them.
+// configuration does not allow them. In development mode, every model of the worker and every effort may be chosen, and the instructions may be
+// replaced.
 func (a *Activities) override(conf Agent, o agent.Overrides) (Agent, error) {
 	if o.Equal(agent.Overrides{}) {
 		return conf, nil
 	}
 	allowed := slices.Concat(conf.models(), conf.Choices.Models)
+	if a.development {
+		allowed = slices.Sorted(maps.Keys(a.models))
+	}
 	switch {
+	case o.WholeInstructions != "" && !a.development:
+		return conf, errors.New("overrides: the instructions may be replaced only by a worker in development mode; start it with `worker --dev`, or add to the instructions")
 	case o.Model != "" && !slices.Contains(allowed, o.Model):
 		return conf, fmt.Errorf("overrides: the agent may not use the model %q; choose one of %s", o.Model, strings.Join(allowed, ", "))
-	case o.ReasoningEffort != "" && !slices.Contains(conf.Choices.ReasoningEfforts, o.ReasoningEffort):
+	case o.ReasoningEffort != "" && !a.development && !slices.Contains(conf.Choices.ReasoningEfforts, o.ReasoningEffort):
 		return conf, fmt.Errorf("overrides: the agent does not allow the reasoning effort %q; its choices are: %s", o.ReasoningEffort, strings.Join(conf.Choices.ReasoningEfforts, ", "))
 	}
 	if o.Model != "" {
 		conf.Fallback = slices.DeleteFunc(slices.Clone(conf.Fallback), func(name string) bool { return name == o.Model })
 		conf.Model = o.Model
 	}
+	conf.Instructions = cmp.Or(o.WholeInstructions, conf.Instructions)
 	if o.Instructions != "" {
 		conf.Instructions = strings.TrimPrefix(conf.Instructions+"\n\n"+o.Instructions, "\n\n")
 	}
