@@ -67,6 +67,19 @@ type Config struct {
 	source source
 }
 
+// Files returns the paths of the files whose content is in the configuration: the configuration file itself, and those to which it refers for
+// texts. A program that watches the configuration watches these. It does not contain the files of keys and certificates, which are read when
+// they are needed.
+func (c *Config) Files() []string {
+	files := []string{c.source.file}
+	for _, name := range sorted(c.Agents) {
+		if path := c.Agents[name].InstructionsFile; path != "" && !slices.Contains(files, path) {
+			files = append(files, path)
+		}
+	}
+	return files
+}
+
 // Model is one model endpoint.
 type Model struct {
 	// Provider is the kind of the endpoint: "openai", which means any OpenAI-compatible endpoint, or "anthropic". Defaults to

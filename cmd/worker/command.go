@@ -40,7 +40,12 @@ worker, start all but one with --stateful none.
 --deployment and --build-id together name a version of the workers (Temporal's worker
 deployments). New agents begin on the current version. Running agents move to the
 current version when they next do something. With --pinned, they stay on their version
-until they continue in a new run (starter upgrade).`
+until they continue in a new run (starter upgrade).
+
+With --dev, the worker takes a changed configuration file as soon as it is saved. New
+agents have the new definitions. Agents that are running read theirs again when no model
+call or tool call of theirs is running, and at every start of such a worker. If the file
+has mistakes, the worker says so and goes on with what it had.`
 
 func newCommand() *cobra.Command {
 	var o serve.Options
@@ -52,6 +57,7 @@ func newCommand() *cobra.Command {
 		Version: version.String(),
 		Example: `  worker --config agents.yaml
   TEMPORAL_ADDRESS=temporal:7233 worker --config agents.yaml --drain 5m
+  worker --config agents.yaml --dev
   worker --config agents.yaml --deployment shop --build-id v2 --pinned
   worker --check --config agents.yaml`,
 		Args: usage.NoArguments, SilenceErrors: true, SilenceUsage: true,
@@ -79,6 +85,7 @@ func newCommand() *cobra.Command {
 	f.DurationVar(&o.HeartbeatTimeout, "heartbeat-timeout", 0, "how long Temporal waits for a heartbeat of a running call, such as 3s, before it gives the call to another worker; at least 1s; a longer time needs fewer heartbeats (default 30s on Temporal Cloud without --lease, else 3s)")
 	f.BoolVar(&o.Lease, "lease", false, "let all calls of this worker share one heartbeat; on Temporal Cloud, a short --heartbeat-timeout then costs at most one action a second")
 	f.IntVar(&o.CacheAgents, "cache-agents", 0, "how many `agents` to keep in memory after they have run; the others are read from their history when they go on (default 10000)")
+	f.BoolVar(&o.Dev, "dev", false, "development mode: take a changed configuration while the worker runs, for new agents and those that are running, and let `starter rerun` choose every model and replace instructions")
 	f.BoolVar(&c.only, "check", false, "check the configuration without Temporal, name all mistakes in it, and end")
 	f.BoolVar(&c.NoEnvironment, "no-environment", false, "with --check: leave out environment variables and the files with keys")
 	f.BoolVar(&c.NoMCPServers, "no-mcp-servers", false, "with --check: start no MCP servers")

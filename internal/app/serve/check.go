@@ -40,7 +40,7 @@ func Check(ctx context.Context, o CheckOptions, stderr io.Writer) (Report, error
 	if err := makePrivate(); err != nil {
 		return Report{}, fmt.Errorf("hide the keys from other processes: %w", err)
 	}
-	cfg, err := load(o.Config)
+	cfg, err := parse(pathOf(o.Config))
 	if problems, ok := errors.AsType[*config.Error](err); ok {
 		return newReport(problems.Problems), nil
 	}

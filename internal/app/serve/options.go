@@ -22,7 +22,7 @@ import (
 // agent uses, and models that [modelOptions] leaves out. The error has everything that cannot be read; the options then have the rest.
 func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	options := reagent.Options{
-		TaskQueue: cfg.TaskQueue, ResultsDir: o.ResultsDir, Secrets: redact.OnlyRandom(cfg.Secrets()), Agents: servedAgents(cfg),
+		TaskQueue: cfg.TaskQueue, ResultsDir: o.ResultsDir, Development: o.Dev, Secrets: redact.OnlyRandom(cfg.Secrets()), Agents: servedAgents(cfg),
 	}
 	var errs [6]error
 	options.Models, errs[0] = modelOptions(cfg)

@@ -54,6 +54,9 @@ type Options struct {
 	CacheAgents int
 	// Drain is how long running calls may take to end after the first signal. Zero stops the calls at once.
 	Drain time.Duration
+	// Dev is the development mode: the worker takes a changed configuration while it runs, and accepts overrides that are more than a definition
+	// allows: see [reagent.Options].Development.
+	Dev bool
 	// Verbose logs from the level Info on; the default is Warn.
 	Verbose bool
 }
@@ -72,17 +75,14 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	if err := makePrivate(); err != nil {
 		return fmt.Errorf("hide the worker's keys from other processes: %w", err)
 	}
-	cfg, err := load(o.Config)
+	path := pathOf(o.Config)
+	cfg, err := load(path, o)
 	if err != nil {
-		return err
-	}
-	if err := errors.Join(cfg.CheckTools(), cfg.CheckEnvironment(), cfg.CheckFiles()); err != nil {
 		return err
 	}
 	hide := redact.Random(cfg.Secrets()...)
 	log := slog.New(hide.Handler(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})))
 	slog.SetDefault(log) // for packages that log without a logger of their own
-	cfg.TaskQueue = cmp.Or(o.TaskQueue, cfg.TaskQueue)
 
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -110,13 +110,19 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	}
 	close(served)
 	fmt.Fprint(stdout, w.greeting())
+	stopWatching := func() {}
+	if o.Dev {
+		stopWatching = newWatch(w, path, o, hide, stderr).start()
+	}
 
 	select {
 	case <-early:
 	case <-signals:
 	case err := <-w.failed:
+		stopWatching()
 		return err
 	}
+	stopWatching()
 	fmt.Fprintf(stdout, "Stopping: running calls have %s to end; a second signal stops the worker at once.\n", o.Drain)
 	stopped := make(chan struct{})
 	go func() {
@@ -132,12 +138,24 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	}
 }
 
-// load reads the configuration file with the given path; "" means the file that [Options].Config describes.
-func load(path string) (*config.Config, error) {
-	path = cmp.Or(path, os.Getenv("REAGENT_CONFIG"), "agents.yaml")
+// pathOf returns the path of the configuration file: see [Options].Config.
+func pathOf(option string) string { return cmp.Or(option, os.Getenv("REAGENT_CONFIG"), "agents.yaml") }
+
+// parse reads a configuration file.
+func parse(path string) (*config.Config, error) {
 	cfg, err := config.Load(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no configuration file %s: name one with --config, for example examples/agents.yaml", path)
 	}
 	return cfg, err
+}
+
+// load reads and checks a configuration, with the task queue of the options.
+func load(path string, o Options) (*config.Config, error) {
+	cfg, err := parse(path)
+	if err != nil {
+		return nil, err
+	}
+	cfg.TaskQueue = cmp.Or(o.TaskQueue, cfg.TaskQueue)
+	return cfg, errors.Join(cfg.CheckTools(), cfg.CheckEnvironment(), cfg.CheckFiles())
 }

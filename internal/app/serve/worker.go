@@ -42,6 +42,7 @@ type agentWorker struct {
 	retention        time.Duration // of the namespace; 0 means unknown
 	heartbeatTimeout time.Duration
 	lease            bool
+	dev              bool
 	version          deployment
 	agents           *reagent.Plugin
 	worker           worker.Worker
@@ -52,7 +53,7 @@ type agentWorker struct {
 
 // The caller must call [agentWorker.close].
 func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Logger) (*agentWorker, error) {
-	w := &agentWorker{cfg: cfg, failed: make(chan error, 1)}
+	w := &agentWorker{cfg: cfg, dev: o.Dev, failed: make(chan error, 1)}
 	if err := w.build(ctx, o, log); err != nil {
 		w.close()
 		return nil, err
@@ -193,6 +194,9 @@ func (w *agentWorker) greeting() string {
 	b.WriteString(callbacksText(w.cfg.Callbacks, w.callbacks))
 	for _, name := range slices.Sorted(maps.Keys(w.cfg.Agents)) {
 		fmt.Fprintf(&b, "Agent       %s\n", name)
+	}
+	if w.dev {
+		b.WriteString("Development mode: changes of the configuration take effect at once\n")
 	}
 	b.WriteString("Ready.\n")
 	return b.String()

@@ -115,9 +115,8 @@ func elapsedText(d time.Duration) string {
 	return fmt.Sprintf("%d min %d s", seconds/60, seconds%60)
 }
 
-// tookText is empty for less than 0.1 s, and for a negative time.
-func tookText(milliseconds int64) string {
-	d := time.Duration(milliseconds) * time.Millisecond
+// tookText is empty for less than 0.1 s.
+func tookText(d time.Duration) string {
 	switch {
 	case d < 100*time.Millisecond:
 		return ""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -70,6 +71,9 @@ type Message struct {
 	// Metadata is what the sender of the message knew about it. The field is absent if there is none.
 	Metadata agent.Metadata `json:"metadata,omitempty"`
 	Time     time.Time      `json:"time"`
+	// TookMS is how long the model call or the tool call took that ended with the message, in milliseconds, with what it waited for. Only
+	// "starter show" sets it. The field is absent if it is not known.
+	TookMS int64 `json:"took_ms,omitempty"`
 }
 
 type decider struct {
@@ -191,8 +195,11 @@ func NewAgent(s client.Snapshot) Agent {
 	if r := s.Retry; r != nil {
 		v.Retry = &retry{What: r.What, Class: r.Class, Message: r.Message, Attempt: r.Attempt, Next: r.Next, Until: r.Until}
 	}
+	clock := progress.Clock{Started: s.Started}
 	for _, m := range s.Messages {
-		v.Messages = append(v.Messages, NewMessage(m))
+		shown := NewMessage(m)
+		shown.TookMS = clock.Took(m).Milliseconds()
+		v.Messages = append(v.Messages, shown)
 	}
 	for _, c := range s.Pending {
 		state := cmp.Or(string(c.WaitsFor()), "running")

@@ -26,6 +26,7 @@ func Print(w io.Writer, s client.Snapshot) {
 		fmt.Fprintf(w, "… %d earlier messages were summarised; --all shows them\n", s.First)
 	}
 	p := progress.NewTranscript(screen.Raw(w), screen.Prose(w))
+	p.Clock.Started, p.Models = s.Started, true
 	for _, m := range s.Messages {
 		p.Message(m)
 	}

@@ -1,0 +1,150 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/reagent-dev/reagent/internal/printable"
+)
+
+const (
+	// maxShown is the largest number of characters of a text that is shown.
+	maxShown = 2000
+	// before is the number of characters that are shown before the place where two texts begin to differ.
+	before = 80
+	// minWidth is the smallest width of a terminal on which two texts stand side by side.
+	minWidth = 60
+	// wall stands between two texts.
+	wall = " │ "
+)
+
+// Print writes a comparison for people. `width` is that of the terminal, in columns; 0 means that the output is no terminal. On a terminal,
+// texts stand side by side.
+func Print(w io.Writer, c Comparison, width int) {
+	p := printer{out: w, width: width, a: printable.Name(c.A.ID), b: printable.Name(c.B.ID)}
+	if d := c.Difference; d == nil {
+		fmt.Fprintf(w, "Both said and called the same, in %d messages.\n", c.SameMessages)
+	} else {
+		fmt.Fprintf(w, "The first %d messages are the same. Message %d:\n\n", c.SameMessages, d.Index+1)
+		p.pair(messageText(d.A), messageText(d.B))
+	}
+	fmt.Fprintln(w)
+	p.totals(c)
+	fmt.Fprintln(w)
+	if c.A.Answer == c.B.Answer {
+		fmt.Fprintln(w, "Both have the same answer.")
+		return
+	}
+	fmt.Fprintf(w, "Answer:\n\n")
+	p.pair(printable.Text(c.A.Answer), printable.Text(c.B.Answer))
+}
+
+func messageText(m *Said) string {
+	if m == nil {
+		return "(no further message)"
+	}
+	lines := []string{string(m.Role) + ":"}
+	if m.Tool != "" {
+		lines = []string{"result of " + printable.Line(m.Tool, 100) + ":"}
+	}
+	if m.Content != "" {
+		lines = append(lines, printable.Text(m.Content))
+	}
+	for _, image := range m.Images {
+		lines = append(lines, "image "+printable.Line(image, 100))
+	}
+	for _, c := range m.Calls {
+		lines = append(lines, "calls "+printable.Line(c.Name, 100)+" "+printable.Text(c.Arguments))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// aligned leaves out most of what two long texts have in common at their beginning, and the ends of long texts.
+func aligned(a, b string) (string, string) {
+	x, y := []rune(a), []rune(b)
+	same := 0
+	for same < min(len(x), len(y)) && x[same] == y[same] {
+		same++
+	}
+	skip := 0
+	if same > 2*before {
+		skip = same - before
+	}
+	return cut(x, skip), cut(y, skip)
+}
+
+func cut(text []rune, skip int) string {
+	head, tail := "", ""
+	if skip > 0 {
+		head, text = "… ", text[skip:]
+	}
+	if len(text) > maxShown {
+		tail, text = fmt.Sprintf(" … (%d more characters)", len(text)-maxShown), text[:maxShown]
+	}
+	return head + string(text) + tail
+}
+
+type printer struct {
+	out   io.Writer
+	width int
+	a, b  string // the IDs
+}
+
+// pair writes two texts under the IDs of their agents: side by side, or one after the other.
+func (p printer) pair(a, b string) {
+	a, b = aligned(a, b)
+	if p.width < minWidth {
+		fmt.Fprintf(p.out, "%s:\n%s\n\n%s:\n%s\n", p.a, indented(a), p.b, indented(b))
+		return
+	}
+	room := (p.width - 1 - ansi.StringWidth(wall)) / 2 // the last column stays free
+	x := append(wrapped(p.a, room), wrapped(a, room)...)
+	y := append(wrapped(p.b, room), wrapped(b, room)...)
+	for i := range max(len(x), len(y)) {
+		left, right := "", ""
+		if i < len(x) {
+			left = x[i]
+		}
+		if i < len(y) {
+			right = y[i]
+		}
+		fmt.Fprintln(p.out, strings.TrimRight(left+strings.Repeat(" ", max(0, room-ansi.StringWidth(left)))+wall+right, " "))
+	}
+}
+
+func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+
+func wrapped(text string, width int) []string {
+	return strings.Split(ansi.Wrap(strings.ReplaceAll(text, "\t", "  "), width, ""), "\n")
+}
+
+// totals writes a table of what the agents used.
+func (p printer) totals(c Comparison) {
+	rows := [][3]string{{"", p.a, p.b}}
+	add := func(name string, of func(Side) string) { rows = append(rows, [3]string{name, of(c.A), of(c.B)}) }
+	add("agent", func(s Side) string { return printable.Line(s.Agent, 40) })
+	add("model", func(s Side) string { return printable.Line(s.Model, 40) })
+	add("status", func(s Side) string { return string(s.Status) })
+	add("model calls", func(s Side) string { return fmt.Sprint(s.ModelCalls) })
+	add("tool calls", func(s Side) string { return fmt.Sprint(s.ToolCalls) })
+	add("tokens in", func(s Side) string { return fmt.Sprint(s.InputTokens) })
+	add("tokens out", func(s Side) string { return fmt.Sprint(s.OutputTokens) })
+	add("cost", func(s Side) string { return fmt.Sprintf("$%.4f", s.CostUSD) })
+	add("duration", func(s Side) string { return fmt.Sprintf("%.1f s", float64(s.DurationMS)/1000) })
+	wide := [3]int{}
+	for _, row := range rows {
+		for i, cell := range row {
+			wide[i] = max(wide[i], ansi.StringWidth(cell))
+		}
+	}
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += cell + strings.Repeat(" ", wide[i]-ansi.StringWidth(cell)+2)
+		}
+		fmt.Fprintln(p.out, strings.TrimRight(line, " "))
+	}
+}

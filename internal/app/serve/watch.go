@@ -1,0 +1,272 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reagent-dev/reagent"
+	agents "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/redact"
+)
+
+const (
+	// lookEvery is the time between two looks at the files. Polling needs no library, and works in every file system and container.
+	lookEvery = 200 * time.Millisecond
+	// maxReloaded is the largest number of running agents that are asked to reload after one change: the newest ones.
+	maxReloaded = 200
+	// reloadTimeout limits the time of one such request.
+	reloadTimeout = 10 * time.Second
+	// maxNamed is the largest number of agents that one line names.
+	maxNamed = 10
+)
+
+// watch gives a worker in development mode each new configuration. It belongs to one goroutine.
+type watch struct {
+	worker *agentWorker
+	path   string
+	o      Options
+	hide   *redact.Redactor
+	out    io.Writer
+
+	cfg *config.Config
+	// taken is what the files contained when they were last read, and seen what they contained at the last look. A file that is still being
+	// written is not read.
+	taken, seen contents
+	// mistakes is the text of the mistakes for which the worker still has the earlier configuration; empty if there are none. If again is set,
+	// a file may be missing that no look sees, so the configuration is read at each look.
+	mistakes string
+	again    bool
+}
+
+// contents has a hash of each file. A file that cannot be read has the zero hash.
+type contents map[string][sha256.Size]byte
+
+func read(files []string) contents {
+	all := contents{}
+	for _, file := range files {
+		all[file] = [sha256.Size]byte{}
+		if data, err := readBounded(file); err == nil {
+			all[file] = sha256.Sum256(data)
+		}
+	}
+	return all
+}
+
+// readBounded reads one byte more than a configuration may have, so that a longer file is another one, too.
+func readBounded(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, config.MaxFileSize+1))
+}
+
+func newWatch(w *agentWorker, path string, o Options, hide *redact.Redactor, out io.Writer) *watch {
+	now := read(w.cfg.Files())
+	return &watch{worker: w, path: path, o: o, hide: hide, out: out, cfg: w.cfg, taken: now, seen: now}
+}
+
+// start begins to watch. The returned function ends it, and waits until it has ended.
+func (w *watch) start() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.reloadAll(ctx) // the configuration may have changed while no worker ran
+		for tick := time.NewTicker(lookEvery); ; {
+			select {
+			case <-tick.C:
+				w.look(ctx)
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// look takes the configuration if a file has changed and is not being written.
+func (w *watch) look(ctx context.Context) {
+	now := read(w.cfg.Files())
+	stable := maps.Equal(now, w.seen)
+	w.seen = now
+	changed := !maps.Equal(now, w.taken)
+	if !stable || !changed && !w.again {
+		return
+	}
+	names := w.changed(now)
+	w.taken = now
+	cfg, err := load(w.path, w.o)
+	if w.again = err != nil; err != nil {
+		w.refuse(names, err)
+		return
+	}
+	if !changed && reflect.DeepEqual(cfg, w.cfg) { // what was missing is back, and nothing else has changed
+		w.mistakes = ""
+		fmt.Fprintf(w.out, "%s has no mistakes any more, and is the configuration that the worker has\n", w.path)
+		return
+	}
+	w.take(ctx, names, cfg)
+}
+
+func (w *watch) changed(now contents) string {
+	var names []string
+	for _, file := range slices.Sorted(maps.Keys(now)) {
+		if now[file] != w.taken[file] {
+			names = append(names, file)
+		}
+	}
+	if len(names) == 0 {
+		return w.path
+	}
+	return strings.Join(names, ", ")
+}
+
+// refuse says why the worker goes on with what it had. It says so once.
+func (w *watch) refuse(names string, err error) {
+	if text := w.hide.Text(err.Error()); text != w.mistakes {
+		w.mistakes = text
+		fmt.Fprintf(w.out, "%s has changed and cannot be used; the worker goes on with what it had:\n%s\n", names, text)
+	}
+}
+
+// take gives the worker a new configuration, and asks the running agents whose definitions have changed to reload.
+func (w *watch) take(ctx context.Context, names string, cfg *config.Config) {
+	fixed := keep(cfg, w.cfg)
+	w.hide.Add(redact.OnlyRandom(cfg.Secrets())...)
+	options, err := agentOptions(cfg, w.o)
+	var done reagent.Reconfigured
+	if err == nil {
+		done, err = w.worker.agents.Reconfigure(ctx, options)
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			w.refuse(names, err)
+		}
+		return
+	}
+	w.cfg, w.mistakes = cfg, ""
+	w.taken = merged(read(cfg.Files()), w.taken)
+	var parts []string
+	for _, part := range []struct {
+		what  string
+		names []string
+	}{{"new definition", done.Changed}, {"new agent", done.Added}, {"no longer served", done.Removed}} {
+		if len(part.names) > 0 {
+			parts = append(parts, part.what+": "+listed(part.names))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"no definition has changed"}
+	}
+	fmt.Fprintf(w.out, "%s has changed; %s\n", names, strings.Join(parts, "; "))
+	if len(fixed) > 0 {
+		fmt.Fprintf(w.out, "Restart the worker to use what has changed in %s\n", strings.Join(fixed, ", "))
+	}
+	w.reload(ctx, func(e agents.Entry) bool { return slices.Contains(done.Changed, e.Agent) })
+}
+
+// merged returns the hashes of the files of a new configuration. Those that were known before it was read count, so that a change meanwhile is
+// seen.
+func merged(now, before contents) contents {
+	for file := range now {
+		if known, ok := before[file]; ok {
+			now[file] = known
+		}
+	}
+	return now
+}
+
+// keep sets what a running worker cannot change to what it was, and returns the names of the fields that would have changed.
+func keep(cfg, old *config.Config) (fixed []string) {
+	if cfg.TaskQueue != old.TaskQueue {
+		cfg.TaskQueue, fixed = old.TaskQueue, append(fixed, "task_queue")
+	}
+	if !reflect.DeepEqual(cfg.Callbacks, old.Callbacks) {
+		cfg.Callbacks, fixed = old.Callbacks, append(fixed, "callbacks")
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
+		m, before := cfg.Models[name], old.Models[name]
+		if before.Model != "" && m.RequestsPerMinute != before.RequestsPerMinute {
+			m.RequestsPerMinute = before.RequestsPerMinute
+			cfg.Models[name], fixed = m, append(fixed, "models."+name+".rate.requests_per_minute")
+		}
+	}
+	return fixed
+}
+
+// reloadAll asks all running agents of the worker to read their definitions again.
+func (w *watch) reloadAll(ctx context.Context) {
+	w.reload(ctx, func(e agents.Entry) bool { _, served := w.cfg.Agents[e.Agent]; return served })
+}
+
+// reload asks the selected running agents of the worker to read their definitions again, and says which.
+func (w *watch) reload(ctx context.Context, selected func(agents.Entry) bool) {
+	c := agents.New(w.worker.temporal, "").WithConverter(w.worker.converter)
+	var ids []string
+	for e, err := range c.List(ctx, agents.ListOptions{Statuses: []agents.Status{agents.Running}}) {
+		if err != nil {
+			w.tell(ctx, fmt.Errorf("the running agents cannot be listed: %w; give them the new configuration with `starter reload ID`", err))
+			return
+		}
+		if len(ids) == maxReloaded {
+			fmt.Fprintf(w.out, "Only the newest %d running agents are asked to read their definitions again; ask others with `starter reload ID`\n", maxReloaded)
+			break
+		}
+		if e.TaskQueue == w.cfg.TaskQueue && selected(e) {
+			ids = append(ids, e.ID)
+		}
+	}
+	asked := make([]bool, len(ids))
+	var all errgroup.Group
+	all.SetLimit(8)
+	for i, id := range ids {
+		all.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, reloadTimeout)
+			defer cancel()
+			err := c.Reload(ctx, id)
+			asked[i] = err == nil
+			if err != nil && !errors.Is(err, agents.ErrClosed) {
+				w.tell(ctx, err)
+			}
+			return nil
+		})
+	}
+	_ = all.Wait()
+	var told []string
+	for i, id := range ids {
+		if asked[i] {
+			told = append(told, id)
+		}
+	}
+	if len(told) > 0 {
+		fmt.Fprintf(w.out, "Asked to read their definitions again: %s\n", listed(told))
+	}
+}
+
+func (w *watch) tell(ctx context.Context, err error) {
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		fmt.Fprintln(w.out, w.hide.Text(err.Error()))
+	}
+}
+
+func listed(names []string) string {
+	if more := len(names) - maxNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
