@@ -20,9 +20,10 @@ type Reconfigured struct {
 	Added, Removed []string
 }
 
-// Reconfigure gives the worker other agents, models, tools, MCP servers, hooks and callbacks, while it runs. The other fields of `o` have no
-// effect, except Secrets: those that are new are hidden, too. Agents that start from now on have the new definitions. An agent that is running
-// keeps its definition until a reload: see [Client.Reload]. Calls that are running end with the configuration with which they began.
+// Reconfigure gives the worker other agents, models, tools, MCP servers, hooks and callbacks, while it runs. The other fields of `o` have
+// no effect, except Secrets: those that are new are hidden, too. Agents that start from now on have the new definitions. An agent that is
+// running keeps its definition until a reload: see [Client.Reload]. Calls that are running end with the configuration with which they
+// began.
 //
 // The error is that of [New]. After an error, nothing has changed.
 //

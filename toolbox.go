@@ -59,8 +59,8 @@ func newToolbox(ctx context.Context, o Options, earlier *toolbox) (*toolbox, err
 	return t, errors.Join(problems...)
 }
 
-// find returns the local server that runs with the given configuration; nil if there is none. A remote server is connected anew, because its
-// credentials cannot be compared.
+// find returns the local server that runs with the given configuration; nil if there is none. A remote server is connected anew, because
+// its credentials cannot be compared.
 func (t *toolbox) find(server mcp.Server) *mcp.Source {
 	if t == nil || server.URL != "" {
 		return nil

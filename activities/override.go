@@ -12,8 +12,8 @@ import (
 )
 
 // override returns the configuration of an agent with the model, the instructions and the limits of the overrides. It returns an error if the
-// configuration does not allow them. In development mode, every model of the worker and every effort may be chosen, and the instructions may be
-// replaced.
+// configuration does not allow them. In development mode, every model of the worker and every effort may be chosen, and the instructions
+// may be replaced.
 func (a *Activities) override(conf Agent, o agent.Overrides) (Agent, error) {
 	if o.Equal(agent.Overrides{}) {
 		return conf, nil

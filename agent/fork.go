@@ -123,8 +123,8 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 	return fork, nil
 }
 
-// Redefine makes a fork read its definition again, with these overrides, before it does anything else. If the definition cannot be read, the
-// fork ends.
+// Redefine makes a fork read its definition again, with these overrides, before it does anything else. If the definition cannot be read,
+// the fork ends.
 func (s *State) Redefine(o Overrides) {
 	s.Overrides = o
 	s.forgetDefinition()

@@ -52,8 +52,8 @@ var ErrNothingToRerun = errors.New("there is no input to run again")
 //   - Decisions of people, answers to questions and permissions are not part of the input.
 //
 // If an agent with the ID of the new one exists, Rerun starts nothing and sets `Found` in the result. The error wraps [ErrNothingToRerun],
-// [agent.ErrMessage] if the messages are too large for one start, an [*agent.ForkPointError] if the messages cannot be kept, and [ErrNotFound]
-// if there is no such agent, or Temporal has deleted a history with messages that are needed.
+// [agent.ErrMessage] if the messages are too large for one start, an [*agent.ForkPointError] if the messages cannot be kept, and
+// [ErrNotFound] if there is no such agent, or Temporal has deleted a history with messages that are needed.
 func (c *Client) Rerun(ctx context.Context, id string, o RerunOptions) (Rerun, error) {
 	found, run, err := c.newest(ctx, id)
 	if err != nil {

@@ -68,7 +68,8 @@ func (e *ReloadError) Error() string {
 	return fmt.Sprintf("reload agent %q: the new definition could not be loaded, so the agent keeps its old definition: %s", e.ID, e.Problem)
 }
 
-// Reload asks a running agent to load its definition again, and returns when the agent has accepted the request: see [Client.ReloadAndWait].
+// Reload asks a running agent to load its definition again, and returns when the agent has accepted the request: see
+// [Client.ReloadAndWait].
 func (c *Client) Reload(ctx context.Context, id string) error {
 	return c.update(ctx, id, nil, protocol.ReloadUpdate, uuid.NewString())
 }

@@ -54,8 +54,8 @@ type Options struct {
 	CacheAgents int
 	// Drain is how long running calls may take to end after the first signal. Zero stops the calls at once.
 	Drain time.Duration
-	// Dev is the development mode: the worker takes a changed configuration while it runs, and accepts overrides that are more than a definition
-	// allows: see [reagent.Options].Development.
+	// Dev is the development mode: the worker takes a changed configuration while it runs, and accepts overrides that are more than a
+	// definition allows: see [reagent.Options].Development.
 	Dev bool
 	// Verbose logs from the level Info on; the default is Warn.
 	Verbose bool

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,36 +12,28 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/reagent-dev/reagent"
 	agents "github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
-const (
-	// lookEvery is the time between two looks at the files. Polling needs no library, and works in every file system and container.
-	lookEvery = 200 * time.Millisecond
-	// maxReloaded is the largest number of running agents that are asked to reload after one change: the newest ones.
-	maxReloaded = 200
-	// reloadTimeout limits the time of one such request.
-	reloadTimeout = 10 * time.Second
-	// maxNamed is the largest number of agents that one line names.
-	maxNamed = 10
-)
+// lookEvery is the time between two looks at the files. Polling needs no library, and works in every file system and container.
+const lookEvery = 200 * time.Millisecond
 
 // watch gives a worker in development mode each new configuration. It belongs to one goroutine.
 type watch struct {
-	worker *agentWorker
-	path   string
-	o      Options
-	hide   *redact.Redactor
-	out    io.Writer
+	path string
+	o    Options
+	hide *redact.Redactor
+	out  io.Writer
+	// reconfigure is that of the worker's plugin, and reload is [agentWorker.reload].
+	reconfigure func(context.Context, reagent.Options) (reagent.Reconfigured, error)
+	reload      func(ctx context.Context, selected func(agents.Entry) bool, tell func(string))
 
 	cfg *config.Config
 	// taken is what the files contained when they were last read, and seen what they contained at the last look. A file that is still being
-	// written is not read.
+	// written is not read. Both are nil at first, because the files may have changed while the worker started.
 	taken, seen contents
 	// mistakes is the text of the mistakes for which the worker still has the earlier configuration; empty if there are none. If again is set,
 	// a file may be missing that no look sees, so the configuration is read at each look.
@@ -75,8 +66,7 @@ func readBounded(file string) ([]byte, error) {
 }
 
 func newWatch(w *agentWorker, path string, o Options, hide *redact.Redactor, out io.Writer) *watch {
-	now := read(w.cfg.Files())
-	return &watch{worker: w, path: path, o: o, hide: hide, out: out, cfg: w.cfg, taken: now, seen: now}
+	return &watch{path: path, o: o, hide: hide, out: out, reconfigure: w.agents.Reconfigure, reload: w.reload, cfg: w.cfg}
 }
 
 // start begins to watch. The returned function ends it, and waits until it has ended.
@@ -85,7 +75,7 @@ func (w *watch) start() (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.reloadAll(ctx) // the configuration may have changed while no worker ran
+		w.reload(ctx, w.serves, w.tell) // the configuration may have changed while no worker ran
 		for tick := time.NewTicker(lookEvery); ; {
 			select {
 			case <-tick.C:
@@ -115,9 +105,11 @@ func (w *watch) look(ctx context.Context) {
 		w.refuse(names, err)
 		return
 	}
-	if !changed && reflect.DeepEqual(cfg, w.cfg) { // what was missing is back, and nothing else has changed
+	if reflect.DeepEqual(cfg, w.cfg) {
+		if w.mistakes != "" {
+			w.tell(w.path + " has no mistakes any more, and is the configuration that the worker has")
+		}
 		w.mistakes = ""
-		fmt.Fprintf(w.out, "%s has no mistakes any more, and is the configuration that the worker has\n", w.path)
 		return
 	}
 	w.take(ctx, names, cfg)
@@ -140,7 +132,7 @@ func (w *watch) changed(now contents) string {
 func (w *watch) refuse(names string, err error) {
 	if text := w.hide.Text(err.Error()); text != w.mistakes {
 		w.mistakes = text
-		fmt.Fprintf(w.out, "%s has changed and cannot be used; the worker goes on with what it had:\n%s\n", names, text)
+		w.tell(names + " has changed and cannot be used; the worker goes on with what it had:\n" + text)
 	}
 }
 
@@ -151,7 +143,7 @@ func (w *watch) take(ctx context.Context, names string, cfg *config.Config) {
 	options, err := agentOptions(cfg, w.o)
 	var done reagent.Reconfigured
 	if err == nil {
-		done, err = w.worker.agents.Reconfigure(ctx, options)
+		done, err = w.reconfigure(ctx, options)
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -173,15 +165,24 @@ func (w *watch) take(ctx context.Context, names string, cfg *config.Config) {
 	if len(parts) == 0 {
 		parts = []string{"no definition has changed"}
 	}
-	fmt.Fprintf(w.out, "%s has changed; %s\n", names, strings.Join(parts, "; "))
+	w.tell(names + " has changed; " + strings.Join(parts, "; "))
 	if len(fixed) > 0 {
-		fmt.Fprintf(w.out, "Restart the worker to use what has changed in %s\n", strings.Join(fixed, ", "))
+		w.tell("Restart the worker to use what has changed in " + strings.Join(fixed, ", "))
 	}
-	w.reload(ctx, func(e agents.Entry) bool { return slices.Contains(done.Changed, e.Agent) })
+	if len(done.Changed) > 0 {
+		w.reload(ctx, func(e agents.Entry) bool { return slices.Contains(done.Changed, e.Agent) }, w.tell)
+	}
 }
 
-// merged returns the hashes of the files of a new configuration. Those that were known before it was read count, so that a change meanwhile is
-// seen.
+func (w *watch) serves(e agents.Entry) bool {
+	_, served := w.cfg.Agents[e.Agent]
+	return served
+}
+
+func (w *watch) tell(text string) { fmt.Fprintln(w.out, w.hide.Text(text)) }
+
+// merged returns the hashes of the files of a new configuration. Those that were known before it was read count, so that a change meanwhile
+// is seen.
 func merged(now, before contents) contents {
 	for file := range now {
 		if known, ok := before[file]; ok {
@@ -207,66 +208,4 @@ func keep(cfg, old *config.Config) (fixed []string) {
 		}
 	}
 	return fixed
-}
-
-// reloadAll asks all running agents of the worker to read their definitions again.
-func (w *watch) reloadAll(ctx context.Context) {
-	w.reload(ctx, func(e agents.Entry) bool { _, served := w.cfg.Agents[e.Agent]; return served })
-}
-
-// reload asks the selected running agents of the worker to read their definitions again, and says which.
-func (w *watch) reload(ctx context.Context, selected func(agents.Entry) bool) {
-	c := agents.New(w.worker.temporal, "").WithConverter(w.worker.converter)
-	var ids []string
-	for e, err := range c.List(ctx, agents.ListOptions{Statuses: []agents.Status{agents.Running}}) {
-		if err != nil {
-			w.tell(ctx, fmt.Errorf("the running agents cannot be listed: %w; give them the new configuration with `starter reload ID`", err))
-			return
-		}
-		if len(ids) == maxReloaded {
-			fmt.Fprintf(w.out, "Only the newest %d running agents are asked to read their definitions again; ask others with `starter reload ID`\n", maxReloaded)
-			break
-		}
-		if e.TaskQueue == w.cfg.TaskQueue && selected(e) {
-			ids = append(ids, e.ID)
-		}
-	}
-	asked := make([]bool, len(ids))
-	var all errgroup.Group
-	all.SetLimit(8)
-	for i, id := range ids {
-		all.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, reloadTimeout)
-			defer cancel()
-			err := c.Reload(ctx, id)
-			asked[i] = err == nil
-			if err != nil && !errors.Is(err, agents.ErrClosed) {
-				w.tell(ctx, err)
-			}
-			return nil
-		})
-	}
-	_ = all.Wait()
-	var told []string
-	for i, id := range ids {
-		if asked[i] {
-			told = append(told, id)
-		}
-	}
-	if len(told) > 0 {
-		fmt.Fprintf(w.out, "Asked to read their definitions again: %s\n", listed(told))
-	}
-}
-
-func (w *watch) tell(ctx context.Context, err error) {
-	if !errors.Is(ctx.Err(), context.Canceled) {
-		fmt.Fprintln(w.out, w.hide.Text(err.Error()))
-	}
-}
-
-func listed(names []string) string {
-	if more := len(names) - maxNamed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }

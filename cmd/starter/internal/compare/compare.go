@@ -106,8 +106,8 @@ func side(s client.Snapshot) Side {
 	return made
 }
 
-// duration returns the time of all model calls, and of the calls of tools between them. Calls of one reply run at the same time, so only the
-// longest of them counts.
+// duration returns the time of all model calls, and of the calls of tools between them. Calls of one reply run at the same time, so only
+// the longest of them counts.
 func duration(s client.Snapshot) time.Duration {
 	clock := progress.Clock{Started: s.Started}
 	var all, calls time.Duration

@@ -7,8 +7,8 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// Clock says how long the steps of an agent took. It knows this from the times of the messages, so the time of a step includes what the step
-// waited for, such as a worker or a person. The zero Clock is ready for use.
+// Clock says how long the steps of an agent took. It knows this from the times of the messages, so the time of a step includes what the
+// step waited for, such as a worker or a person. The zero Clock is ready for use.
 type Clock struct {
 	// Started is the time at which the newest run of the agent started. A step of this run did not begin earlier, even if the messages before
 	// it are old, as in a fork. Zero means unknown.
