@@ -138,6 +138,9 @@ func (in Start) Check() error {
 	case in.Message == nil && in.Mode != Chat && !in.Continues():
 		return errors.New("start: message is not set, but an agent in task mode needs a message; set message, or set mode to \"chat\"")
 	}
+	if len(in.Next) >= MaxQueue {
+		return fmt.Errorf("start: next has %d messages; the limit is %d: send the others when the agent has taken some", len(in.Next), MaxQueue-1)
+	}
 	for _, m := range in.Messages() {
 		if err := m.check(); err != nil {
 			return fmt.Errorf("start: %w", err)

@@ -40,6 +40,7 @@ func TestMessagesOfAStartAreTakenOneByOne(t *testing.T) {
 	}
 	require.IsType(t, agent.Finish{}, s.Next())
 	require.Error(t, agent.Start{Agent: "x", Mode: agent.Chat, Next: []agent.QueuedMessage{{ID: "1"}}}.Check())
+	require.ErrorContains(t, agent.Start{Agent: "x", Mode: agent.Chat, Next: make([]agent.QueuedMessage, agent.MaxQueue)}.Check(), "the limit is 99")
 }
 
 // A definition that is read anew may send the messages in another form. The hash of the transcript is then that of the new form, as in an

@@ -25,6 +25,9 @@ show prints only the messages after it; --all reads the others from Temporal's h
 If no worker answers, show reads the agent from its history. The last line says what comes
 next, with the command for it.
 
+show also says how long each model call and tool call took, with what it waited for, such
+as a worker or a person.
+
 With --actions, show also estimates, from the agent's histories, how many actions Temporal
 Cloud bills for the agent. The estimate leaves out the sub-agents. It also leaves out
 queries and the heartbeats with partial text, because histories do not have them. With

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -64,4 +65,29 @@ func TestStatefulServerIsOneProcess(t *testing.T) {
 	require.Contains(t, other.Output(), "counter: count (stateful, runs in another worker)")
 	w.Must("run", "--id", t.Name(), "count to eight")
 	require.Equal(t, "8", w.Show(t.Name()).Result)
+}
+
+// A worker in development mode that takes another prompt keeps the process of a stateful MCP server. It starts one anew whose settings have
+// changed.
+func TestChangedPromptKeepsAStatefulServer(t *testing.T) {
+	w := counterWorld(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		if last := req.Messages[len(req.Messages)-1]; last.Role == llm.User {
+			return llmtest.Call(llmtest.ToolCall("1", "count", fmt.Sprintf(`{"n":%d}`, len(req.Messages)))), nil
+		}
+		return llmtest.Say(req.Messages[len(req.Messages)-1].Content), nil
+	})
+	worker := w.Worker("--dev")
+	change := func(old, changed string) {
+		t.Helper()
+		before := strings.Count(worker.Output(), "has changed; ")
+		text, err := os.ReadFile(w.Config)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(w.Config, []byte(strings.Replace(string(text), old, changed, 1)), 0o600))
+		w.Eventually("the worker has the change", func() bool { return strings.Count(worker.Output(), "has changed; ") > before })
+	}
+	require.Equal(t, "1\n", w.Must("run", "-q", "one"))
+	change("model: main,", "model: main, instructions: Count.,")
+	require.Equal(t, "2\n", w.Must("run", "-q", "two"))
+	change("stateful: true", "stateful: true, timeout: 5s")
+	require.Equal(t, "1\n", w.Must("run", "-q", "three"))
 }
