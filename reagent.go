@@ -111,7 +111,12 @@ const (
 	ApprovalAlways = activities.ApprovalAlways
 	// ApprovalDestructive means that each call needs an approval, except for calls of tools that are not destructive.
 	ApprovalDestructive = activities.ApprovalDestructive
+	// ApprovalFunction means that NeedsApproval of the [Agent] decides about each call.
+	ApprovalFunction = activities.ApprovalFunction
 )
+
+// ApprovalIf returns a rule for calls whose arguments fulfil a condition, such as "args.amount > 50": see [activities.ApprovalIf].
+func ApprovalIf(condition string) ApprovalRule { return activities.ApprovalIf(condition) }
 
 // Hook receives notifications of agents: see [activities.Hook].
 type Hook = activities.Hook

@@ -157,7 +157,7 @@ func TestPolicyForAToolThatTheAgentDoesNotHaveIsAnError(t *testing.T) {
 func TestUnknownRulesOfAPolicyAreRefused(t *testing.T) {
 	for _, rule := range []ApprovalRule{"", "Always", "sometimes"} {
 		_, err := approver(t, Agent{Tools: []string{"price"}, Approval: ApprovalPolicy{"default": ApprovalNever, "price": rule}})
-		require.EqualError(t, err, `agent x: approval of "price": unknown rule "`+string(rule)+`": use never, always or destructive`)
+		require.EqualError(t, err, `agent x: approval of "price": unknown rule "`+string(rule)+`": use never, always, destructive or a condition such as "if args.amount > 50"`)
 	}
 }
 

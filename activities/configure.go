@@ -91,6 +91,11 @@ func (a *Activities) problemsOf(def Agent) (problems []error) {
 	if err := protocol.CheckRetryFor(a.models[def.Model].RetryFor, def.Limits.WithDefaults().Time); err != nil {
 		problems = append(problems, fmt.Errorf("RetryFor of the model %q %w", def.Model, err))
 	}
+	for _, key := range slices.Sorted(maps.Keys(def.Approval)) {
+		if def.Approval[key] == ApprovalFunction && def.NeedsApproval == nil {
+			problems = append(problems, fmt.Errorf("approval of %q is %q, but NeedsApproval is not set: set it, or choose another rule", key, ApprovalFunction))
+		}
+	}
 	for _, name := range slices.Concat(def.models(), def.Choices.Models) {
 		if _, ok := a.models[name]; !ok {
 			problems = append(problems, fmt.Errorf("there is no model %q: use only these names in Model, Fallback and Choices: %v", name, slices.Sorted(maps.Keys(a.models))))

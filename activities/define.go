@@ -80,7 +80,7 @@ func (a *Activities) define(ctx context.Context, name string, o agent.Overrides)
 		report("", err)
 	}
 	for i := range d.Tools {
-		if d.Tools[i].Approval {
+		if d.Tools[i].Approval || d.Tools[i].ApprovalRule != "" {
 			d.Tools[i].ApprovalMS = conf.ApprovalTimeout.Milliseconds()
 		}
 	}
@@ -141,10 +141,11 @@ func (a *Activities) boundTools(bound []tool.Bound, policy ApprovalPolicy) []age
 	var tools []agent.Tool
 	for _, b := range bound {
 		spec := b.Tool.Spec()
+		needs, rule := policy.needs(spec.Destructive(), spec.NeedsApproval, toolKeys(b.Ref)...)
 		tools = append(tools, agent.Tool{
 			Name: spec.Name, Description: strings.ToValidUTF8(a.redact(spec.Description), "\uFFFD"), Schema: []byte(a.redact(string(spec.Schema))),
 			Ref: b.Ref, Effect: string(spec.Effect), TaskQueue: spec.TaskQueue,
-			Approval: policy.needs(spec.Destructive(), spec.NeedsApproval, toolKeys(b.Ref)...), ResultMS: spec.ResultTimeout.Milliseconds(),
+			Approval: needs, ApprovalRule: rule, ResultMS: spec.ResultTimeout.Milliseconds(),
 		})
 	}
 	return tools
@@ -180,9 +181,10 @@ func (a *Activities) addSubAgents(d *agent.Definition, conf Agent, report func(f
 // subAgent returns the tool with which an agent calls the sub-agent with the given name.
 func (a *Activities) subAgent(name string, parent Agent) agent.Tool {
 	sub := a.agents[name]
+	needs, rule := parent.Approval.needs(true, false, name)
 	t := agent.Tool{
 		Name: name, Description: sub.Description, Schema: []byte(agent.ChildSchema), Agent: name,
-		Approval: parent.Approval.needs(true, false, name),
+		Approval: needs, ApprovalRule: rule,
 		BudgetMS: childBudget(sub.Limits.WithDefaults().Time).Milliseconds(), Priority: sub.Priority,
 	}
 	if slices.Contains(parent.Background, name) {

@@ -89,7 +89,7 @@ func (a *Activities) reply(e *attempt.Operation, in protocol.CallModelInput) (pr
 	if !in.Compact && !in.Aside {
 		a.cache.extend(id, sent, agent.SentReply(key, reply, in.Reasoning))
 	}
-	return protocol.ModelResult{Reply: protocol.OmitDefaults(reply, req.Candidates[0]), Empty: beat.Progress().Empty, Repeats: beat.Repeats(), Invalid: invalid}, nil
+	return protocol.ModelResult{Reply: protocol.OmitDefaults(reply, req.Candidates[0]), Empty: beat.Progress().Empty, Repeats: beat.Repeats(), Invalid: invalid, Free: a.free(ctx, in, reply.Message.ToolCalls)}, nil
 }
 
 // ask sends the request to one of its candidates, which are the models that can answer the request. If the model fails and

@@ -51,6 +51,9 @@ type Agent struct {
 	// Approval says which calls of tools and sub-agents need a person's approval. Nil means that only calls of tools with
 	// [tool.Spec.NeedsApproval] need one.
 	Approval ApprovalPolicy
+	// NeedsApproval decides about the calls for which Approval has the rule [ApprovalFunction]. It must return the same for the same call,
+	// and soon. It may be called by several goroutines.
+	NeedsApproval NeedsApproval
 	// ApprovalTimeout is how long a call waits for a person's decision: at least 1ms. After this time, the call is denied. Zero means no
 	// limit.
 	ApprovalTimeout time.Duration

@@ -101,10 +101,20 @@ func (d *Definition) runs(calls int) int {
 	return calls
 }
 
+// FreeCall is a call of a reply that needs no approval by the rule of its tool: see [Tool].ApprovalRule. The worker that got the reply has
+// evaluated the rule, and the result of the model call records this. So the decision is the same in each run that has the reply. A call that
+// is not recorded so needs an approval, for example because the rule failed, or because the definition has another rule now.
+type FreeCall struct {
+	// Position is the position of the call in the reply.
+	Position int `json:"position"`
+	// Rule is the rule by which the call needs no approval.
+	Rule string `json:"rule"`
+}
+
 // openAll sets `s.Calls` to the calls of a new model reply. The parameter `model` is the key of the model call. A
 // call that cannot run gets an error result at once. If `refusal` is not empty, no call runs, and `refusal` becomes
 // the result of every call, unless an earlier run has another one.
-func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int64) {
+func (s *State) openAll(model Key, calls []llm.ToolCall, free []FreeCall, refusal string, now int64) {
 	s.Calls = make([]Call, 0, len(calls))
 	runs := s.Definition.runs(len(calls))
 	children := 0
@@ -134,7 +144,7 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, refusal string, now int
 			refuse(textBadArguments(tc.Name))
 		case tc.Name == Agents && tool.Ref == Agents:
 			s.manageAgents(&c, now)
-		case tool.Approval:
+		case tool.asks(i, free):
 			c.wait(WaitsForApproval, tool, now)
 			s.settle(&c, now)
 		default:

@@ -69,6 +69,9 @@ type Tool struct {
 	TaskQueue string `json:"task_queue,omitempty"`
 	// Approval reports whether a person must approve each call.
 	Approval bool `json:"approval,omitempty"`
+	// ApprovalRule decides by the arguments whether a person must approve a call. Empty means that there is no such rule. The worker that
+	// gets the reply of the model evaluates it: see [FreeCall].
+	ApprovalRule string `json:"approval_rule,omitempty"`
 	// ApprovalMS is how long, in milliseconds, a call waits for a decision. After this time, the call is denied. 0 means no limit.
 	ApprovalMS int64 `json:"approval_ms,omitempty"`
 
@@ -84,6 +87,27 @@ type Tool struct {
 	// Priority is the Temporal priority of the sub-agent: 1 (highest) to 5 (lowest). 0 means 4, the default of
 	// sub-agents.
 	Priority int `json:"priority,omitempty"`
+}
+
+// asks reports whether a person must approve the call with the given position in a reply. `free` are the calls of the reply that need no
+// approval.
+func (t Tool) asks(position int, free []FreeCall) bool {
+	return t.Approval || t.ApprovalRule != "" && !slices.Contains(free, FreeCall{position, t.ApprovalRule})
+}
+
+// ApprovalRules returns [Tool].ApprovalRule of each tool that has one, by the name of the tool; nil if none has.
+func (d *Definition) ApprovalRules() map[string]string {
+	var rules map[string]string
+	for _, t := range d.Tools {
+		if t.ApprovalRule == "" {
+			continue
+		}
+		if rules == nil {
+			rules = map[string]string{}
+		}
+		rules[t.Name] = t.ApprovalRule
+	}
+	return rules
 }
 
 // RequestPrefix returns the part that all requests of the agent have in common: candidates, parameters, tools and the

@@ -53,6 +53,8 @@ type (
 		// Invalid says why the answer does not fit the output schema. It is empty if the answer fits, or if there is
 		// no schema.
 		Invalid string
+		// Free are the calls of the reply that need no approval by the rules of their tools: see [Tool].ApprovalRule.
+		Free []FreeCall
 		// Recalled and New say whether earlier runs have the reply. If Recalled is true, the reply comes from the
 		// history of an earlier run. If New is true, all earlier runs were searched, and none has the reply. Then none of
 		// them can have the result of a later call either, so from here on the agent does not search them any more: see

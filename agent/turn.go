@@ -94,7 +94,7 @@ func (e ModelReplied) apply(s *State) bool {
 	if name, why := s.limit(); name != "" {
 		refusal = textNotRun(why)
 	}
-	s.openAll(e.Key, m.ToolCalls, refusal, e.Time)
+	s.openAll(e.Key, m.ToolCalls, e.Free, refusal, e.Time)
 	if e.Invalid != "" && len(m.ToolCalls) == 0 {
 		s.correct(e)
 	}

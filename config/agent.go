@@ -3,10 +3,12 @@ package config
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/condition"
 )
 
 func (r *reader) agent(p place) Agent {
@@ -72,15 +74,20 @@ func (r *reader) approval(p place) map[string]string {
 	if p.shape == nil && p.node.Kind == yaml.MappingNode && len(p.node.Content) == 0 {
 		return nil
 	}
-	known, rules := []string{"never", "always", "destructive"}, map[string]string{}
+	rules := map[string]string{}
 	r.entries(p, func(key string, value place) {
 		if value.shape != nil {
-			enum(value.shape, known)
+			value.shape.Type, value.shape.Pattern = "string", "^(never|always|destructive|if .+)$"
 			return
 		}
 		rules[key] = value.node.Value
-		if value.node.Kind != yaml.ScalarNode || !slices.Contains(known, value.node.Value) {
-			r.problemf(value.path, "is %s; write never, always or destructive", quoted(value))
+		text, conditional := strings.CutPrefix(value.node.Value, "if ")
+		switch _, err := condition.Parse(text); {
+		case value.node.Kind == yaml.ScalarNode && conditional && err != nil:
+			r.problemf(value.path, "%s %v", quoted(value), err)
+		case value.node.Kind == yaml.ScalarNode && conditional:
+		case value.node.Kind != yaml.ScalarNode || !slices.Contains([]string{"never", "always", "destructive"}, value.node.Value):
+			r.problemf(value.path, "is %s; write never, always, destructive, or a condition such as: if args.amount > 50", quoted(value))
 		}
 	})
 	return rules

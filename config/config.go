@@ -207,7 +207,8 @@ type Agent struct {
 	// Priority is the Temporal priority of the agent's calls: 1 (highest) to 5 (lowest). If it is 0, the calls have the
 	// priority with which the agent was started.
 	Priority int
-	// Approval says which calls need a person's approval: "never", "always" or "destructive". A key is an entry of `Tools` or
+	// Approval says which calls need a person's approval: "never", "always", "destructive", or a condition on the arguments, such as
+	// "if args.amount > 50". A key is an entry of `Tools` or
 	// `Agents`, "server.tool" or "server.*" for a server that `Tools` has, or "default". The most specific key decides. If
 	// no key matches, the rule is "always" for the built-in tools `write_file`, `edit_file` and `shell` and for other tools with
 	// [tool.Spec.NeedsApproval], and "never" for the rest.

@@ -69,6 +69,9 @@ func (d *driver) load(ctx workflow.Context, f *operation, step agent.Load) {
 
 func (d *driver) callModel(ctx workflow.Context, f *operation, step agent.CallModel) {
 	in := protocol.CallModelInput{Count: step.Count, Delta: d.delta(step.Count), PartialText: d.state.ReportsText(d.now())}
+	if in.Rules = d.state.Definition.ApprovalRules(); len(in.Rules) > 0 {
+		in.Agent = d.state.Definition.Name
+	}
 	if len(in.Delta) > 0 {
 		origin := d.state.ModelIdentity()
 		in.Origin = &origin

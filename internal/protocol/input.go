@@ -35,6 +35,10 @@ type CallModelInput struct {
 	Compact bool `json:"compact,omitempty"`
 	// Aside says that the request asks a question aside: see [agent.AsideRequest]. Origin is set, and Delta has the question.
 	Aside bool `json:"aside,omitempty"`
+	// Rules are the rules by which the arguments decide about approvals, by the name of the tool: see [agent.Tool].ApprovalRule. If there
+	// are some, Agent is the name of the definition.
+	Rules map[string]string `json:"rules,omitempty"`
+	Agent string            `json:"agent,omitempty"`
 	// PartialText says that the activity reports the text of the reply while the text grows.
 	PartialText bool `json:"partial_text,omitempty"`
 	// Metadata is that of the agent and of the running turn: see [agent.State.CurrentMetadata].

@@ -26,6 +26,8 @@ type ModelResult struct {
 	Repeats agent.Repeats `json:"repeats,omitzero"`
 	// Invalid says why the answer does not fit the output schema. It is empty if the answer fits or if there is no schema.
 	Invalid string `json:"invalid,omitempty"`
+	// Free are the calls that need no approval by the rules of their tools.
+	Free []agent.FreeCall `json:"free,omitempty"`
 	// Recalled says that the reply comes from the history of an earlier run.
 	Recalled bool `json:"recalled,omitempty"`
 	// NewIn says that the reply is new: a run searched all its earlier runs and did not find the reply. NewIn is the end of
@@ -144,7 +146,7 @@ func ModelEvent(key agent.Key, r ModelResult, err error, now int64) agent.Event 
 		class, message := cause(err)
 		return agent.ModelFailed{Key: key, Class: class, Message: message, Empty: emptyReplies(err), Time: now}
 	}
-	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Repeats: r.Repeats, Invalid: r.Invalid, Recalled: r.Recalled, Time: now}
+	return agent.ModelReplied{Key: key, Reply: r.Reply, Empty: r.Empty, Repeats: r.Repeats, Invalid: r.Invalid, Free: r.Free, Recalled: r.Recalled, Time: now}
 }
 
 // ToolEvent returns the event that tells an agent that its tool call has ended, or that the tool asks a person. The activity

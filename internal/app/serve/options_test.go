@@ -75,7 +75,7 @@ agents:
 	require.NoError(t, err)
 	options, err := agentOptions(cfg, Options{Stateful: "all", ResultsDir: "folder"})
 	require.NoError(t, err)
-	requireSet(t, options.Agents[0])
+	requireSet(t, options.Agents[0], "NeedsApproval") // only programs have it
 	requireSet(t, options.Agents[0].Limits)
 	require.Equal(t, reagent.ApprovalPolicy{
 		"default": reagent.ApprovalNever, "calculator": reagent.ApprovalAlways, "near.*": reagent.ApprovalDestructive,
