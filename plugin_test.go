@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,43 @@ func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 	}
 	_, err := reagent.New(t.Context(), nil, valid())
 	require.ErrorContains(t, err, "client is nil")
+}
+
+// All mistakes come at once, each with a type that says where it is. What an agent misses because its server does not start is no mistake of
+// the agent. No text has a secret.
+func TestEveryMistakeHasItsPlace(t *testing.T) {
+	const secret = "tok-0123456789abcdefghij"
+	o := valid()
+	o.Secrets = []string{secret}
+	o.Models["other"] = reagent.Model{}
+	o.MCPServers = []mcp.Server{{Name: "loud", Command: []string{"sh", "-c", "echo the token is " + secret + " >&2; exit 3"}}}
+	o.Agents = []reagent.Agent{
+		{Name: "clerk", Model: "main", Tools: []string{"loud.*", "price", "order"}, Agents: []string{"ask_user"}},
+		{Name: "ask_user", Model: "other", Tools: []string{"ask_user"}, Approval: reagent.ApprovalPolicy{"wipe": reagent.ApprovalNever}},
+	}
+	_, err := reagent.New(t.Context(), offline(t), o)
+	var model *reagent.ModelError
+	require.ErrorAs(t, err, &model)
+	require.Equal(t, "other", model.Model)
+	var server *reagent.ServerError
+	require.ErrorAs(t, err, &server)
+	require.Equal(t, "loud", server.Server.Name)
+	require.ErrorContains(t, server, "the server exited with code 3 before it answered; the server wrote:\n  the token is [hidden]")
+	require.NotContains(t, server.Err.Error(), secret)
+	var agent *reagent.AgentError
+	require.ErrorAs(t, err, &agent)
+	require.Equal(t, []string{"ask_user", "approval.wipe"}, []string{agent.Agent, agent.Field})
+	require.Equal(t, []string{"model other", "mcp server loud", "agents.ask_user.approval.wipe", "agents.clerk.tools[1]", "agents.clerk.tools[2]"}, places(err))
+}
+
+// places returns the beginning of each line of an error that is about a place in the options.
+func places(err error) (all []string) {
+	for line := range strings.Lines(strings.TrimPrefix(err.Error(), "reagent: ")) {
+		if place, _, ok := strings.Cut(line, ": "); ok && !strings.HasPrefix(line, " ") {
+			all = append(all, place)
+		}
+	}
+	return all
 }
 
 // A worker would never run the agents of another task queue.
