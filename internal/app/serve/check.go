@@ -74,18 +74,8 @@ type checker struct {
 	unchecked []config.Problem
 }
 
-// report adds the mistakes in an error. Of several about one value, it adds the first.
-func (c *checker) report(err error) {
-	for _, p := range problemsOf(c.cfg, nil, err) {
-		c.add(p)
-	}
-}
-
-func (c *checker) add(p config.Problem) {
-	if p.Field == "" || !c.reported(p.Field) {
-		c.problems = append(c.problems, p)
-	}
-}
+// report adds the mistakes in an error.
+func (c *checker) report(err error) { c.problems = append(c.problems, problemsOf(c.cfg, nil, err)...) }
 
 func (c *checker) reported(field string) bool {
 	return slices.ContainsFunc(c.problems, func(p config.Problem) bool { return p.Field == field })
@@ -155,9 +145,7 @@ func (c *checker) define(ctx context.Context, options reagent.Options) error {
 		plugin.Close()
 		return nil
 	}
-	for _, p := range problemsOf(c.cfg, options.Agents, err) {
-		c.add(p)
-	}
+	c.problems = append(c.problems, problemsOf(c.cfg, options.Agents, err)...)
 	return nil
 }
 

@@ -99,9 +99,9 @@ agents:
   a:
     model: m
     tools:
+      - askuser
       - broken.*
       - notes.reed
-      - askuser
       - notes.search
       - keyed.x
     approval:
@@ -115,8 +115,8 @@ agents:
 	require.Equal(t, []string{
 		`agents.yaml:5: mcp_servers.broken: list tools: connect: the server exited with code 3 before it answered; the server wrote: starting no database`,
 		`agents.yaml:7: mcp_servers.keyed.env.KEY: the environment variable MISSING is not set; set it in the environment of the worker`,
-		`agents.yaml:13: agents.a.tools[1]: unknown tool "notes.reed": did you mean "notes.read"? (the known tools are ask_user, broken.*, calculator, current_time, edit_file, http_get, list_files, notes.*, notes.read, notes.search, read_file, read_result, search_files, write_file)`,
-		`agents.yaml:14: agents.a.tools[2]: "askuser" is not one of the tools; did you mean "ask_user"?`,
+		`agents.yaml:12: agents.a.tools[0]: "askuser" is not one of the tools; did you mean "ask_user"?`,
+		`agents.yaml:14: agents.a.tools[2]: unknown tool "notes.reed": did you mean "notes.read"? (the known tools are ask_user, broken.*, calculator, current_time, edit_file, http_get, list_files, notes.*, notes.read, notes.search, read_file, read_result, search_files, write_file)`,
 		`agents.yaml:20: agents.a.agents[0]: the sub-agent search has the name of a tool; rename one of them`,
 		`agents.yaml:21: agents.search.tools[0]: unknown tool "notes.erase": did you mean "notes.read"? (the known tools are ask_user, broken.*, calculator, current_time, edit_file, http_get, list_files, notes.*, notes.read, notes.search, read_file, read_result, search_files, write_file)`,
 		`agents.yaml:22: agents.c.approval.notes.serach: matches no tool or sub-agent of this agent: correct the name, or remove it`,
@@ -195,7 +195,11 @@ func TestStoppedCheckIsNoVerdict(t *testing.T) {
 	path := filepath.Join(dir, "agents.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(models+"mcp_servers: {slow: {command: [sleep, \"1000\"]}}\nagents: {a: {model: m, tools: [slow.*]}}\n"), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
-	stderr := writerFunc(func([]byte) { cancel() }) // the first word about progress
+	stderr := writerFunc(func(b []byte) {
+		if strings.HasPrefix(string(b), "Starting the MCP servers: slow\n") {
+			cancel()
+		}
+	})
 	_, err := Check(ctx, CheckOptions{Config: path}, stderr)
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = Check(t.Context(), CheckOptions{Config: filepath.Join(dir, "none.yaml")}, stderr)
