@@ -2,6 +2,7 @@ package reagenttest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,10 +143,9 @@ func (a *Agent) Save(file string) *Agent {
 // SubAgent returns the newest sub-agent with the given definition, which may wait for somebody or have ended.
 func (a *Agent) SubAgent(name string) *Agent {
 	a.agents.t.Helper()
-	children := a.view().Children
-	for i := len(children) - 1; i >= 0; i-- {
-		if children[i].Agent == name {
-			return &Agent{agents: a.agents, stage: a.stage, id: children[i].ID}
+	for _, child := range slices.Backward(a.view().Children) {
+		if child.Agent == name {
+			return &Agent{agents: a.agents, stage: a.stage, id: child.ID}
 		}
 	}
 	a.agents.t.Fatalf("reagenttest: %s has no sub-agent %q; %s", a.id, name, a.state())

@@ -146,13 +146,13 @@ func TestSubAgentWaitsForAPerson(t *testing.T) {
 			case last.Role == llm.User:
 				return call("helper", `{"task":"order a plum"}`), nil
 			default:
-				return reagenttest.Say("done: " + last.Content), nil
+				return reagenttest.Say("(" + last.Content + ")"), nil
 			}
 		})
 		agents := with(t, shop(model))
 		run := agents.Run("clerk", "A plum, please.")
 		run.SubAgent("helper").WantWaits("order").Approve("")
-		run.Settle().WantAnswer("done: done: ordered plum")
+		run.Settle().WantAnswer("((ordered plum))")
 		require.NotEqual(t, run.ID(), agents.Effects("order")[0].AgentID)
 	})
 }

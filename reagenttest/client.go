@@ -1,5 +1,3 @@
-// Package reagenttest lets agents run in Temporal's test environment, without a Temporal server. With it, a program can test a workflow
-// that runs agents by reagent.Run or reagent.RunAs.
 package reagenttest
 
 import (

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -159,11 +160,9 @@ func (e *Endpoint) replay(w http.ResponseWriter, r *http.Request, asked []byte) 
 func (e *Endpoint) forward(w http.ResponseWriter, r *http.Request, asked []byte) {
 	far := e.far.JoinPath(r.URL.Path)
 	query := far.Query()
-	for name, values := range r.URL.Query() {
-		query[name] = values
-	}
+	maps.Copy(query, r.URL.Query())
 	far.RawQuery = query.Encode()
-	out, err := http.NewRequestWithContext(r.Context(), r.Method, far.String(), bytes.NewReader(asked))
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, far.String(), bytes.NewReader(asked)) //nolint:gosec // the test has named the host
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return

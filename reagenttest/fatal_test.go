@@ -3,6 +3,7 @@ package reagenttest_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,8 +39,8 @@ func fatal(t *testing.T, test func(testing.TB)) string {
 	go func() {
 		defer close(done)
 		defer func() {
-			for i := len(p.cleanups) - 1; i >= 0; i-- {
-				p.cleanups[i]()
+			for _, cleanup := range slices.Backward(p.cleanups) {
+				cleanup()
 			}
 		}()
 		test(p)

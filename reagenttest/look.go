@@ -2,6 +2,7 @@ package reagenttest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -71,10 +72,9 @@ func (a *Agent) Calls() []MadeCall {
 // Said returns the text of the agent's last answer. It is empty if there is none.
 func (a *Agent) Said() string {
 	a.agents.t.Helper()
-	all := a.Transcript()
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Role == llm.Assistant && len(all[i].ToolCalls) == 0 {
-			return all[i].Content
+	for _, m := range slices.Backward(a.Transcript()) {
+		if m.Role == llm.Assistant && len(m.ToolCalls) == 0 {
+			return m.Content
 		}
 	}
 	return ""
@@ -127,18 +127,15 @@ func messageText(m agent.Message) string {
 	default:
 		lines = append(lines, "(by a person)")
 	}
-	text := string(m.Role) + ":"
 	for i, line := range lines {
 		switch {
 		case i == 0:
-			text += strings.TrimRight(" "+line, " ")
-		case line == "":
-			text += "\n"
-		default:
-			text += "\n  " + line
+			lines[i] = strings.TrimRight(" "+line, " ")
+		case line != "":
+			lines[i] = "  " + line
 		}
 	}
-	return text + "\n"
+	return string(m.Role) + ":" + strings.Join(lines, "\n") + "\n"
 }
 
 // state describes the agent for an error.

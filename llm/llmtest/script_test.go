@@ -40,7 +40,7 @@ call now
 usage 120 30 100
 
 say Sunny.
-say
+say ""
 say   And "warm".
 
 say " \u00fc "
