@@ -22,7 +22,10 @@ func shellWords(t *testing.T, line string) []string {
 	line, _, _ = strings.Cut(line, " #")
 	var words []string
 	for _, m := range regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`).FindAllString(line, -1) {
-		words = append(words, strings.Trim(m, `"'`))
+		if m[0] == '"' || m[0] == '\'' {
+			m = m[1 : len(m)-1]
+		}
+		words = append(words, m)
 	}
 	return words
 }

@@ -30,11 +30,15 @@ func Offer(
 	g *session.Flags, cmd *cobra.Command, args cobra.PositionalArgs, action func(cmd *cobra.Command, args []string) (Action, error),
 ) *cobra.Command {
 	f := &flags{}
-	own := cmd.Flags().Lookup("json") == nil
+	asJSON := cmd.Flags().Lookup("json")
+	own := asJSON == nil
 	AddWhere(cmd, &f.where, "do it to all agents for which this `expression` is true, in place of ID: see \"starter list --help\"")
 	AddRun(cmd, &f.dryRun, &f.yes, &f.rate)
+	const lines = "; with --where, one object on a line for each agent"
 	if own {
-		cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON; with --where, one object on a line for each agent")
+		cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON"+lines)
+	} else {
+		asJSON.Usage += lines
 	}
 	one, oneArgs := cmd.RunE, cmd.Args
 	cmd.Args = func(cmd *cobra.Command, given []string) error {

@@ -34,3 +34,17 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 	require.Equal(t, exit.Interrupted, exit.CodeOf(err))
 	require.ErrorContains(t, err, "nothing was done")
 }
+
+// What cannot be undone needs the number, and a "yes" does not do.
+func TestOnlyTheNumberConfirmsADeletion(t *testing.T) {
+	for answer, want := range map[string]bool{"12\n": true, " 12 \n": true, "y\n": false, "yes\n": false, "\n": false, "1\n": false, "012\n": false} {
+		var out strings.Builder
+		got, err := ConfirmCount(t.Context(), strings.NewReader(answer), &out, "Delete 12 agents?", 12, "nothing was deleted")
+		require.NoError(t, err, answer)
+		require.Equal(t, want, got, answer)
+		require.Equal(t, !want, strings.Contains(out.String(), "Nothing was deleted."), answer)
+	}
+	_, err := ConfirmCount(t.Context(), strings.NewReader(""), io.Discard, "Delete 12 agents?", 12, "nothing was deleted")
+	require.Equal(t, exit.Usage, exit.CodeOf(err))
+	require.ErrorContains(t, err, "type the number, or give --yes")
+}
