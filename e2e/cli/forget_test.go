@@ -139,7 +139,7 @@ func TestForgetDeletesAllOfACustomerAndNothingElse(t *testing.T) {
 	require.Zero(t, code, "%s%s", out, errs)
 	require.Equal(t, 16, strings.Count(out, `"result":"done"`), out)
 	require.Contains(t, errs, "16 of 16 agents forgotten\n")
-	require.Contains(t, errs, "the transcript of shared, which has the answer of a forgotten sub-agent")
+	require.Contains(t, errs, "the history of shared, which has the answer of a forgotten sub-agent")
 	require.Contains(t, errs, "--results-dir")
 	gone := 0
 	for run := range before {

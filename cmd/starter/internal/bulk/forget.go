@@ -256,7 +256,7 @@ var Left = []string{
 func left(stderr io.Writer, above map[string]bool, unread int) error {
 	fmt.Fprintln(stderr, "This command does not delete the following; look there, too:")
 	for _, id := range slices.Sorted(maps.Keys(above)) {
-		fmt.Fprintf(stderr, "  - the transcript of %s, which has the answer of a forgotten sub-agent\n", printable.Name(id))
+		fmt.Fprintf(stderr, "  - the history of %s, which has the answer of a forgotten sub-agent\n", printable.Name(id))
 	}
 	for _, text := range Left {
 		fmt.Fprintln(stderr, "  - "+text)
