@@ -188,3 +188,19 @@ func TestToolsAreSentInOneOrder(t *testing.T) {
 	b := &Definition{Tools: []Tool{{Name: "a"}, {Name: "b"}}}
 	require.Equal(t, HashPrefix(a.RequestPrefix()), HashPrefix(b.RequestPrefix()))
 }
+
+// Agents with the same definition have the same digest, and any change of the definition changes it.
+func TestDigestTellsDefinitionsApart(t *testing.T) {
+	d := Definition{Name: "x", Instructions: "Be kind.", Tools: []Tool{{Name: "pay", Schema: []byte(`{"type":"object"}`)}}}
+	same := d
+	same.Tools = []Tool{{Name: "pay", Schema: []byte(`{ "type": "object" }`)}}
+	require.Equal(t, d.Digest(), same.Digest())
+	require.Regexp(t, "^[0-9a-f]{12}$", d.Digest())
+	approved := d
+	approved.Tools = []Tool{{Name: "pay", Schema: []byte(`{"type":"object"}`), Approval: true}}
+	limited := d
+	limited.Limits.ModelCalls = 3
+	for _, other := range []Definition{{}, approved, limited} {
+		require.NotEqual(t, d.Digest(), other.Digest())
+	}
+}
