@@ -66,33 +66,33 @@ func (c *Client) Rerun(ctx context.Context, id string, o RerunOptions) (Rerun, e
 		run.State = agent.New(id, run.Start, 0) // no worker has taken the agent yet
 	}
 	s := run.State
-	transcript, err := c.transcript(ctx, id, run)
-	if err != nil {
-		return Rerun{}, fmt.Errorf("rerun agent %q: %w", id, err)
-	}
 	in := agent.Start{
 		Agent: s.Agent, Mode: s.Mode, KeyVersion: agent.KeyVersion, Incarnation: uuid.NewString(), OutputSchema: s.OutputSchema,
 		Metadata: s.Metadata, Searchable: run.Start.Searchable, Overrides: s.Overrides.With(o.Overrides),
 	}
-	kept := min(max(o.At, 0), len(transcript))
-	messages := asked(transcript[kept:], s.Queue)
-	again := Rerun{Decided: decided(transcript[kept:])}
 	if o.At != 0 {
 		_, from, err := c.forkPoint(ctx, agent.RunRef{ID: id, RunID: found.runID}, run, o.At)
 		if err != nil {
 			return Rerun{}, fmt.Errorf("rerun agent %q: %w", id, err)
 		}
-		if last := transcript[kept-1]; last.Role == llm.Assistant && len(messages) == 0 {
-			return Rerun{}, fmt.Errorf("rerun agent %q: %w: no message of a user comes after message %d; keep fewer messages", id, ErrNothingToRerun, o.At)
-		}
 		from.Reload, in.From = true, &from
-	} else {
-		if len(messages) == 0 {
-			return Rerun{}, fmt.Errorf("rerun agent %q: %w: the agent has got no message yet; send it one, or start a new agent", id, ErrNothingToRerun)
-		}
-		if s.Mode == agent.Task {
-			again.Left, messages = len(messages)-1, messages[:1]
-		}
+	}
+	later, err := c.later(ctx, id, run, max(0, o.At-1)) // with the last message that is kept
+	if err != nil {
+		return Rerun{}, fmt.Errorf("rerun agent %q: %w", id, err)
+	}
+	answered := o.At != 0 && later[0].Role == llm.Assistant
+	if o.At != 0 {
+		later = later[1:]
+	}
+	again, messages := Rerun{Decided: decided(later)}, asked(later, s.Queue)
+	switch {
+	case len(messages) == 0 && o.At == 0:
+		return Rerun{}, fmt.Errorf("rerun agent %q: %w: the agent has got no message yet; send it one, or start a new agent", id, ErrNothingToRerun)
+	case len(messages) == 0 && answered:
+		return Rerun{}, fmt.Errorf("rerun agent %q: %w: no message of a user comes after message %d; keep fewer messages", id, ErrNothingToRerun, o.At)
+	case s.Mode == agent.Task && o.At == 0:
+		again.Left, messages = len(messages)-1, messages[:1]
 	}
 	if in.Message, in.Next, err = startingWith(messages, o.PartialText); err != nil {
 		return Rerun{}, fmt.Errorf("rerun agent %q: %w", id, err)
@@ -113,13 +113,16 @@ func (c *Client) Rerun(ctx context.Context, id string, o RerunOptions) (Rerun, e
 	return again, err
 }
 
-// transcript returns all messages of an agent, whose newest run is `run`. The run must have a state.
-func (c *Client) transcript(ctx context.Context, id string, run *history.Run) ([]agent.Message, error) {
-	if run.State.Dropped == 0 {
-		return run.State.Messages, nil
+// later returns the messages of an agent from the index `from` on. The newest run of the agent is `run`, which must have a state.
+func (c *Client) later(ctx context.Context, id string, run *history.Run, from int) ([]agent.Message, error) {
+	if from >= run.State.Dropped {
+		return run.State.Messages[from-run.State.Dropped:], nil
 	}
 	earlier, err := c.Earlier(ctx, id, run.State.Dropped)
-	return append(earlier, run.State.Messages...), err
+	if err != nil {
+		return nil, err
+	}
+	return append(earlier[from:], run.State.Messages...), nil
 }
 
 // asked returns the messages of users in a transcript, and those that wait in the queue.
