@@ -21,8 +21,11 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 		return false, err
 	}
 	if run.Start.Agent != o.Agent || cmp.Or(run.Start.Mode, agent.Task) != cmp.Or(o.Mode, agent.Task) || !sameJSON(run.Start.OutputSchema, o.OutputSchema) ||
-		!maps.Equal(run.Start.Metadata, o.Metadata) || !run.Start.Overrides.Equal(o.Overrides) || len(run.Start.Next) > 0 {
+		!maps.Equal(run.Start.Metadata, o.Metadata) || !run.Start.Overrides.Equal(o.Overrides) {
 		return false, nil
+	}
+	if len(run.Start.Next) > 0 {
+		return false, nil // a rerun of a chat
 	}
 	// The input of a run that continues an earlier run does not have the first message. The transcript has it, or that of an earlier run.
 	for run.Start.Continues() {
