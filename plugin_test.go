@@ -39,7 +39,7 @@ func TestMistakeIsFoundBeforeTheWorkerStarts(t *testing.T) {
 	for want, change := range map[string]func(*reagent.Options){
 		"define an agent": func(o *reagent.Options) { o.Agents = nil },
 		`there is no model "big": use only these names in Model, Fallback and Choices: [main]`: func(o *reagent.Options) { o.Agents[0].Model = "big" },
-		"Model.Platform is for the provider anthropic":                                func(o *reagent.Options) { o.Models["main"] = reagent.Model{Name: "claude", Platform: anthropic.Vertex} },
+		"Model.Platform is for the provider anthropic":                                         func(o *reagent.Options) { o.Models["main"] = reagent.Model{Name: "claude", Platform: anthropic.Vertex} },
 		"BaseURL is empty; set the URL of the platform": func(o *reagent.Options) {
 			o.Models["main"] = reagent.Model{Name: "claude", Provider: "anthropic", Platform: anthropic.Vertex}
 		},

@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/internal/app/usage"
@@ -71,7 +71,7 @@ func rerun(cmd *cobra.Command, g *session.Flags, c *client.Client, queue, id str
 			return exit.Errorf(exit.Usage, "%w", err)
 		}
 	}
-	o.PartialText = !show.Detach && !show.JSON && !show.Quiet && progress.Redraws(cmd.OutOrStdout())
+	o.PartialText = !show.Detach && !show.JSON && !show.Quiet && screen.Redraws(cmd.OutOrStdout())
 	again, err := c.Rerun(ctx, id, o)
 	switch {
 	case errors.As(err, new(*agent.ForkPointError)):

@@ -33,7 +33,7 @@ func TestClockMeasuresEachStep(t *testing.T) {
 	require.Equal(t, []int{0, 2, 5, 1, 1, 0}, took(Clock{Started: time.UnixMilli(19_000)}))
 
 	var out bytes.Buffer
-	p := NewTranscript(&out)
+	p := NewTranscript(&out, func(text string) string { return text })
 	p.Models = true
 	for _, m := range messages[1:5] {
 		p.Message(m)
