@@ -23,8 +23,9 @@ const (
 	envNameHelp  = "must be the name of an environment variable, such as OPENAI_API_KEY, and never the key itself"
 )
 
-// Parse reads and validates the content of a configuration file. `name` is the path of this file. Error texts contain the
-// path, and relative paths in the configuration are relative to the file's folder. The error is an [*Error].
+// Parse reads and validates the content of a configuration file, and reads the files with instructions that it names. `name` is the path of the
+// configuration file. Error texts contain the path, and relative paths in the configuration are relative to the file's folder. The error is
+// an [*Error].
 func Parse(name string, data []byte) (*Config, error) {
 	top, p := document(name, data)
 	if p != nil {
