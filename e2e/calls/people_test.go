@@ -309,7 +309,7 @@ func TestMCPServerAsksAPerson(t *testing.T) {
 	w.Must("run", "--detach", "--id", id, "book a seat")
 	w.Eventually("the person is asked", func() bool { return strings.Contains(w.Must("inbox"), "asks: the tool book asks: Which seat?") })
 	first.Kill()
-	require.Contains(t, w.Must("inbox"), "  - window\n  - aisle\n")
+	require.Contains(t, w.Must("inbox"), "  1  window\n  2  aisle\n")
 	w.Worker()
 	w.Must("answer", id, "roof")
 	w.Eventually("the person is asked again", func() bool { return strings.Contains(w.Must("inbox"), "The answer does not fit") })

@@ -51,6 +51,7 @@ func TestAttackArgumentsThatDifferLookDifferent(t *testing.T) {
 		"a b", "a  b", "a\u00a0b", "a\u2003b", "a\tb", "a\nb", "a\nb\n", "a\n\nb", "a\r\nb", "a\u200bb", "a\u202eb", "a\u2028b", "a\x00b",
 		"a\u200d\u200db", `a\u202eb`, `a\x00b`, `a\nb`, "a\u202e\nb", `a\u202e` + "\nb", `a\\u202e` + "\nb", " a", "a ", "", "1", "null", `"1"`, `"a b"`, "a\n  b", "  a\nb",
 		"a\nb\nn  1", "a\nn (1 line)", "\x1b[2J\n", "\u009b31m", "x\n  - y\n", "x\n- y\n",
+		"\u202e x \\u202e\n", "\\u202e x \u202e\n",
 	}
 	seen := map[string]string{}
 	see := func(tool, arguments string) {

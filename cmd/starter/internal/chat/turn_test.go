@@ -64,7 +64,7 @@ func TestTurnEndsWithWhatItTook(t *testing.T) {
 		}
 		s.shows(want)
 		s.m.refreshed(used(4), nil, nil)
-		require.Equal(t, 1, strings.Count(s.screen(), "tokens\n\n> and"), "once")
+		require.Equal(t, 1, strings.Count(s.screen(), "  12s · "), "once")
 	}
 }
 

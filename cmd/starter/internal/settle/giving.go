@@ -3,9 +3,8 @@ package settle
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -60,11 +59,14 @@ func (o *Giving) Command(g *session.Flags, cmd *cobra.Command, verb string) *cob
 	return cmd
 }
 
+// number matches a text that can be the number of a choice.
+var number = regexp.MustCompile(`^\s*[1-9][0-9]*\s*$`)
+
 // Chosen returns the answer for a text that a person has given, and the name of the question that it answers. If the text is a number, and
 // the agent with the given name of a question or its only question has a choice with this number, the answer is the choice. Otherwise, the
 // results are the name and the text as they are. Only for a number, Chosen asks what waits.
 func Chosen(ctx context.Context, a *client.Agent, call, text string) (name, answer string, err error) {
-	if _, err := strconv.Atoi(strings.TrimSpace(text)); err != nil {
+	if !number.MatchString(text) {
 		return call, text, nil
 	}
 	waiting, err := a.Pending(ctx)
