@@ -78,11 +78,11 @@ it, and counts as failed.`,
 	input.AddMetadata(f, &o.metadata, "what tools, hooks and people get to know about the message, such as who writes it")
 	f.BoolVar(&o.next, "next", false, "if the agent is working, let it read the message after its answer")
 	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --detach, the ID of the message")
-	return bulk.Offer(g, cmd, cobra.ArbitraryArgs, func(cmd *cobra.Command, words []string) (bulk.Action, error) { return o.toAll(cmd, words) })
+	return bulk.Offer(g, cmd, cobra.ArbitraryArgs, o.toAll)
 }
 
 // toAll returns the action that sends the message to each agent.
-func (o sending) toAll(cmd *cobra.Command, words []string) (bulk.Action, error) {
+func (o *sending) toAll(cmd *cobra.Command, words []string) (bulk.Action, error) {
 	m, err := o.message(cmd, words)
 	if err != nil {
 		return bulk.Action{}, err

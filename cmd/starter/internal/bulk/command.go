@@ -90,11 +90,11 @@ func AddRun(cmd *cobra.Command, dryRun, yes *bool, rate *float64) {
 }
 
 // all works on all agents that match.
-func (f *flags) all(cmd *cobra.Command, g *session.Flags, args []string, make func(cmd *cobra.Command, args []string) (Action, error)) error {
+func (f *flags) all(cmd *cobra.Command, g *session.Flags, args []string, action func(cmd *cobra.Command, args []string) (Action, error)) error {
 	if f.rate < 0 {
 		return exit.Errorf(exit.Usage, "--rate must not be negative")
 	}
-	a, err := make(cmd, args)
+	a, err := action(cmd, args)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -145,14 +146,7 @@ func TestForgetTakesWhatIsBelowAndNothingElse(t *testing.T) {
 		life("inner", "a workflow of another type", "r", "c6"),
 	})
 	forgotten := func(selected ...int) (trees [][]string) {
-		for _, t := range f.below(func(i int) bool {
-			for _, s := range selected {
-				if s == i {
-					return true
-				}
-			}
-			return false
-		}) {
+		for _, t := range f.below(func(i int) bool { return slices.Contains(selected, i) }) {
 			var ids []string
 			for _, l := range t.lives {
 				ids = append(ids, l.RunID)

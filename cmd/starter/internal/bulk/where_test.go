@@ -120,7 +120,7 @@ func TestMistakeInAnExpressionShowsItsPlace(t *testing.T) {
 // No expression takes much time or memory: there is nothing in it that repeats.
 func TestAttackExpressionIsBounded(t *testing.T) {
 	for _, text := range []string{
-		`all(1..900000, all(1..900000, true))`, `let a = id + id; true`, `len(1..1000000) > 1`, `map(1..9, # * 2)[0] == 1`,
+		`all(1..900000, all(1..800000, true))`, `let a = id + id; true`, `len(1..1000000) > 1`, `map(1..9, # * 2)[0] == 1`,
 		`reduce(1..9, #acc + #) == 1`, `toJSON(metadata) == ""`, `split(id, "") == []`, `sum(map([1], #)) == 1`,
 	} {
 		_, err := Compile(text)

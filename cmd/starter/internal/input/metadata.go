@@ -20,6 +20,6 @@ func AddMetadata(f *pflag.FlagSet, m *agent.Metadata, help string) {
 			*m = agent.Metadata{}
 		}
 		(*m)[name] = value
-		return (*m).Check()
+		return m.Check()
 	})
 }

@@ -2,6 +2,7 @@ package progress
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,5 +39,5 @@ func TestClockMeasuresEachStep(t *testing.T) {
 	for _, m := range messages[1:5] {
 		p.Message(m)
 	}
-	require.Equal(t, "  look \n  look \n  look →  (5.0 s)\n  look →  (1.0 s)\ndone\n  model (3.0 s)\n", out.String())
+	require.Equal(t, strings.Repeat("  look \n", 2)+"  look →  (5.0 s)\n  look →  (1.0 s)\ndone\n  model (3.0 s)\n", out.String())
 }
