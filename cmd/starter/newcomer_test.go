@@ -83,6 +83,9 @@ func nowhere(t *testing.T) string {
 func TestNewcomerHasNoTemporal(t *testing.T) {
 	lines := examples(t)
 	t.Chdir(t.TempDir())
+	for _, file := range []string{"shorter.txt", "prompt.md"} { // the examples name them
+		require.NoError(t, os.WriteFile(file, []byte("Be brief."), 0o600))
+	}
 	t.Setenv(session.ConfigEnv, "")
 	t.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(t.TempDir(), "none.toml"))
 	address := nowhere(t)

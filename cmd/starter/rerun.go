@@ -45,7 +45,7 @@ takes --instructions-file, and every model that it has.`,
 		Example: `  starter rerun report
   starter rerun report --model large --id report-2
   starter rerun talk --at 4 --add-instructions shorter.txt
-  starter rerun report --instructions-file prompt.md --id try-1 && starter diff report try-1`,
+  starter rerun report --instructions-file prompt.md --id try-1`,
 		Args:              usage.OneID,
 		ValidArgsFunction: g.CompleteIDs(1),
 		RunE: g.OnAgent(func(cmd *cobra.Command, args []string, c *client.Client, queue string) error {

@@ -141,10 +141,10 @@ func (p printer) totals(c Comparison) {
 		}
 	}
 	for _, row := range rows {
-		line := ""
+		var cells []string
 		for i, cell := range row {
-			line += cell + strings.Repeat(" ", wide[i]-ansi.StringWidth(cell)+2)
+			cells = append(cells, cell+strings.Repeat(" ", wide[i]-ansi.StringWidth(cell)))
 		}
-		fmt.Fprintln(p.out, strings.TrimRight(line, " "))
+		fmt.Fprintln(p.out, strings.TrimRight(strings.Join(cells, "  "), " "))
 	}
 }

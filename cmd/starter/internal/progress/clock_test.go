@@ -2,7 +2,6 @@ package progress
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 // The time of a model call counts from the newest message before it, and that of a tool call from the reply that asked for it. Calls of one
 // reply run at the same time. What lies before the start of the run does not count.
 func TestClockMeasuresEachStep(t *testing.T) {
-	call := func(id string) llm.ToolCall { return llm.ToolCall{ID: id, Name: "look"} }
+	call := func(id string) llm.ToolCall { return llm.ToolCall{ID: id, Name: "look" + id} }
 	messages := []agent.Message{
 		{Message: llm.Message{Role: llm.User}, Time: 10_000},
 		{Message: llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{call("1"), call("2")}}, Time: 12_000},
@@ -39,5 +38,5 @@ func TestClockMeasuresEachStep(t *testing.T) {
 	for _, m := range messages[1:5] {
 		p.Message(m)
 	}
-	require.Equal(t, strings.Repeat("  look \n", 2)+"  look →  (5.0 s)\n  look →  (1.0 s)\ndone\n  model (3.0 s)\n", out.String())
+	require.Equal(t, "  look1 \n  look2 \n  look1 →  (5.0 s)\n  look2 →  (1.0 s)\ndone\n  model (3.0 s)\n", out.String())
 }
