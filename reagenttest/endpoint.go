@@ -2,6 +2,7 @@ package reagenttest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/reagent-dev/reagent/internal/canon"
 	"github.com/reagent-dev/reagent/internal/redact"
@@ -27,6 +29,9 @@ var record = boolFlag("record", "let the endpoints of reagenttest ask the real m
 // maxBodyBytes is the largest body of a request or a response that is recorded.
 const maxBodyBytes = 64 << 20
 
+// maxExchange is the longest time of an exchange that is recorded.
+const maxExchange = 10 * time.Minute
+
 // Endpoint is a model endpoint whose exchanges are in a file: see [Recorded]. It is safe for concurrent use.
 type Endpoint struct {
 	// URL is the base URL for [reagent.Model].BaseURL.
@@ -35,6 +40,8 @@ type Endpoint struct {
 	t    testing.TB
 	file string
 	far  *url.URL // nil if the exchanges are replayed
+
+	forwarding sync.WaitGroup // requests that are being recorded
 
 	mu        sync.Mutex
 	exchanges []exchange
@@ -51,8 +58,8 @@ type Endpoint struct {
 // file fails the test.
 //
 // The file has no headers of requests, no queries of URLs, and of the headers of responses only Content-Type and Retry-After. If a body
-// contains a value that a header or the query of its request had, such as the API key, the file has "[hidden]" in its place. The file
-// has the conversation, so read it before you commit it.
+// contains a value that a header or the query of its request had, such as the API key, the file has "[hidden]" in its place, unless
+// an event stream has cut the value into pieces. The file has the conversation, too, so read it before you commit it.
 func Recorded(t testing.TB, file, baseURL string) *Endpoint {
 	t.Helper()
 	e := &Endpoint{t: t, file: file, replayed: map[string]int{}}
@@ -64,6 +71,7 @@ func Recorded(t testing.TB, file, baseURL string) *Endpoint {
 	t.Cleanup(func() {
 		listening.CloseClientConnections()
 		listening.Close()
+		e.forwarding.Wait()
 		if e.far != nil && !t.Failed() {
 			if err := e.write(); err != nil {
 				t.Errorf("reagenttest: write the recorded exchanges: %v", err)
@@ -103,13 +111,6 @@ func (e *Endpoint) open(baseURL string) error {
 func (e *Endpoint) Requests() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.far != nil {
-		var all []string
-		for _, x := range e.exchanges {
-			all = append(all, x.Request.text())
-		}
-		return all
-	}
 	return slices.Clone(e.asked)
 }
 
@@ -120,7 +121,12 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the request is too large to be recorded", http.StatusRequestEntityTooLarge)
 		return
 	}
+	e.mu.Lock()
+	e.asked = append(e.asked, string(body))
+	e.mu.Unlock()
 	if e.far != nil {
+		e.forwarding.Add(1)
+		defer e.forwarding.Done()
 		e.forward(w, r, body)
 		return
 	}
@@ -130,7 +136,6 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (e *Endpoint) replay(w http.ResponseWriter, r *http.Request, asked []byte) {
 	id := identity(r.Method, r.URL.Path, asked)
 	e.mu.Lock()
-	e.asked = append(e.asked, string(asked))
 	var same []exchange
 	for _, x := range e.exchanges {
 		if identity(x.Method, x.Path, []byte(x.Request.text())) == id {
@@ -162,7 +167,10 @@ func (e *Endpoint) forward(w http.ResponseWriter, r *http.Request, asked []byte)
 	query := far.Query()
 	maps.Copy(query, r.URL.Query())
 	far.RawQuery = query.Encode()
-	out, err := http.NewRequestWithContext(r.Context(), r.Method, far.String(), bytes.NewReader(asked)) //nolint:gosec // the test has named the host
+	// A client may close the connection when it has seen the end of an event stream. The rest is recorded nevertheless.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), maxExchange)
+	defer cancel()
+	out, err := http.NewRequestWithContext(ctx, r.Method, far.String(), bytes.NewReader(asked)) //nolint:gosec // the test has named the host
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
@@ -185,8 +193,8 @@ func (e *Endpoint) forward(w http.ResponseWriter, r *http.Request, asked []byte)
 	}
 	w.WriteHeader(resp.StatusCode)
 	var answer bytes.Buffer
-	if _, err := io.Copy(flushing{w}, io.TeeReader(io.LimitReader(resp.Body, maxBodyBytes), &answer)); err != nil {
-		return // the client or the endpoint has cut the exchange, so nobody can replay it
+	if _, err := io.Copy(&flushing{to: w}, io.TeeReader(io.LimitReader(resp.Body, maxBodyBytes), &answer)); err != nil {
+		return // the endpoint has cut the exchange, so nobody can replay it
 	}
 	hide := redact.New(secretsOf(r)...)
 	e.mu.Lock()
@@ -229,15 +237,22 @@ func secretsOf(r *http.Request) []string {
 	return redact.OnlyRandom(found)
 }
 
-// flushing sends each part of a response at once.
-type flushing struct{ http.ResponseWriter }
+// flushing sends each part of a response at once. When the client has gone, it takes the rest and sends nothing.
+type flushing struct {
+	to   http.ResponseWriter
+	gone bool
+}
 
-func (f flushing) Write(p []byte) (int, error) {
-	n, err := f.ResponseWriter.Write(p)
-	if flusher, ok := f.ResponseWriter.(http.Flusher); ok {
+func (f *flushing) Write(p []byte) (int, error) {
+	if f.gone {
+		return len(p), nil
+	}
+	_, err := f.to.Write(p)
+	f.gone = err != nil
+	if flusher, ok := f.to.(http.Flusher); ok && !f.gone {
 		flusher.Flush()
 	}
-	return n, err
+	return len(p), nil
 }
 
 // identity returns a text that is the same for requests that are the same.

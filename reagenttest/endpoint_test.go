@@ -42,7 +42,7 @@ func far(t *testing.T, model llm.Client) (url string, asked func() int) {
 
 func through(baseURL string) reagent.Options {
 	o := shop(nil)
-	o.Models = map[string]reagent.Model{"main": {Name: "gpt", BaseURL: baseURL, APIKey: key}}
+	o.Models = map[string]reagent.Model{"main": {Name: "gpt", BaseURL: baseURL, APIKey: key, NoStream: true}}
 	o.Agents[0].Approval = nil
 	return o
 }
