@@ -102,6 +102,7 @@ var decodes = map[string]string{
 	"tool.Spec.validate":        "a map",
 	"tool.decode":               "a value of the type any, for the validator",
 	"tool.compile":              "a schema, whose type decodes itself",
+	"chat.OpenHistory":          "texts that the chat wrote",
 }
 
 // JSON from outside is decoded into structs by this package alone. A function that needs encoding/json has to say why.

@@ -67,6 +67,7 @@ agents:
     approval: {default: never, calculator: always, "near.*": destructive}
     approval_timeout: 1h
     keep_agents: true
+    choices: {models: [small], reasoning_efforts: [low]}
     priority: 1
     output_schema: {type: object}
     limits: {model_calls: 1, tokens: 1, cost: 1, context_tokens: 1000, time: 1s, depth: 1, tool_result_bytes: 1, calls_per_reply: 1, background: 1, message: m}
