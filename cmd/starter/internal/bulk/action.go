@@ -68,6 +68,8 @@ const (
 	parallel = 16
 	// DefaultRate is the default of the flag --rate. A worker resumes agents faster than most models answer.
 	DefaultRate = 10
+	// maxRate is far above what a namespace takes.
+	maxRate = 10_000
 	// reportEvery is the time between two reports of a long run. The first one comes earlier.
 	reportEvery = 10 * time.Second
 )

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -86,14 +87,27 @@ func AddRun(cmd *cobra.Command, dryRun, yes *bool, rate *float64) {
 	f := cmd.Flags()
 	f.BoolVar(dryRun, "dry-run", false, "only list the agents, and do nothing")
 	f.BoolVarP(yes, "yes", "y", false, "do not ask first; needed if no terminal can be asked")
-	f.Float64Var(rate, "rate", DefaultRate, "work on at most `N` agents in a second; 0 means no limit")
+	*rate = DefaultRate
+	f.Var((*rateValue)(rate), "rate", "work on at most `N` agents in a second; 0 means no limit")
+}
+
+type rateValue float64
+
+func (v *rateValue) String() string { return strconv.FormatFloat(float64(*v), 'g', -1, 64) }
+
+func (v *rateValue) Type() string { return "number" }
+
+func (v *rateValue) Set(text string) error {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0 && n <= maxRate) {
+		return fmt.Errorf("write a number from 0 to %d", maxRate)
+	}
+	*v = rateValue(n)
+	return nil
 }
 
 // all works on all agents that match.
 func (f *flags) all(cmd *cobra.Command, g *session.Flags, args []string, action func(cmd *cobra.Command, args []string) (Action, error)) error {
-	if f.rate < 0 {
-		return exit.Errorf(exit.Usage, "--rate must not be negative")
-	}
 	a, err := action(cmd, args)
 	if err != nil {
 		return err

@@ -163,3 +163,11 @@ func TestForgetTakesWhatIsBelowAndNothingElse(t *testing.T) {
 	require.Equal(t, [][]string{{"c6", "below a workflow of another type"}}, forgotten(8))
 	require.Empty(t, forgotten())
 }
+
+// A rate is a number that is not negative; what is not a number is none.
+func TestRateIsBounded(t *testing.T) {
+	for text, want := range map[string]bool{"0": true, "0.5": true, "10000": true, "-1": false, "NaN": false, "Inf": false, "1e9": false, "ten": false, "": false} {
+		var v rateValue
+		require.Equal(t, want, v.Set(text) == nil, text)
+	}
+}
