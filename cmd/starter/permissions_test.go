@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,11 +43,18 @@ func TestRevokeSaysWhatItRevoked(t *testing.T) {
 		{all: []agent.Permission{pay, post}, names: []string{"22222222"}, keys: []agent.Key{post.Key}, said: "Revoked 22222222 post of agent a\n"},
 	} {
 		p, out := &permitting{all: c.all}, new(bytes.Buffer)
-		require.NoError(t, revokePermissions(t.Context(), p, out, "a", c.names))
+		require.NoError(t, revoke(t.Context(), p, "a", c.names, false, nil, out))
 		require.Equal(t, c.said, out.String())
 		require.Equal(t, c.keys, p.revoked)
+
+		p, out = &permitting{all: c.all}, new(bytes.Buffer)
+		require.NoError(t, revoke(t.Context(), p, "a", c.names, true, out, nil))
+		require.Equal(t, c.keys, p.revoked)
+		var shown []permissionView
+		require.NoError(t, json.Unmarshal(out.Bytes(), &shown))
+		require.Len(t, shown, len(c.keys))
 	}
-	err := revokePermissions(t.Context(), &permitting{}, new(bytes.Buffer), "a", []string{"33333333"})
+	err := revoke(t.Context(), &permitting{}, "a", []string{"33333333"}, true, new(bytes.Buffer), nil)
 	require.EqualError(t, err, "agent \"a\" has no permission \"33333333\"; see `starter permissions a`")
 	require.Equal(t, exit.WrongState, exit.CodeOf(err))
 }

@@ -114,7 +114,7 @@ func TestDecisionsAfterAResumeHold(t *testing.T) {
 	w.Must("resume", "--detach", id)
 	waits(4)
 	w.Must("approve", id, calls[3].Call, "--for-agent")
-	w.Must("permissions", id, calls[3].Call, "--revoke")
+	w.Must("revoke", id, calls[3].Call)
 	w.Must("approve", id, calls[0].Call)
 	w.Must("deny", id, calls[1].Call, "--reason", "too much")
 	w.Must("complete", id, "--call", calls[2].Call, "version 12")

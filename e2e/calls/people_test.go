@@ -141,7 +141,7 @@ func TestApprovalHasALimitAndMayBeRemembered(t *testing.T) {
 	require.Equal(t, "pay", permissions[0].Tool)
 	require.NotEmpty(t, permissions[0].By)
 	w.Worker()
-	w.Must("permissions", id, permissions[0].Name, "--revoke")
+	w.Must("revoke", id, permissions[0].Name)
 	w.Must("send", id, "again") // nobody decides, and the call is denied
 	lines := w.Show(id).Lines()
 	require.Equal(t, "tool: denied: nobody decided on this call within 5 seconds", lines[len(lines)-2])

@@ -244,7 +244,7 @@ func (r *recorder) people() {
 	r.waiting(1)
 	r.Must("approve", "permission", "--for-agent")
 	r.Eventually("it answers", func() bool { return r.Show("permission").Status == "waiting" })
-	r.Must("permissions", "permission", "--revoke")
+	r.Must("revoke", "permission")
 	r.Must("send", "--detach", "permission", "more")
 	r.waiting(1)
 	r.Must("deny", "permission")
