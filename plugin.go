@@ -93,7 +93,8 @@ type Plugin struct {
 //
 // New checks the options, connects to the MCP servers, and makes the definition of each agent once to find mistakes. The
 // returned error names the mistakes: it wraps a [*ModelError], [*ServerError] or [*AgentError] for each that belongs to one. New asks
-// nothing of Temporal, so a test can check its options with a client of [client.NewLazyClient]. `ctx` limits only New itself: the plugin keeps working after `ctx` has ended.
+// nothing of Temporal, so a test can check its options with a client of [client.NewLazyClient]. `ctx` limits only New itself: the plugin
+// keeps working after `ctx` has ended.
 func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error) {
 	if temporal == nil {
 		return nil, errors.New("reagent: the Temporal client is nil: pass the client of the worker")

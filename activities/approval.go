@@ -117,9 +117,9 @@ func (p ApprovalPolicy) check() error {
 	return errors.Join(problems...)
 }
 
-// needs reports whether each call of a tool or sub-agent needs an approval, or returns the rule that decides by the arguments. `keys` are the keys that match the tool or
-// sub-agent, the most specific first: see [toolKeys]. The method adds the key "default". The parameter `destructive` says
-// whether a call may be destructive. The parameter `askFirst` is the result if no key of the policy matches.
+// needs reports whether each call of a tool or sub-agent needs an approval, or returns the rule that decides by the arguments. `keys` are
+// the keys that match the tool or sub-agent, the most specific first: see [toolKeys]. The method adds the key "default". `destructive` says
+// whether a call may be destructive. `askFirst` is the result if no key of the policy matches.
 func (p ApprovalPolicy) needs(destructive, askFirst bool, keys ...string) (always bool, byArguments string) {
 	for _, key := range append(slices.Clip(keys), defaultKey) {
 		rule, ok := p[key]

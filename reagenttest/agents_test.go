@@ -2,6 +2,8 @@ package reagenttest_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +110,8 @@ func TestEnvironmentAndServerAgree(t *testing.T) {
 				for i := range saw.effects {
 					saw.effects[i].AgentID, saw.effects[i].Key = "", ""
 				}
+				// Calls of one reply run at the same time.
+				slices.SortFunc(saw.effects, func(a, b reagenttest.Effect) int { return strings.Compare(a.Tool+a.Arguments, b.Tool+b.Arguments) })
 				outcomes[name] = saw
 			}
 			require.Equal(t, outcomes["environment"], outcomes["server"])

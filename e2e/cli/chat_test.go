@@ -57,7 +57,7 @@ func TestChatOnATerminal(t *testing.T) {
 	p.shows("Approved pay.", `▸ pay {"amount": 10, "to": "kim"} → did {"amount":10,"to":"kim"}`, "It is paid.", "waits for you")
 
 	p.types("speak more")
-	p.shows(begun)
+	p.shows("> speak more\n\n  " + begun) // the interrupted text, which stays, begins in the same way
 	p.kill()
 	p.tmux("respawn-pane", world.Binary("starter")+" chat "+t.Name())
 	p.shows("> hello", "It is paid.", "> speak more", begun)

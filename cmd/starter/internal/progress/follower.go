@@ -44,8 +44,8 @@ func (f *Follower) AskText(ctx context.Context, c *client.Client, p client.Progr
 }
 
 // NewFollower returns a follower of the agent with the given ID and task queue. The command waits for a worker to answer, at
-// most for the time `limit`; 0 means no limit. On a terminal, it renders the Markdown of replies. If `live` is set and standard output is a terminal, the follower also shows
-// the text of the running model call. The caller must call [Follower.End].
+// most for the time `limit`; 0 means no limit. On a terminal, it renders the Markdown of replies, and if `live` is set, it also shows the text
+// of the running model call. The caller must call [Follower.End].
 func NewFollower(stdout, stderr io.Writer, queue, id string, limit time.Duration, live bool) *Follower {
 	words := newPreview(stdout, live)
 	f := &Follower{id: id, words: words, Stdout: words.beside(stdout), Stderr: words.beside(stderr)}
