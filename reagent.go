@@ -178,7 +178,7 @@ type Model struct {
 	// Credential returns the credential for each request, for keys that change: see [llm.CredentialSource]. What it returns counts more
 	// than APIKey, Headers and Query. The plugin hides it in payloads and logs. Nil means that these do not change.
 	Credential llm.CredentialSource
-	// TLS configures the connection to the endpoint, for example with a client certificate. Nil means the defaults of package tls.
+	// TLS has the settings of TLS connections to the endpoint, for example with a client certificate. Nil means the defaults of package tls.
 	TLS *tls.Config
 	// Client calls the model. If Client is set, the fields about the endpoint are ignored: Provider, Platform, API, BaseURL, APIKey,
 	// Headers, Query, Timeout, IdleTimeout, NoStream and PromptCache.

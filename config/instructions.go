@@ -35,7 +35,7 @@ func readInstructions(path string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("the file with the instructions cannot be read: %w; create it, or correct the path", err)
 	case !info.Mode().IsRegular(): // a pipe would let the reader wait
-		return "", fmt.Errorf("%s is not a file; name a text file", path)
+		return "", fmt.Errorf("%s is not a regular file; write the path of a text file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestFileWithInstructionsIsChecked(t *testing.T) {
 
 	for field, want := range map[string]string{
 		"    instructions_file: none.md\n":                      ":5: agents.a.instructions_file: the file with the instructions cannot be read: stat " + dir + "/none.md: no such file",
-		"    instructions_file: .\n":                            ":5: agents.a.instructions_file: " + dir + " is not a file; name a text file",
+		"    instructions_file: .\n":                            ":5: agents.a.instructions_file: " + dir + " is not a regular file; write the path of a text file",
 		"    instructions_file: ''\n":                           ":5: agents.a.instructions_file: is empty; write the path",
 		"    instructions_file: blank.md\n":                     ":5: agents.a.instructions_file: " + dir + "/blank.md is empty; write the instructions into it",
 		"    instructions_file: latin.md\n":                     ":5: agents.a.instructions_file: " + dir + "/latin.md is not a text in UTF-8",

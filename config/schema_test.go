@@ -22,7 +22,7 @@ func resolved(t *testing.T, s *jsonschema.Schema) *jsonschema.Resolved {
 	return v
 }
 
-// value returns what a YAML text means in JSON.
+// value returns the value of a YAML text, as a JSON decoder would return it.
 func value(t *testing.T, yaml string) any {
 	top, p := document("agents.yaml", []byte(yaml))
 	require.Nil(t, p, "%s", yaml)

@@ -4,7 +4,7 @@ import "context"
 
 type metadataKey struct{}
 
-// WithMetadata returns a copy of `ctx` that contains the metadata of a request: see [Metadata].
+// WithMetadata returns a copy of `ctx` with the metadata of a request, which [Metadata] returns.
 func WithMetadata(ctx context.Context, metadata map[string]string) context.Context {
 	return context.WithValue(ctx, metadataKey{}, metadata)
 }

@@ -1,4 +1,4 @@
-// Command service is a chat over HTTP. One process is the web server and the worker of the agents.
+// Command service offers a chat over HTTP. The same process is the web server and the worker of the agents.
 package main
 
 import (

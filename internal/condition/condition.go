@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// MaxBytes is the largest size of a condition. A history has it with each model call, and with each call that it lets run.
+	// MaxBytes is the largest size of a condition, in bytes. It is small, because the history stores the condition again with each model call,
+	// and with each call that the condition lets run.
 	MaxBytes = 300
 	// maxArguments is the largest size of arguments, in bytes. The model writes them, so they must not cost much.
 	maxArguments = 64 << 10

@@ -34,7 +34,7 @@ type Progress struct {
 	// FailingSince is the time of the first failure of the model call in an outage: see [MaxRetryFor]. It is zero if there was none, or if
 	// the number of attempts limits the call.
 	FailingSince time.Time `json:"failing_since,omitzero"`
-	// RetryUntil is the time from which on the call is not tried again. It is set together with FailingSince.
+	// RetryUntil is the end of the time in which the call is tried again. It is zero if FailingSince is zero.
 	RetryUntil time.Time `json:"retry_until,omitzero"`
 	// Text is the end of what the model has written, or of what the tool has reported, so far in this call. It is for people. It is
 	// empty unless somebody has asked for it: see [CallModelInput] and [CallToolInput].

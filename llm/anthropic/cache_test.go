@@ -203,7 +203,7 @@ func TestAnUnknownTimeIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "PromptCache is \"2h\"")
 }
 
-// Tokens that are written for an hour are a part of those that are written at all, so their price counts once.
+// Anthropic counts the tokens that are written for an hour among all written tokens. The client counts them once.
 func TestTokensWrittenForAnHourAreWrittenTokens(t *testing.T) {
 	t.Parallel()
 	p := answering(`{"type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hi."}],"stop_reason":"end_turn",` +

@@ -75,7 +75,7 @@ type Options struct {
 	// Credential returns the credential for each request, for keys that change. It replaces what it returns of APIKey, Headers and Query.
 	// Nil means that these do not change.
 	Credential llm.CredentialSource
-	// TLS configures the connection to the endpoint, for example with a client certificate. Nil means the defaults of package tls. It
+	// TLS has the settings of TLS connections to the endpoint, for example with a client certificate. Nil means the defaults of package tls. It
 	// cannot be combined with HTTPClient.
 	TLS *tls.Config
 	// HTTPClient sends the requests. It must not retry. If HTTPClient is nil, the client uses one that does not follow

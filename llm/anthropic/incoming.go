@@ -44,8 +44,9 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// join returns a usage with the fields of `later`, and those of `u` where `later` has none. In a stream, the first event has the numbers of
-// the input and a first number for the output, and a later one has the total numbers of the output, and sometimes of the input, too.
+// join returns the usage u, in which the numbers of `later` replace those of u. A number that `later` does not have stays. The first event of
+// a stream has the numbers of the input and a first number of the output. A later event has the total number of the output, and sometimes the
+// numbers of the input, too.
 func (u usage) join(later usage) usage {
 	u.InputTokens = cmp.Or(later.InputTokens, u.InputTokens)
 	u.CacheRead = cmp.Or(later.CacheRead, u.CacheRead)

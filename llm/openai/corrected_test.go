@@ -9,7 +9,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// shown is what a display that follows the deltas of a reply shows at the end.
+// shown is what people have seen of a reply when its last delta has come.
 type shown struct{ text, reasoning, arguments string }
 
 func follow(pieces []llm.Delta) (s shown) {

@@ -43,7 +43,7 @@ type Server struct {
 	// concurrently, so it must keep what takes long to get. Usually `refused` is nil. If the server has answered HTTP 401, Credential is
 	// called once more with the headers that were refused. If the result differs, the request is sent again. Nil means Headers alone.
 	Credential func(ctx context.Context, refused *map[string]string) (map[string]string, error)
-	// TLS configures the connection to a remote server, for example with a client certificate. Nil means the defaults of package tls.
+	// TLS has the settings of TLS connections to a remote server, for example with a client certificate. Nil means the defaults of package tls.
 	TLS *tls.Config
 
 	// Prefix is put before the names of the server's tools. A tool that is listed in `Rename` gets no prefix.

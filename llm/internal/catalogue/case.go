@@ -20,7 +20,7 @@ type Case struct {
 	Name string
 	// Wire is the API: "chat", "responses" or "anthropic". Empty means "chat".
 	Wire string
-	// Modes says what the client asks for: "stream", "whole" or both.
+	// Modes are the kinds of responses for which the client asks: "stream" for a streamed one, "whole" for one that is not.
 	Modes []string
 	Response
 	// Then has the responses to later requests. The last one is repeated.

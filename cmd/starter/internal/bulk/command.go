@@ -82,7 +82,7 @@ func AddWhere(cmd *cobra.Command, where **Where, help string) {
 	})
 }
 
-// AddRun adds the flags that say how a command goes through agents.
+// AddRun adds the flags --dry-run, --yes and --rate, which say how a command works on many agents.
 func AddRun(cmd *cobra.Command, dryRun, yes *bool, rate *float64) {
 	f := cmd.Flags()
 	f.BoolVar(dryRun, "dry-run", false, "only list the agents, and do nothing")

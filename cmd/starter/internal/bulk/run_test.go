@@ -80,7 +80,7 @@ func TestRateAndParallelWorkAreBounded(t *testing.T) {
 			n := atOnce.Add(1)
 			most.Store(max(most.Load(), n))
 			require.LessOrEqual(t, at.Add(1), int32(time.Since(began).Seconds()*10)+1)
-			time.Sleep(3 * time.Second)
+			time.Sleep(3 * time.Second) // of the bubble's clock
 			atOnce.Add(-1)
 			return Outcome{}, nil
 		})))

@@ -129,7 +129,7 @@ func (q Query) read(ctx context.Context, c *client.Client, statuses *reading, ba
 	return found, err
 }
 
-// reader returns the function that reads an agent as deep as the query needs.
+// reader returns the function that reads an agent. It reads no more than the query needs.
 func (q Query) reader(c *client.Client) readFunc {
 	depth := q.Depth
 	if q.Filter != nil {

@@ -17,8 +17,8 @@ type Clock struct {
 	asked   map[string]int64 // the time of the reply with a call, by the ID of the call
 }
 
-// Took returns how long the step took that ended with the message m: the model call or the call of a tool or sub-agent. The messages must
-// come in the order of the transcript. It returns 0 for a user's message, and if the time is not known.
+// Took returns the duration of the model call that wrote the message m, or of the call whose result m is. Pass it the messages in the order of
+// the transcript. The result is 0 for a message of a user, and if the duration is not known.
 func (c *Clock) Took(m agent.Message) time.Duration {
 	began := int64(0)
 	switch {
