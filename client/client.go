@@ -119,6 +119,8 @@ type StartOptions struct {
 	Mode agent.Mode
 	// Message is the first message to the agent. The mode [agent.Task] requires a message or images.
 	Message string
+	// MessageMetadata is what the program knows about the first message, such as the user who writes it: see [Message].Metadata.
+	MessageMetadata agent.Metadata
 	// MessageID is the ID of this message: see [Message]. Empty means a new ID. After an error of [Client.Start], the agent may or
 	// may not have been started. If a program then sends the message again with the same ID, the agent takes it only once.
 	MessageID string
@@ -220,7 +222,7 @@ func (o StartOptions) start() (agent.Start, error) {
 		return in, nil
 	}
 	var err error
-	in.Message, err = newMessage(agent.QueuedMessage{ID: o.MessageID, Text: o.Message, Images: o.Images, PartialText: o.PartialText})
+	in.Message, err = newMessage(agent.QueuedMessage{ID: o.MessageID, Text: o.Message, Images: o.Images, Metadata: o.MessageMetadata, PartialText: o.PartialText})
 	return in, err
 }
 

@@ -28,12 +28,13 @@ func TestSameTaskIsTheWholeTask(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, name != "fork", same, name)
 		for what, change := range map[string]func(*client.StartOptions){
-			"agent":    func(o *client.StartOptions) { o.Agent = "another" },
-			"mode":     func(o *client.StartOptions) { o.Mode = other },
-			"text":     func(o *client.StartOptions) { o.Message += "!" },
-			"images":   func(o *client.StartOptions) { o.Images = []string{"https://example.com/a.png"} },
-			"schema":   func(o *client.StartOptions) { o.OutputSchema = json.RawMessage(`{"type":"object"}`) },
-			"metadata": func(o *client.StartOptions) { o.Metadata = agent.Metadata{"customer": "42"} },
+			"agent":            func(o *client.StartOptions) { o.Agent = "another" },
+			"mode":             func(o *client.StartOptions) { o.Mode = other },
+			"text":             func(o *client.StartOptions) { o.Message += "!" },
+			"images":           func(o *client.StartOptions) { o.Images = []string{"https://example.com/a.png"} },
+			"schema":           func(o *client.StartOptions) { o.OutputSchema = json.RawMessage(`{"type":"object"}`) },
+			"message metadata": func(o *client.StartOptions) { o.MessageMetadata = agent.Metadata{"user": "ann"} },
+			"metadata":         func(o *client.StartOptions) { o.Metadata = agent.Metadata{"customer": "42"} },
 		} {
 			another := task
 			change(&another)

@@ -24,8 +24,8 @@ import (
 // or with others, and if the agent ends meanwhile. If the agent has taken the message already, nothing is sent, started or resumed, and
 // Duplicate is set in the result.
 //
-// The options say how an agent is started. SendOrStart overwrites their fields ID, Message, MessageID, Images and PartialText. If Mode is
-// empty, the agent is a chat.
+// The options say how an agent is started. SendOrStart overwrites their fields ID, PartialText, and those of the first message. If Mode
+// is empty, the agent is a chat.
 //
 // An agent that has completed stays completed, because somebody has closed the chat, or the task is done. The error is then a
 // [*ClosedError]: choose another ID, or fork the agent. The other errors are those of [Client.Start], [Client.Send] and [Client.Resume].
@@ -33,7 +33,7 @@ import (
 func (c *Client) SendOrStart(ctx context.Context, id string, m Message, o StartOptions) (Sent, error) {
 	own := m.ID == ""
 	m.ID = cmp.Or(m.ID, uuid.NewString())
-	o.ID, o.Message, o.MessageID, o.Images, o.PartialText = id, m.Text, m.ID, m.Images, m.PartialText
+	o.ID, o.Message, o.MessageID, o.Images, o.MessageMetadata, o.PartialText = id, m.Text, m.ID, m.Images, m.Metadata, m.PartialText
 	o.Mode = cmp.Or(o.Mode, agent.Chat)
 	unsent := Sent{MessageID: m.ID}
 	if _, err := o.start(); err != nil { // also if the agent exists, so that a mistake does not show up only later
@@ -101,7 +101,8 @@ func (c *Client) sendToEnded(ctx context.Context, id string, found description, 
 			return sent, nil
 		}
 		if s.AsksUser() == "" || len(m.Images) > 0 { // if it asks, the message becomes the answer when the agent runs again
-			message = &agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Steer: m.Steer, PartialText: m.PartialText}
+			queued := m.queued()
+			message = &queued
 		}
 	}
 	if found.status == Completed {

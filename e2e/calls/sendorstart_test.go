@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/llm"
@@ -41,7 +42,7 @@ func TestMessageOfSendOrStartIsTakenOnce(t *testing.T) {
 						patience = time.Duration(1+random.IntN(200)) * time.Millisecond // the answer may get lost
 					}
 					limited, cancel := context.WithTimeout(ctx, patience)
-					sent, err := w.Client.SendOrStart(limited, id, client.Message{ID: fmt.Sprint("key-", key), Text: fmt.Sprint("message ", key)}, options)
+					sent, err := w.Client.SendOrStart(limited, id, messageOf(key), options)
 					cancel()
 					if sent.Started {
 						starts.Add(1)
@@ -65,8 +66,7 @@ func TestMessageOfSendOrStartIsTakenOnce(t *testing.T) {
 	all.Wait()
 	require.LessOrEqual(t, starts.Load(), int64(1))
 	for key := range keys {
-		message := client.Message{ID: fmt.Sprint("key-", key), Text: fmt.Sprint("message ", key)}
-		sent, err := w.Client.SendOrStart(ctx, id, message, options)
+		sent, err := w.Client.SendOrStart(ctx, id, messageOf(key), options)
 		require.NoError(t, err)
 		require.True(t, sent.Duplicate, "key %d", key)
 		end, err := w.Client.Reply(ctx, id, sent.MessageID, 0, nil)
@@ -81,12 +81,24 @@ func TestMessageOfSendOrStartIsTakenOnce(t *testing.T) {
 	for line, n := range counts {
 		require.Equal(t, 1, n, line)
 	}
+	snap, err := w.Client.ShowRecorded(ctx, id)
+	require.NoError(t, err)
+	for _, m := range snap.Messages {
+		if m.Role == llm.User {
+			require.Equal(t, agent.Metadata{"key": string(m.Key)}, m.Metadata, "however the message came, it has its metadata")
+		}
+	}
 	w.NothingTwice()
 	require.Greater(t, w.Runs(id), 1, "the agent was resumed")
 	_ = w.Temporal.TerminateWorkflow(ctx, id, "", "test")
 	sent, err := w.Client.SendOrStart(ctx, id, client.Message{ID: "key-0", Text: "again"}, options)
 	require.NoError(t, err)
 	require.True(t, sent.Duplicate && !sent.Resumed, "nothing wakes the agent for a message that it has answered")
+}
+
+func messageOf(key int) client.Message {
+	id := fmt.Sprint("key-", key)
+	return client.Message{ID: id, Text: fmt.Sprint("message ", key), Metadata: agent.Metadata{"key": id}}
 }
 
 // A message for an agent that ended while it asked a question becomes the answer. A chat that somebody has closed stays closed.
