@@ -81,10 +81,8 @@ func (a *Agent) decide(call string, wait agent.WaitsFor, d agent.Decision) *Agen
 	a.agents.t.Helper()
 	var found []agent.Call
 	var waiting []string
-	for _, c := range a.open() {
-		if c.WaitsFor() != "" {
-			waiting = append(waiting, fmt.Sprintf("%s waits for %s", callText(c.Name, c.Arguments), c.WaitsFor()))
-		}
+	for _, c := range a.Waits() {
+		waiting = append(waiting, fmt.Sprintf("%s waits for %s", callText(c.Name, c.Arguments), c.WaitsFor()))
 		if c.WaitsFor() == wait && (call == "" || call == c.Name || call == callText(c.Name, c.Arguments)) {
 			found = append(found, c)
 		}

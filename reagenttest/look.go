@@ -92,6 +92,12 @@ func (a *Agent) WaitsFor() agent.WaitsFor {
 	return a.view().WaitsFor
 }
 
+// Waits returns the calls that wait for somebody outside, in the order in which the model asked for them.
+func (a *Agent) Waits() []agent.Call {
+	a.agents.t.Helper()
+	return slices.DeleteFunc(a.open(), func(c agent.Call) bool { return c.WaitsFor() == "" })
+}
+
 // Usage returns what the agent has used: model calls, tool calls, tokens and cost. See [reagent.Model].Price for the cost.
 func (a *Agent) Usage() agent.Usage {
 	a.agents.t.Helper()

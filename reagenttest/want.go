@@ -46,10 +46,8 @@ func (a *Agent) WantCalls(calls ...string) *Agent {
 func (a *Agent) WantWaits(calls ...string) *Agent {
 	a.agents.t.Helper()
 	var waiting []MadeCall
-	for _, c := range a.open() {
-		if c.WaitsFor() != "" {
-			waiting = append(waiting, MadeCall{Name: c.Name, Arguments: c.Arguments})
-		}
+	for _, c := range a.Waits() {
+		waiting = append(waiting, MadeCall{Name: c.Name, Arguments: c.Arguments})
 	}
 	a.want("the calls that wait are", waiting, calls)
 	return a
