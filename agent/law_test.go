@@ -146,6 +146,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	w.asksOnce(s, step)
 	w.asksPeople(s)
 	w.losesNothing(s)
+	w.owes(s)
 	w.keepsOrder(s)
 	w.staysEnded(s, step)
 	w.sendsWhatIsValid(s, step)
@@ -350,6 +351,26 @@ func tells(s *agent.State, text string) bool {
 			return c.Result != nil && strings.Contains(c.Result.Content, text) || c.Stopped != nil && strings.Contains(c.Stopped.Content, text) || e != nil && e.Answer != nil && strings.Contains(e.Answer.Content, text)
 		}) ||
 		slices.ContainsFunc(s.Queue, func(m agent.QueuedMessage) bool { return strings.Contains(m.Text, text) })
+}
+
+// owes checks that the agent owes an answer to exactly the messages that wait, and to those in the transcript that no answer follows.
+func (w *law) owes(s *agent.State) {
+	open, corrected := true, false // open: no answer follows
+	for _, m := range slices.Backward(s.Messages) {
+		open = open && (m.Role != llm.Assistant || len(m.ToolCalls) > 0 || corrected)
+		corrected = m.Role == llm.User && m.Notice
+		if m.Role == llm.User && m.Key != "" && !m.BringsLateResult() && s.Owes(string(m.Key)) != open {
+			w.brokenf("it is %t that the agent owes an answer to message %s", !open, m.Key)
+		}
+	}
+	for _, m := range s.Queue {
+		if m.Late == nil && !s.Owes(m.ID) {
+			w.brokenf("message %s waits, and the agent owes no answer to it", m.ID)
+		}
+	}
+	if s.Owes("stray") {
+		w.brokenf("the agent owes an answer to a message that it has not received")
+	}
 }
 
 // keepsOrder checks that steering messages are taken in the order in which they came, and that the other messages are

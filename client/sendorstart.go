@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,8 +20,8 @@ import (
 //
 // The ID of the message makes this safe to repeat. After any error, call SendOrStart again with the same [Message].ID: the message enters
 // the transcript once, and begins one turn. This also holds if several programs call SendOrStart at the same time, with the same message
-// or with others, and if the agent ends meanwhile. If the agent has taken the message already, nothing is sent, started or resumed, and
-// Duplicate is set in the result.
+// or with others, and if the agent ends meanwhile. If the agent has received the message already, Duplicate is set in the result, and
+// nothing is sent. An agent that ended before it answered the message is resumed all the same.
 //
 // The options say how an agent is started. SendOrStart overwrites their fields ID, PartialText, and those of the first message. If Mode
 // is empty, the agent is a chat.
@@ -86,7 +85,7 @@ func (c *Client) sendOrStart(ctx context.Context, id string, m Message, o StartO
 	return sent, err
 }
 
-// sendToEnded resumes an agent that has ended, with the message, unless the agent has taken the message already.
+// sendToEnded resumes an agent that has ended, with the message, unless the agent has answered the message already.
 func (c *Client) sendToEnded(ctx context.Context, id string, found description, m Message) (Sent, error) {
 	sent := Sent{MessageID: m.ID}
 	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
@@ -96,8 +95,7 @@ func (c *Client) sendToEnded(ctx context.Context, id string, found description, 
 	var message *agent.QueuedMessage
 	if s := run.State; s != nil {
 		sent.Duplicate = s.Has(m.ID)
-		waits := slices.ContainsFunc(s.Queue, func(q agent.QueuedMessage) bool { return q.ID == m.ID })
-		if sent.Duplicate && !waits {
+		if sent.Duplicate && !s.Owes(m.ID) {
 			return sent, nil
 		}
 		if s.AsksUser() == "" || len(m.Images) > 0 { // if it asks, the message becomes the answer when the agent runs again

@@ -101,6 +101,38 @@ func messageOf(key int) client.Message {
 	return client.Message{ID: id, Text: fmt.Sprint("message ", key), Metadata: agent.Metadata{"key": id}}
 }
 
+// An agent that was terminated in the middle of a message's turn goes on when the sender repeats the message.
+func TestRepeatedMessageGetsItsAnswer(t *testing.T) {
+	t.Parallel()
+	asked, terminated := make(chan struct{}, 2), make(chan struct{})
+	w := world.New(t, func(context.Context, llm.Request) (llm.Reply, error) {
+		asked <- struct{}{}
+		<-terminated
+		return llmtest.Say("heard"), nil
+	}, nil, "")
+	w.Worker()
+	ctx, id := t.Context(), t.Name()
+	message := client.Message{ID: "mail-1", Text: "hello"}
+	say := func() client.Sent {
+		sent, err := w.Client.SendOrStart(ctx, id, message, client.StartOptions{Agent: "x"})
+		require.NoError(t, err)
+		return sent
+	}
+	require.True(t, say().Started)
+	<-asked
+	w.TerminateAgent(id)
+	close(terminated)
+	again := say()
+	require.True(t, again.Duplicate && again.Resumed)
+	end, err := w.Client.Reply(ctx, id, "mail-1", 0, nil)
+	require.NoError(t, err)
+	require.Equal(t, "heard", end.Answer)
+	w.TerminateAgent(id)
+	again = say()
+	require.True(t, again.Duplicate && !again.Resumed, "the message has its answer")
+	require.Equal(t, []string{"user: hello", "assistant: heard"}, w.Show(id).Lines())
+}
+
 // A message for an agent that ended while it asked a question becomes the answer. A chat that somebody has closed stays closed.
 func TestSendOrStartAnswersAndLeavesWhatIsClosed(t *testing.T) {
 	t.Parallel()
