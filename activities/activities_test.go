@@ -50,6 +50,8 @@ type contact struct {
 	// status is the status of the run. The field failure is the last failure of the pending activity.
 	status  enumspb.WorkflowExecutionStatus
 	failure *failurepb.Failure
+	// unknown is the error with which Temporal describes no workflow.
+	unknown error
 	named   *named // the ID of the pending activity
 	// state is the state of the pending activity. The field attempt is the number of its attempt.
 	state   enumspb.PendingActivityState
@@ -70,6 +72,9 @@ func (c *contact) RecordActivityHeartbeat(ctx context.Context, _ []byte, details
 }
 
 func (c *contact) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if c.unknown != nil {
+		return nil, c.unknown
+	}
 	return &workflowservice.DescribeWorkflowExecutionResponse{
 		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: c.status},
 		PendingActivities: []*workflowpb.PendingActivityInfo{{

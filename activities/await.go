@@ -46,7 +46,12 @@ func (a *Activities) AwaitAgent(ctx context.Context, in protocol.AwaitAgentInput
 		return protocol.AgentEnd{Failure: "it is gone: Temporal keeps closed workflows for the namespace's retention only"}, nil
 	}
 	if err != nil {
-		return protocol.AgentEnd{}, fmt.Errorf("await agent %s: describe the workflow: %w", in.ID, err)
+		err = fmt.Errorf("await agent %s: describe the workflow: %w", in.ID, err)
+		if final, ok := errors.AsType[*temporal.ApplicationError](err); ok && final.NonRetryable() {
+			// The SDK does not look for the error inside of another one, and would try again.
+			err = temporal.NewNonRetryableApplicationError(err.Error(), final.Type(), nil)
+		}
+		return protocol.AgentEnd{}, err
 	}
 	info := found.GetWorkflowExecutionInfo()
 	var key agent.Key

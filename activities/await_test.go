@@ -22,3 +22,16 @@ func TestPausedSubAgentIsRunning(t *testing.T) {
 		require.Equal(t, protocol.StillRunning, failure.Type())
 	}
 }
+
+// An error that no later attempt can mend ends the activity at once.
+func TestFinalErrorOfAwaitAgentIsNotRetried(t *testing.T) {
+	for _, final := range []bool{true, false} {
+		s := newStage(t, llmtest.Script())
+		s.workflow.unknown = temporal.NewApplicationErrorWithOptions("no server", "NoServer", temporal.ApplicationErrorOptions{NonRetryable: final})
+		_, err := s.ExecuteActivity(protocol.AwaitAgent, protocol.AwaitAgentInput{ID: "clerk"})
+		var failure *temporal.ApplicationError
+		require.ErrorAs(t, err, &failure)
+		require.Equal(t, final, failure.NonRetryable())
+		require.ErrorContains(t, err, "await agent clerk: describe the workflow: no server")
+	}
+}

@@ -161,6 +161,42 @@ func TestSubAgentWaitsForAPerson(t *testing.T) {
 	})
 }
 
+// An agent settles when one of its calls waits for a person, and another one for a sub-agent that waits for a person.
+func TestAgentThatWaitsBesideItsSubAgentSettles(t *testing.T) {
+	model := reagenttest.Func(func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		switch last := req.Messages[len(req.Messages)-1]; {
+		case last.Content == "order a plum":
+			return call("order", `{"name":"plum"}`), nil
+		case last.Role == llm.User:
+			return reagenttest.Call(reagenttest.ToolCall("1", "helper", `{"task":"order a plum"}`), reagenttest.ToolCall("2", "order", `{"name":"fig"}`)), nil
+		default:
+			return reagenttest.Say("(" + last.Content + ")"), nil
+		}
+	})
+	run := reagenttest.New(t, shop(model)).Run("clerk", "A plum and a fig, please.")
+	run.WantWaits("order").SubAgent("helper").WantWaits("order")
+	run.Approve("order").SubAgent("helper").Approve("order")
+	run.Settle().WantAnswer("(ordered fig)")
+}
+
+// An agent gets all that its start says, in the test environment, too.
+func TestStartKeepsItsMetadata(t *testing.T) {
+	inEach(t, func(t *testing.T, with func(testing.TB, reagent.Options) *reagenttest.Agents) {
+		known := make(chan map[string]string, 1)
+		agents := with(t, shop(reagenttest.Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
+			known <- llm.Metadata(ctx)
+			return reagenttest.Say("hello"), nil
+		})))
+		run := agents.Start(reagent.StartOptions{
+			Agent: "clerk", Message: "hello", MessageMetadata: agent.Metadata{"user": "ann"}, Metadata: agent.Metadata{"customer": "acme"},
+			Overrides: agent.Overrides{Instructions: "Be brief."},
+		}).Settle()
+		require.Equal(t, agent.Metadata{"user": "ann"}, run.Transcript()[0].Metadata)
+		require.Equal(t, "Be brief.", agents.Requests("main")[0].Messages[0].Content)
+		require.Equal(t, map[string]string{"customer": "acme", "user": "ann"}, <-known)
+	})
+}
+
 // In the test environment, a limit of an hour takes no time, and none passes before the test wants it.
 func TestTimePassesOnlyWhenTheTestLetsIt(t *testing.T) {
 	agents := reagenttest.New(t, shop(reagenttest.Script(call("order", `{"name":"cherry"}`), reagenttest.Say("late"))))

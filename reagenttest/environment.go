@@ -76,14 +76,14 @@ func newEnvironment(a *Agents, id string) *environment {
 	return e
 }
 
+// start starts an agent with the input that a client makes of the options.
 func (e *environment) start(o reagent.StartOptions) error {
-	in := agent.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Incarnation: uuid.NewString(), OutputSchema: o.OutputSchema}
-	if o.Message != "" || len(o.Images) > 0 {
-		in.Message = &agent.QueuedMessage{ID: uuid.NewString(), Text: o.Message, Images: o.Images, PartialText: o.PartialText}
-		if o.MessageID != "" {
-			in.Message.ID = o.MessageID
-		}
+	action, err := reagent.NewClient(Client(e.env), e.agents.options.TaskQueue).ScheduleAction(o)
+	if err != nil {
+		return err
 	}
+	in, _ := action.Args[0].(agent.Start)
+	in.Incarnation = uuid.NewString()
 	return e.run(protocol.AgentWorkflow, []any{in})
 }
 

@@ -49,8 +49,14 @@ func agentSettled(s scene, id string) (bool, error) {
 		return true, nil
 	}
 	waits := view.WaitsFor == agent.WaitsForSubAgents
-	if view.Reading || view.Status == agent.Running && !waits {
+	if view.Reading {
 		return false, nil
+	}
+	if view.Status == agent.Running && !waits {
+		if beside, err := waitsBesideSubAgents(s, id); err != nil || !beside {
+			return false, err
+		}
+		waits = true
 	}
 	var running []string
 	for _, child := range view.Children {
@@ -62,6 +68,21 @@ func agentSettled(s scene, id string) (bool, error) {
 		return false, nil
 	}
 	return allSettled(s, running, !waits)
+}
+
+// waitsBesideSubAgents reports whether some open calls of an agent wait for sub-agents, and all others for somebody outside. The agent has
+// the status of a running one then, because the sub-agents may work.
+func waitsBesideSubAgents(s scene, id string) (bool, error) {
+	var open []agent.Call
+	if err := s.query(id, protocol.PendingQuery, &open); err != nil {
+		return false, err
+	}
+	for _, c := range open {
+		if c.Search || c.Stopped != nil || c.Child == "" && c.WaitsFor() == "" {
+			return false, nil
+		}
+	}
+	return len(open) > 0, nil
 }
 
 // workflowSettled reports whether a workflow of a program has ended, or waits for agents that do nothing until somebody outside acts.
