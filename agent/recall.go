@@ -327,7 +327,7 @@ func (s *State) applyMeanwhile(c *Call, e CallFound) {
 			s.applyEarlier(c, e.Time)
 		}
 		if c.Key == e.Key {
-			c.Search = false
+			s.settleStopped(c) // an approved call may get its result at once
 		}
 	}
 }
