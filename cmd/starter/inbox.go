@@ -17,6 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -44,7 +45,7 @@ waiting, and of agents that started before the setup. This is faster.`,
 			return o.run(cmd, c)
 		}),
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the calls as JSON")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print an object on a line for each call")
 	cmd.Flags().BoolVar(&o.watch, "watch", false, "keep running until Ctrl-C, and also show each call that begins to wait later")
 	cmd.Flags().BoolVar(&o.full, "full", false, "show all arguments, also the long ones")
 	cmd.MarkFlagsMutuallyExclusive("full", "json")
@@ -88,34 +89,13 @@ func (o inboxOptions) run(cmd *cobra.Command, c *client.Client) error {
 	}
 }
 
-// waitsView is the JSON form of one call in the output of `starter inbox`. Fields may be added, but must not be changed.
-type waitsView struct {
-	ID        string    `json:"id"`
-	Agent     string    `json:"agent"`
-	Call      string    `json:"call"`
-	Key       agent.Key `json:"key"`
-	Tool      string    `json:"tool"`
-	Arguments string    `json:"arguments"`
-	Since     time.Time `json:"since"`
-	// For says what the call waits for.
-	For agent.WaitsFor `json:"for"`
-	// Until is the time at which the wait ends. The field is absent if the wait has no limit.
-	Until time.Time `json:"until,omitzero"`
-}
-
 func (o inboxOptions) print(out io.Writer, all []client.Waits, now time.Time) error {
 	if o.json {
-		views := make([]waitsView, len(all))
-		for i, w := range all {
-			views[i] = waitsView{
-				ID: w.AgentID, Agent: w.Agent, Call: w.Handle(), Key: w.Call.Key, Tool: w.Call.Name, Arguments: w.Call.Arguments,
-				Since: time.UnixMilli(w.Since).UTC(), For: w.Call.WaitsFor(),
-			}
-			if w.Call.Wait.Until != 0 {
-				views[i].Until = time.UnixMilli(w.Call.Wait.Until).UTC()
-			}
+		var calls []object.Waiting
+		for _, w := range all {
+			calls = append(calls, object.NewWaiting(w))
 		}
-		return view.JSON(out, views)
+		return object.PrintAll(out, calls)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(out, "Nothing waits for a person.")

@@ -16,6 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/listing"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
@@ -88,7 +89,7 @@ reload, interrupt, close, cancel, send and forget take the same expressions.
 	})
 	bulk.AddWhere(cmd, &o.where, "only agents for which this `expression` is true")
 	f.IntVar(&o.limit, "limit", 50, "list at most `N` agents; 0 lists all")
-	f.BoolVar(&o.json, "json", false, "print the agents as JSON")
+	f.BoolVar(&o.json, "json", false, "print an object on a line for each agent")
 	g.CompleteAgentNames(cmd)
 	return cmd
 }
@@ -116,7 +117,7 @@ func list(cmd *cobra.Command, c *client.Client, o listOptions) error {
 		return err
 	}
 	if o.json {
-		err = printRowsJSON(cmd.OutOrStdout(), rows)
+		err = object.PrintAll(cmd.OutOrStdout(), summaries(rows))
 	} else {
 		err = printRows(cmd.OutOrStdout(), rows, time.Now())
 	}
@@ -155,42 +156,10 @@ func spentText(s *agent.Spending) string {
 	return fmt.Sprintf("%d\t%s", s.Tokens(), cost)
 }
 
-// rowView is the JSON form of one agent in the output of `starter list`. Scripts read this form. Fields may be added, but
-// must not be changed.
-type rowView struct {
-	ID     string        `json:"id"`
-	Agent  string        `json:"agent"`
-	Status client.Status `json:"status"`
-	// Digest tells the agent's definition from others. The field is absent if the agent has completed, failed or was cancelled, unless the
-	// expression has the name digest.
-	Digest string `json:"digest,omitempty"`
-	// WaitsFor is absent if the agent works or has ended.
-	WaitsFor client.WaitsFor `json:"waits_for,omitempty"`
-	// Stopped names the limit that ended the last turn. The field is absent if no limit ended the turn.
-	Stopped string `json:"stopped,omitempty"`
-	// Class is the kind of the agent's failure. The field is absent if the agent has no failure.
-	Class string `json:"class,omitempty"`
-	// Usage counts the tokens and the cost of the agent and of its sub-agents that have ended. The field is absent if the
-	// tokens and the cost are unknown.
-	Usage *view.Spending `json:"usage,omitempty"`
-	Task  string         `json:"task,omitempty"`
-	// Metadata is what the program that started the agent knew about it. The field is absent if there is none.
-	Metadata agent.Metadata `json:"metadata,omitempty"`
-	Parent   string         `json:"parent,omitempty"`
-	Started  time.Time      `json:"started"`
-	Ended    time.Time      `json:"ended,omitzero"`
-}
-
-func printRowsJSON(w io.Writer, rows []listing.Row) error {
-	views := make([]rowView, len(rows))
-	for i, r := range rows {
-		views[i] = rowView{
-			ID: r.Entry.ID, Agent: r.Entry.Agent, Status: r.Snapshot.Status, Digest: r.Snapshot.Digest, WaitsFor: r.Snapshot.WaitsFor, Stopped: r.Snapshot.Stopped, Class: r.Snapshot.Class,
-			Task: r.Snapshot.Task, Metadata: r.Entry.Metadata, Parent: r.Entry.Parent, Started: r.Entry.Started.UTC(), Ended: r.Entry.Ended.UTC(),
-		}
-		if s := r.Snapshot.Spent; s != nil {
-			views[i].Usage = new(view.NewSpending(*s))
-		}
+func summaries(rows []listing.Row) []object.Summary {
+	var all []object.Summary
+	for _, r := range rows {
+		all = append(all, object.NewSummary(r.Entry, r.Snapshot))
 	}
-	return view.JSON(w, views)
+	return all
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
@@ -51,27 +52,27 @@ queries and the heartbeats with partial text, because histories do not have them
 				}
 				snap.Messages, snap.First = append(earlier, snap.Messages...), 0
 			}
-			var billed *view.Actions
+			var billed *object.Actions
 			if actions || cmd.Flags().Changed("action-price") {
 				counted, err := c.Actions(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				billed = &view.Actions{Actions: counted, Total: counted.Total(), CostUSD: float64(counted.Total()) * price / 1e6}
+				billed = &object.Actions{Actions: counted, Total: counted.Total(), CostUSD: float64(counted.Total()) * price / 1e6}
 			}
 			if asJSON {
 				v := view.NewAgent(snap)
 				v.Actions = billed
-				return view.JSON(cmd.OutOrStdout(), v)
+				return object.Print(cmd.OutOrStdout(), v)
 			}
 			view.Print(cmd.OutOrStdout(), snap)
 			if billed != nil {
-				fmt.Fprintln(cmd.OutOrStdout(), billed)
+				fmt.Fprintln(cmd.OutOrStdout(), view.ActionsText(*billed))
 			}
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the agent as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the agent as one object")
 	cmd.Flags().BoolVar(&actions, "actions", false, "also estimate how many actions Temporal Cloud bills for the agent")
 	cmd.Flags().Float64Var(&price, "action-price", 0, "price of a million actions in `dollars`, such as 50; also prints the actions")
 	cmd.Flags().BoolVar(&all, "all", false, "also show the messages that were summarised")

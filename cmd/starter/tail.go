@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -24,9 +24,9 @@ func newTail(g *session.Flags) *cobra.Command {
 		Long: `tail shows all messages of an agent, and then each new one, until the agent has ended. If
 Temporal or a worker does not answer, tail says so and keeps trying.
 
-With --json, each message is one line of JSON. Its "index" is its place in the transcript,
-counted from 0. When the agent waits, is held or has ended, a line with its "status"
-follows.`,
+With --json, each message is an object of the type "message". Its "index" is its place in
+the transcript, counted from 0. When the agent waits, is held or has ended, an object of
+the type "status" follows, and after a reset one of the type "reset".`,
 		Example: `  starter tail talk
   starter tail --last 5 talk
   starter tail --json talk | jq -r 'select(.role == "assistant").content'`,
@@ -46,21 +46,8 @@ follows.`,
 		}),
 	}
 	cmd.Flags().IntVar(&last, "last", 0, "begin with the last `N` messages (default: all)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON for each message, and one when the agent waits, is held or has ended")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object on a line for each message, and one when the agent waits, is held or has ended")
 	return cmd
-}
-
-// tailView is the JSON form of a message in the output of `starter tail --json`. Scripts read this form. Fields may be added,
-// but must not be changed.
-type tailView struct {
-	Index int `json:"index"`
-	view.Message
-}
-
-// statusView is the JSON form of a status in the output of `starter tail --json`. The status says that the agent waits, is
-// held or has ended.
-type statusView struct {
-	Status client.Status `json:"status"`
 }
 
 func tail(cmd *cobra.Command, c *client.Client, queue, id string, last int, asJSON bool) error {
@@ -84,14 +71,17 @@ func tail(cmd *cobra.Command, c *client.Client, queue, id string, last int, asJS
 		switch {
 		case p.Rewound:
 			fmt.Fprintf(follow.Stderr, "The agent was reset: %d of its messages are left.\n", p.Index)
+			if asJSON {
+				err = object.Print(follow.Stdout, object.Reset{ID: id, MessageCount: p.Index})
+			}
 		case p.Message != nil && asJSON:
-			err = view.JSONLine(follow.Stdout, tailView{p.Index, view.NewMessage(*p.Message)})
+			err = object.Print(follow.Stdout, object.Came(id, p.Index, *p.Message))
 		}
 		if p.Status != "" && p.Status != stands {
 			switch stands = p.Status; {
 			case stands == client.Running:
 			case asJSON:
-				err = view.JSONLine(follow.Stdout, statusView{stands})
+				err = object.Print(follow.Stdout, object.Status{ID: id, Status: stands, WaitsFor: p.WaitsFor})
 			default:
 				fmt.Fprintf(follow.Stderr, "Agent %s: %s%s\n", id, stands, hint(id, stands))
 			}

@@ -92,7 +92,7 @@ agents:
 `, w.Queue, refused.URL, w.Model.URL))
 	w.Worker()
 	w.Must("run", "--id", t.Name(), "hello")
-	require.Equal(t, "here I am", w.Show(t.Name()).Result)
+	require.Equal(t, "here I am", w.Show(t.Name()).Answer)
 	require.Len(t, gone.Requests(), 1)
 	require.Len(t, w.Model.Requests(), 1)
 	require.Equal(t, gone.Requests()[0].Key, w.Model.Requests()[0].Key)
@@ -133,7 +133,7 @@ func TestLongResultIsReadInPages(t *testing.T) {
 	}, tools, "    tools: [far.*, read_result]\n")
 	w.Worker()
 	w.Must("run", "--id", t.Name(), "find it")
-	require.Equal(t, "bytes 89990 to 90020 of 180010:\naaaaaaaaaathe needlebbbbbbbbbb", w.Show(t.Name()).Result)
+	require.Equal(t, "bytes 89990 to 90020 of 180010:\naaaaaaaaaathe needlebbbbbbbbbb", w.Show(t.Name()).Answer)
 	require.Less(t, len(w.Show(t.Name()).Messages[2].Content), 70_000)
 	w.NothingTwice()
 }

@@ -2,7 +2,6 @@ package calls_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,13 +18,10 @@ import (
 )
 
 // waits is a call in the output of `starter inbox --json`.
-type waits struct{ ID, Call, Tool, Arguments string }
+type waits struct{ ID, Handle, Tool, Arguments string }
 
 // inbox returns the calls of the agents of a world that wait for a decision.
-func inbox(w *world.World) (all []waits) {
-	require.NoError(w.T, json.Unmarshal([]byte(w.Must("inbox", "--json")), &all))
-	return all
-}
+func inbox(w *world.World) []waits { return world.Objects[waits](w, "inbox", "--json") }
 
 // inboxOf returns the calls of one agent that wait for a decision.
 func inboxOf(w *world.World, id string) (all []waits) {
@@ -77,11 +73,11 @@ func TestCallWaitsForAPerson(t *testing.T) {
 	require.Empty(t, paid())
 	call := inboxOf(w, id)[0]
 	require.JSONEq(t, `{"n":0}`, call.Arguments)
-	w.Must("approve", id, call.Call)
+	w.Must("approve", id, call.Handle)
 	w.Finished(id, "done")
 	w.Eventually("the command ends with the answer", func() bool { return run.Ended() && strings.Contains(run.Output(), "done") })
 	require.Len(t, paid(), 1)
-	_, _, code := w.Starter("approve", id, call.Call)
+	_, _, code := w.Starter("approve", id, call.Handle)
 	require.Equal(t, 4, code, "the call has its result")
 
 	w.Reset(id, "", 2)
@@ -113,13 +109,13 @@ func TestDecisionsAfterAResumeHold(t *testing.T) {
 	require.NoError(t, w.Temporal.TerminateWorkflow(t.Context(), id, "", "test"))
 	w.Must("resume", "--detach", id)
 	waits(4)
-	w.Must("approve", id, calls[3].Call, "--for-agent")
-	w.Must("revoke", id, calls[3].Call)
-	w.Must("approve", id, calls[0].Call)
-	w.Must("deny", id, calls[1].Call, "--reason", "too much")
-	w.Must("complete", id, "--call", calls[2].Call, "version 12")
+	w.Must("approve", id, calls[3].Handle, "--for-agent")
+	w.Must("revoke", id, calls[3].Handle)
+	w.Must("approve", id, calls[0].Handle)
+	w.Must("deny", id, calls[1].Handle, "--reason", "too much")
+	w.Must("complete", id, "--call", calls[2].Handle, "version 12")
 	fifth := waits(1)
-	w.Must("approve", id, fifth[0].Call)
+	w.Must("approve", id, fifth[0].Handle)
 	want := w.Transcript(id, 9)
 	notified := len(hook.keys("agent.waits"))
 
@@ -147,8 +143,8 @@ func TestCallsAreDeniedAndChanged(t *testing.T) {
 	_, stderr, code := w.Starter("approve", id)
 	require.Equal(t, 4, code)
 	require.Contains(t, stderr, "4 calls")
-	w.Must("deny", id, calls[0].Call, "--reason", "too expensive")
-	w.Must("approve", id, calls[1].Call, "--arguments", `{"n":10}`)
+	w.Must("deny", id, calls[0].Handle, "--reason", "too expensive")
+	w.Must("approve", id, calls[1].Handle, "--arguments", `{"n":10}`)
 	w.Must("approve", id, "--all")
 	w.Finished(id, "done")
 	require.Equal(t, []string{

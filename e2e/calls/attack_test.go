@@ -63,7 +63,7 @@ func TestAttackOnlyADecisionLetsACallRun(t *testing.T) {
 	})
 	for _, call := range inboxOf(w, id) {
 		require.Equal(t, []string{"pay", `{"n":1}`}, []string{call.Tool, call.Arguments})
-		w.Must("deny", id, call.Call)
+		w.Must("deny", id, call.Handle)
 	}
 	w.Eventually("the agent waits", func() bool {
 		s := w.Show(id)

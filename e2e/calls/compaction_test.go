@@ -112,7 +112,7 @@ func TestLongConversationIsSummarised(t *testing.T) {
 			w.Worker()
 			w.Must("run", "--id", t.Name(), "read thirty pages")
 			s := w.Show(t.Name())
-			require.Equal(t, "read 30 pages", s.Result)
+			require.Equal(t, "read 30 pages", s.Answer)
 			require.Len(t, s.Messages, 2+2*30, "the transcript is whole")
 			require.Greater(t, s.Usage["compactions"], 2)
 			require.Len(t, w.Tools.Effects(), 30)
@@ -133,7 +133,7 @@ func TestContextTokensSummariseEarly(t *testing.T) {
 	w := world.New(t, m.complete, pagesServer(t), "    limits: {context_tokens: 1500}\n")
 	w.Worker()
 	w.Must("run", "--id", t.Name(), "read twenty pages")
-	require.Equal(t, "read 20 pages", w.Show(t.Name()).Result)
+	require.Equal(t, "read 20 pages", w.Show(t.Name()).Answer)
 	require.Greater(t, w.Show(t.Name()).Usage["compactions"], 1)
 	for _, r := range w.Model.Requests() {
 		require.LessOrEqual(t, m.size(r.Request), m.tokens)
@@ -268,7 +268,7 @@ func TestAgentIsResumedBehindASummary(t *testing.T) {
 	close(g.Open)
 	w.Must("resume", t.Name())
 	s := w.Show(t.Name())
-	require.Equal(t, "read 20 pages", s.Result)
+	require.Equal(t, "read 20 pages", s.Answer)
 	require.Len(t, s.Messages, 42)
 	for key, n := range m.answered {
 		require.Equal(t, 1, n, "%s was paid for twice", key)

@@ -74,7 +74,7 @@ func (p *payments) waits(numbers ...int) (calls []string) {
 		var got []string
 		calls = nil
 		for _, w := range inboxOf(p.World, p.id) {
-			calls, got = append(calls, w.Call), append(got, w.Arguments)
+			calls, got = append(calls, w.Handle), append(got, w.Arguments)
 		}
 		return slices.Equal(got, want)
 	})

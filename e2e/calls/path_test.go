@@ -28,7 +28,7 @@ func TestTaskRunsFromTheCommandLineToTheToolsAndBack(t *testing.T) {
 
 	s := w.Show(t.Name())
 	require.Equal(t, "completed", s.Status)
-	require.Equal(t, "All done.", s.Result)
+	require.Equal(t, "All done.", s.Answer)
 	require.Equal(t, []string{
 		"user: --pay them",
 		`assistant: [read {"n":1}][pay {"n":9007199254740993}][read {"n":1}]`,

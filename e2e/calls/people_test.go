@@ -105,12 +105,12 @@ func TestExternalCallGetsItsResultOnce(t *testing.T) {
 		require.Equal(t, 4, code)
 		require.Contains(t, stderr, says)
 	}
-	refused("use `starter complete`", "answer", id, "--call", call.Call, "no question")
+	refused("use `starter complete`", "answer", id, "--call", call.Handle, "no question")
 	refused("no question of agent", "answer", id, "no question")
-	w.Must("complete", id, "--call", call.Call, "deployed")
-	refused("", "complete", id, "--call", call.Call, "deployed twice")
+	w.Must("complete", id, "--call", call.Handle, "deployed")
+	refused("", "complete", id, "--call", call.Handle, "deployed twice")
 	w.Finished(id, "done")
-	for _, args := range [][]string{{"complete", id, "late"}, {"answer", id, "late"}, {"approve", id, call.Call}, {"deny", id, "--all", "--yes"}} {
+	for _, args := range [][]string{{"complete", id, "late"}, {"answer", id, "late"}, {"approve", id, call.Handle}, {"deny", id, "--all", "--yes"}} {
 		refused("the agent has ended: completed", args...)
 	}
 	require.Equal(t, []string{"tool: deployed", "tool: error: no result came from outside within 1 second; outcome unknown — check before you retry"}, w.Show(id).Lines()[2:4])

@@ -36,7 +36,7 @@ func TestApprovalByArgumentsIsDecidedOnce(t *testing.T) {
 	w.Reset(id, "", 2)
 	w.Eventually("the calls wait after the reset, too", func() bool { return len(inboxOf(w, id)) == 2 })
 	for _, call := range inboxOf(w, id) {
-		w.Must("approve", id, call.Call)
+		w.Must("approve", id, call.Handle)
 	}
 	w.Ends(id, "waiting")
 	require.Equal(t, "assistant: paid", w.Transcript(id, 6)[5])

@@ -241,7 +241,7 @@ func (p *player) play(w *world.World) error {
 		return fmt.Errorf("%s: show has %d messages, recorded are %d", p.conv.ID, len(s.Messages), len(p.messages))
 	}
 	for i, want := range p.messages {
-		if got := s.Messages[i].Message; fmt.Sprint(want) != fmt.Sprint(got) {
+		if got := s.Messages[i].Message(); fmt.Sprint(want) != fmt.Sprint(got) {
 			return fmt.Errorf("%s: show: message %d differs:\nwant %+v\ngot  %+v", p.conv.ID, i, want, got)
 		}
 	}

@@ -48,7 +48,7 @@ func TestWaitIsInTheHistoryOfEachRunOnce(t *testing.T) {
 
 	first.Kill()
 	w.Worker()
-	w.Must("deny", id, inboxOf(w, id)[0].Call)
+	w.Must("deny", id, inboxOf(w, id)[0].Handle)
 	wait(2)
 	require.Equal(t, three, waitMarks(w, id, ""))
 
@@ -57,7 +57,7 @@ func TestWaitIsInTheHistoryOfEachRunOnce(t *testing.T) {
 	wait(2)
 	two := []string{`2 calls wait · approval: pay {"n":1} · approval: pay {"n":2}`}
 	require.Equal(t, two, waitMarks(w, id, ""))
-	w.Must("deny", id, inboxOf(w, id)[0].Call)
+	w.Must("deny", id, inboxOf(w, id)[0].Handle)
 	wait(1)
 	require.Equal(t, two, waitMarks(w, id, ""))
 

@@ -29,19 +29,17 @@ func TestBudgetHoldsOverTheTree(t *testing.T) {
 	_, errs, code := w.Starter("run", "-a", "x", "--id", t.Name(), "ask the clerk")
 	require.Equal(t, 6, code, errs)
 	s := w.Show(t.Name())
-	require.Contains(t, s.Result, "this agent reached its limit of 2000 tokens (limits.tokens)")
+	require.Contains(t, s.Answer, "this agent reached its limit of 2000 tokens (limits.tokens)")
 	require.Greater(t, len(s.Children), 1)
 	var tree struct {
-		Usage struct {
-			Tree struct {
-				InputTokens int `json:"input_tokens"`
-			} `json:"tree"`
-		} `json:"usage"`
+		Spent struct {
+			InputTokens int `json:"input_tokens"`
+		} `json:"spent"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(w.Must("show", "--json", t.Name())), &tree))
-	require.Equal(t, 100*len(w.Model.Requests()), tree.Usage.Tree.InputTokens, "what the tree spent is what the model was asked")
-	require.LessOrEqual(t, tree.Usage.Tree.InputTokens, 2200)
-	require.GreaterOrEqual(t, tree.Usage.Tree.InputTokens, 1900)
+	require.Equal(t, 100*len(w.Model.Requests()), tree.Spent.InputTokens, "what the tree spent is what the model was asked")
+	require.LessOrEqual(t, tree.Spent.InputTokens, 2200)
+	require.GreaterOrEqual(t, tree.Spent.InputTokens, 1900)
 }
 
 // If the worker dies while a sub-agent runs, the sub-agent goes on with the next worker, and the parent gets its

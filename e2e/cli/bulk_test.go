@@ -199,7 +199,7 @@ func TestMessageForManyIsNoAnswer(t *testing.T) {
 	require.Equal(t, map[string]string{"asks": "failed", "idle": "done"}, results(t, out))
 	require.Contains(t, errs, "1 of 2 agents failed")
 	require.Contains(t, errs, "--message-id ")
-	require.Equal(t, "answer", w.Show(id("asks")).Pending[0].State)
+	require.Equal(t, "answer", w.Show(id("asks")).Pending[0].WaitsFor)
 }
 
 // A command that is interrupted says how far it has come. Repeated, it does the rest.

@@ -204,9 +204,7 @@ func TestListFiltersByStateAndAgent(t *testing.T) {
 	listed := func(args ...string) (ids []string, after string) {
 		out, errs, code := w.Starter(append([]string{"list", "--json"}, args...)...)
 		require.Zero(t, code)
-		var rows []struct{ ID string }
-		require.NoError(t, json.Unmarshal([]byte(out), &rows))
-		for _, r := range rows {
+		for _, r := range world.Lines[struct{ ID string }](t, out) {
 			ids = append(ids, r.ID)
 		}
 		if next := regexp.MustCompile(`--after (\S+),`).FindStringSubmatch(errs); next != nil {
@@ -260,15 +258,13 @@ func TestNewcomerListsAgentsWithoutAWorker(t *testing.T) {
 		ID, Status, Task string
 		WaitsFor         string `json:"waits_for"`
 		Class            string
-		Usage            *struct {
+		Spent            *struct {
 			InputTokens int `json:"input_tokens"`
 		}
 	}
 	ours := func(args ...string) map[string]entry {
-		var all []entry
-		require.NoError(t, json.Unmarshal([]byte(w.Must(append([]string{"list", "--json", "--limit", "0"}, args...)...)), &all))
 		found := map[string]entry{}
-		for _, e := range all {
+		for _, e := range world.Objects[entry](w, append([]string{"list", "--json", "--limit", "0"}, args...)...) {
 			if name, ok := strings.CutPrefix(e.ID, t.Name()+"-"); ok {
 				found[name] = e
 			}
@@ -280,13 +276,13 @@ func TestNewcomerListsAgentsWithoutAWorker(t *testing.T) {
 	require.Equal(t, "waiting", all["waiting"].Status)
 	require.Equal(t, "message", all["waiting"].WaitsFor)
 	require.Equal(t, "hello", all["waiting"].Task)
-	require.Equal(t, 20, all["waiting"].Usage.InputTokens)
+	require.Equal(t, 20, all["waiting"].Spent.InputTokens)
 	require.Equal(t, "waiting", all["upgraded"].Status)
 	require.Equal(t, "hello, too", all["upgraded"].Task, "also in its second run")
-	require.Equal(t, 20, all["upgraded"].Usage.InputTokens)
+	require.Equal(t, 20, all["upgraded"].Spent.InputTokens)
 	require.Equal(t, "completed", all["done"].Status)
 	require.Equal(t, "hello once", all["done"].Task)
-	require.Equal(t, 20, all["done"].Usage.InputTokens)
+	require.Equal(t, 20, all["done"].Spent.InputTokens)
 	require.Equal(t, "held", all["held"].Status)
 	require.Equal(t, "release", all["held"].WaitsFor)
 	require.Equal(t, "InvalidRequest", all["held"].Class)

@@ -173,7 +173,7 @@ func (r *recorder) closed(id string) {
 
 // waiting waits until so many calls wait for people.
 func (r *recorder) waiting(calls int) {
-	r.Eventually("calls wait", func() bool { return strings.Count(r.Must("inbox", "--json"), `"call"`) == calls })
+	r.Eventually("calls wait", func() bool { return len(world.Objects[struct{}](r.World, "inbox", "--json")) == calls })
 }
 
 func (r *recorder) conversations() {

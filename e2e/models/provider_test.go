@@ -143,7 +143,7 @@ func TestChatHoldsWithEveryProvider(t *testing.T) {
 			w.Eventually("the fork answers", func() bool { return w.Show(chat+"-fork").Status == "waiting" })
 			require.Equal(t, whole.Lines()[:7], lines(w, chat+"-fork")[:7])
 			w.Must("run", "--agent", "form", "--id", chat+"-form", "task 10")
-			require.JSONEq(t, `{"city":"Rome"}`, w.Show(chat+"-form").Result)
+			require.JSONEq(t, `{"city":"Rome"}`, w.Show(chat+"-form").Answer)
 
 			if s.provider != nil {
 				require.Empty(t, s.provider.Violations())

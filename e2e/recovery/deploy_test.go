@@ -159,7 +159,7 @@ func TestStatefulServerHasNoVersion(t *testing.T) {
 	w.Must("run", "--id", t.Name()+"-2", "count")
 	build, _ := runsOn(w, t.Name()+"-2")
 	require.Equal(t, "v2", build)
-	require.Equal(t, "2", w.Show(t.Name()+"-2").Result)
+	require.Equal(t, "2", w.Show(t.Name()+"-2").Answer)
 	require.Equal(t, "3\n", w.Must("send", t.Name(), "count"))
 	build, _ = runsOn(w, t.Name())
 	require.Equal(t, "v1", build)

@@ -64,7 +64,7 @@ func TestStatefulServerIsOneProcess(t *testing.T) {
 	require.Contains(t, host.Output(), "counter: count (stateful, runs here)")
 	require.Contains(t, other.Output(), "counter: count (stateful, runs in another worker)")
 	w.Must("run", "--id", t.Name(), "count to eight")
-	require.Equal(t, "8", w.Show(t.Name()).Result)
+	require.Equal(t, "8", w.Show(t.Name()).Answer)
 }
 
 // A worker in development mode that takes another prompt keeps the process of a stateful MCP server. It starts one anew whose settings have

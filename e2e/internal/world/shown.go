@@ -19,23 +19,43 @@ import (
 
 // Shown is the output of `starter show --json`.
 type Shown struct {
-	ID       string `json:"id"`
-	Agent    string `json:"agent"`
-	Status   string `json:"status"`
-	Messages []struct {
-		llm.Message
-		Key  string    `json:"key"`
-		Time time.Time `json:"time"`
-	} `json:"messages"`
-	Pending []struct {
-		Key, Tool, Arguments, State string
-		CallID                      string `json:"call_id"`
-	} `json:"pending"`
-	Children []struct{ ID, Agent, Status string } `json:"children"`
+	ID       string         `json:"id"`
+	Agent    string         `json:"agent"`
+	Status   string         `json:"status"`
+	Messages []ShownMessage `json:"messages"`
+	Pending  []struct {
+		Key, Tool, Arguments string
+		CallID               string `json:"call_id"`
+		WaitsFor             string `json:"waits_for"`
+	} `json:"open_calls"`
+	Children []struct{ ID, Agent, Status string } `json:"sub_agents"`
 	Usage    Counts                               `json:"usage"`
 	Earlier  int                                  `json:"earlier_messages"`
-	Result   string                               `json:"result"`
-	Error    string                               `json:"error"`
+	// Answer is the answer of the last turn.
+	Answer string `json:"answer"`
+	Error  string `json:"error"`
+}
+
+// ShownMessage is a message in [Shown].
+type ShownMessage struct {
+	Role    llm.Role  `json:"role"`
+	Content string    `json:"content"`
+	CallID  string    `json:"call_id"`
+	Key     string    `json:"key"`
+	Time    time.Time `json:"time"`
+	Calls   []struct {
+		Tool, Arguments string
+		CallID          string `json:"call_id"`
+	} `json:"calls"`
+}
+
+// Message returns the message in the form that a model gets.
+func (m ShownMessage) Message() llm.Message {
+	said := llm.Message{Role: m.Role, Content: m.Content, ToolCallID: m.CallID}
+	for _, c := range m.Calls {
+		said.ToolCalls = append(said.ToolCalls, llm.ToolCall{ID: c.CallID, Name: c.Tool, Arguments: c.Arguments})
+	}
+	return said
 }
 
 // Counts are the whole numbers in the usage of an agent, such as tokens, by field name.
@@ -62,8 +82,8 @@ func (s Shown) Lines() []string {
 	for _, m := range s.Messages {
 		var line strings.Builder
 		line.WriteString(string(m.Role) + ": " + m.Content)
-		for _, c := range m.ToolCalls {
-			fmt.Fprintf(&line, "[%s %s]", c.Name, c.Arguments)
+		for _, c := range m.Calls {
+			fmt.Fprintf(&line, "[%s %s]", c.Tool, c.Arguments)
 		}
 		lines = append(lines, line.String())
 	}

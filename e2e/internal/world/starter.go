@@ -15,8 +15,7 @@ type listed struct{ ID, Agent, Status, Parent string }
 // List runs `starter list` with the given arguments. It returns the statuses of the listed agents of this test. The keys of the
 // map are the agent IDs without the name of the test.
 func (w *World) List(args ...string) map[string]string {
-	var entries []listed
-	require.NoError(w.T, json.Unmarshal([]byte(w.Must(append([]string{"list", "--json", "--limit", "0"}, args...)...)), &entries))
+	entries := Objects[listed](w, append([]string{"list", "--json", "--limit", "0"}, args...)...)
 	ours := map[string]string{}
 	for _, e := range entries {
 		if strings.HasPrefix(e.ID, w.T.Name()) {
@@ -50,11 +49,26 @@ func (w *World) Must(args ...string) string {
 	return out
 }
 
+// Objects runs the starter with the given arguments, and asserts that the exit code is 0. It decodes each line of the output.
+func Objects[T any](w *World, args ...string) []T {
+	w.T.Helper()
+	return Lines[T](w.T, w.Must(args...))
+}
+
+// Lines decodes each line of an output of the starter.
+func Lines[T any](t require.TestingT, output string) (all []T) {
+	for line := range strings.Lines(output) {
+		var one T
+		require.NoError(t, json.Unmarshal([]byte(line), &one), line)
+		all = append(all, one)
+	}
+	return all
+}
+
 // Listed runs `starter list` with the given arguments. It returns the IDs of the listed agents of this test, in the order of the
 // output.
 func (w *World) Listed(args ...string) (ids []string) {
-	var entries []listed
-	require.NoError(w.T, json.Unmarshal([]byte(w.Must(append([]string{"list", "--json", "--limit", "0"}, args...)...)), &entries))
+	entries := Objects[listed](w, append([]string{"list", "--json", "--limit", "0"}, args...)...)
 	for _, e := range entries {
 		if strings.HasPrefix(e.ID, w.T.Name()) {
 			ids = append(ids, e.ID)

@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/canon"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -94,7 +94,7 @@ func same(a, b Said) bool {
 }
 
 func side(s client.Snapshot) Side {
-	spent := view.NewSpending(s.Usage.Spent())
+	spent := object.NewSpending(s.Usage.Spent())
 	made := Side{
 		ID: s.ID, Agent: s.Agent, Status: s.Status, Messages: s.Count, ModelCalls: s.Usage.ModelCalls, ToolCalls: s.Usage.ToolCalls,
 		InputTokens: spent.InputTokens, OutputTokens: spent.OutputTokens, CostUSD: spent.CostUSD,

@@ -13,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 )
 
 // Options says how the commands `starter run`, `starter resume` and `starter fork` show an agent to the user.
@@ -31,7 +32,7 @@ type Options struct {
 func (f *Options) AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.Detach, "detach", false, "do not wait for the answer: print the agent's ID and return")
-	flags.BoolVar(&f.JSON, "json", false, "print only the agent as JSON, as \"starter show --json\" does, when it has answered, is held or has ended; with --detach, its ID and status")
+	flags.BoolVar(&f.JSON, "json", false, "print only the agent as an object, as \"starter show --json\" does, when it has answered, is held or has ended; with --detach, its ID and status")
 	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "print only the answer, and no messages, tokens and cost")
 	cmd.MarkFlagsMutuallyExclusive("json", "quiet")
 	session.AddWait(cmd, &f.limit, 0)
@@ -49,7 +50,7 @@ func (f Options) Show(cmd *cobra.Command, c *client.Client, queue string, starte
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if f.Detach {
 		if f.JSON {
-			return view.JSON(stdout, map[string]any{"id": started.ID, "found": started.Found, "status": started.Status})
+			return object.Print(stdout, object.NewStarted(started))
 		}
 		_, err := fmt.Fprintln(stdout, started.ID)
 		return err
@@ -74,7 +75,7 @@ func (f Options) Show(cmd *cobra.Command, c *client.Client, queue string, starte
 		if err != nil {
 			return session.WithExitCode(err, queue)
 		}
-		if err := view.JSON(stdout, view.NewAgent(full)); err != nil {
+		if err := object.Print(stdout, view.NewAgent(full)); err != nil {
 			return err
 		}
 	case f.Quiet && answered(snap):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -26,7 +27,7 @@ func TestShowTellsRepeatedAttempts(t *testing.T) {
 	require.Contains(t, shown(lost), "\n3 attempts at model calls were repeated; 2 of them lost with a worker; the provider may have billed these, too (200 tokens in)\n")
 
 	var out bytes.Buffer
-	require.NoError(t, JSON(&out, NewAgent(client.Snapshot{Usage: agent.Usage{Repeats: lost}})))
+	require.NoError(t, object.Print(&out, NewAgent(client.Snapshot{Usage: agent.Usage{Repeats: lost}})))
 	var got struct {
 		Usage struct {
 			RepeatedAttempts int `json:"repeated_attempts"`
@@ -50,9 +51,9 @@ func TestShowTellsWhatCameFromACache(t *testing.T) {
 	require.Contains(t, shown(llm.Usage{InputTokens: 10, CachedTokens: 900}), "(10 of them, 100 %, from a prompt cache)")
 
 	var out bytes.Buffer
-	require.NoError(t, JSON(&out, NewAgent(client.Snapshot{Usage: agent.Usage{Usage: llm.Usage{InputTokens: 9, CachedTokens: 5, CacheWriteTokens: 2}}})))
-	require.Contains(t, out.String(), `"cached_tokens": 5`)
-	require.Contains(t, out.String(), `"cache_write_tokens": 2`)
+	require.NoError(t, object.Print(&out, NewAgent(client.Snapshot{Usage: agent.Usage{Usage: llm.Usage{InputTokens: 9, CachedTokens: 5, CacheWriteTokens: 2}}})))
+	require.Contains(t, out.String(), `"cached_tokens":5`)
+	require.Contains(t, out.String(), `"cache_write_tokens":2`)
 }
 
 // show says who has decided on a call, and who has to act.
@@ -69,14 +70,16 @@ func TestShowTellsWhoDecidesAndWhoHasDecided(t *testing.T) {
 	require.Contains(t, out.String(), "… pay, waits for approval\n    no arguments\n… deploy, waits for result\n    no arguments\n… read {}\n")
 	require.True(t, strings.HasSuffix(out.String(), "\nNext: `starter approve talk 1` or `starter deny talk 1`\nNext: `starter complete talk --call 2 \"…\"`\n"), out.String())
 	out.Reset()
-	require.NoError(t, JSON(&out, NewAgent(s)))
+	require.NoError(t, object.Print(&out, NewAgent(s)))
 	var got struct {
 		Messages []struct {
 			DecidedBy map[string]any `json:"decided_by"`
 		}
-		Pending []struct{ State string }
+		OpenCalls []struct {
+			WaitsFor string `json:"waits_for"`
+		} `json:"open_calls"`
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
 	require.Equal(t, map[string]any{"by": "ann", "from": "laptop", "time": "1970-01-01T00:00:01Z"}, got.Messages[0].DecidedBy)
-	require.Equal(t, []struct{ State string }{{"approval"}, {"result"}, {"running"}}, got.Pending)
+	require.Equal(t, []string{"approval", "result", ""}, []string{got.OpenCalls[0].WaitsFor, got.OpenCalls[1].WaitsFor, got.OpenCalls[2].WaitsFor})
 }
