@@ -10,7 +10,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 )
 
 func newAside(g *session.Flags) *cobra.Command {
@@ -41,19 +41,13 @@ To change what the agent does, send the agent a message instead (starter send).`
 				case err != nil:
 					return err
 				case asJSON:
-					return view.JSON(cmd.OutOrStdout(), asideView{args[0], answer})
+					return object.Print(cmd.OutOrStdout(), object.Aside{ID: args[0], Answer: answer})
 				}
 				return screen.PrintProse(cmd.OutOrStdout(), answer)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answer as an object")
 	session.AddWait(cmd, &wait, session.DefaultWait)
 	return cmd
-}
-
-// asideView is the JSON form of the result of `starter aside`. Fields may be added, but must not be changed.
-type asideView struct {
-	ID     string `json:"id"`
-	Answer string `json:"answer"`
 }

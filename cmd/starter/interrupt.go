@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/bulk"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
@@ -56,7 +57,7 @@ To end an agent, use "starter cancel" or "starter close".`,
 func interruptTurn(ctx context.Context, t bulk.Target, _ client.Snapshot) (bulk.Outcome, error) {
 	err := t.Client.Interrupt(ctx, t.ID)
 	if errors.Is(err, client.ErrRefused) {
-		return bulk.Outcome{Result: bulk.Already, Note: "no turn is running"}, nil
+		return bulk.Outcome{Result: object.Already, Note: "no turn is running"}, nil
 	}
 	return bulk.UnlessEnded(err)
 }

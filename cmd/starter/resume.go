@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -82,7 +83,7 @@ func resumeOne(ctx context.Context, t bulk.Target, o client.ResumeOptions) (bulk
 	case o.Message != "" || o.Reload:
 		return bulk.Outcome{}, fmt.Errorf("it was resumed by another command meanwhile and is %s; that command decided about its message and its definition", started.Status)
 	}
-	return bulk.Outcome{Result: bulk.Already, Note: "it was resumed meanwhile and is " + string(started.Status)}, nil
+	return bulk.Outcome{Result: object.Already, Note: "it was resumed meanwhile and is " + string(started.Status)}, nil
 }
 
 func notResumed(found client.Started, o client.ResumeOptions) string {

@@ -10,11 +10,12 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
 
 func newRemove(g *session.Flags) *cobra.Command {
-	var yes bool
+	var yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rm ID...",
 		Short: "Delete agents that have ended, with their sub-agents",
@@ -51,10 +52,16 @@ resumed, the parent may start the sub-agent again.`,
 					return session.WithExitCode(err, queue)
 				}
 				fmt.Fprintf(cmd.ErrOrStderr(), "Deleting agent %s\n", id)
+				if asJSON {
+					if err := object.Print(cmd.OutOrStdout(), object.Outcome{ID: id, Outcome: object.Done}); err != nil {
+						return err
+					}
+				}
 			}
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object on a line for each agent")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask first")
 	return cmd
 }

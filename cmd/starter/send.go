@@ -19,7 +19,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/settle"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
@@ -77,7 +77,7 @@ it, and counts as failed.`,
 	f.StringVar(&o.messageID, "message-id", "", "`ID` of the message, which the agent takes only once (default: a new one)")
 	input.AddMetadata(f, &o.metadata, "what tools, hooks and people get to know about the message, such as who writes it")
 	f.BoolVar(&o.next, "next", false, "if the agent is working, let it read the message after its answer")
-	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --detach, the ID of the message")
+	f.BoolVar(&o.json, "json", false, "print the answer as an object; with --detach, the ID of the message")
 	return bulk.Offer(g, cmd, cobra.ArbitraryArgs, o.toAll)
 }
 
@@ -98,7 +98,7 @@ func (o *sending) toAll(cmd *cobra.Command, words []string) (bulk.Action, error)
 			m.Steer = !o.next && before.Status != client.Waiting
 			sent, err := t.Client.Send(ctx, t.ID, m)
 			if err == nil && sent.Duplicate {
-				return bulk.Outcome{Result: bulk.Already}, nil
+				return bulk.Outcome{Result: object.Already}, nil
 			}
 			return bulk.Outcome{}, err
 		}),
@@ -144,9 +144,7 @@ func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sen
 		return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
 	}
 	if o.json {
-		err = view.JSON(cmd.OutOrStdout(), sentView{
-			ID: end.ID, MessageID: sent.MessageID, Status: end.Status, FinishReason: end.FinishReason, Stopped: end.Stopped, Reply: end.Answer,
-		})
+		err = object.Print(cmd.OutOrStdout(), object.NewReply(sent.MessageID, end))
 	} else if end.Answer != "" {
 		err = screen.PrintProse(cmd.OutOrStdout(), end.Answer)
 	}
@@ -185,25 +183,11 @@ func (o *sending) deliver(ctx context.Context, a *client.Agent, m client.Message
 func (o sending) say(id string, follow *progress.Follower, sent client.Sent) error {
 	switch {
 	case o.json && (o.detach || sent.Duplicate):
-		return view.JSON(follow.Stdout, sentView{ID: id, MessageID: sent.MessageID, Duplicate: sent.Duplicate})
+		return object.Print(follow.Stdout, object.NewSent(id, sent))
 	case sent.Duplicate:
 		fmt.Fprintf(follow.Stderr, "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
 	case sent.Answered != "" && !o.detach:
 		fmt.Fprintln(follow.Stderr, "The message answers the agent's question"+o.choice+".")
 	}
 	return nil
-}
-
-// sentView is the JSON form of the result of `starter send`. Scripts read this form. Fields may be added, but must not be
-// changed.
-type sentView struct {
-	ID        string        `json:"id"`
-	MessageID string        `json:"message_id"`
-	Duplicate bool          `json:"duplicate,omitempty"`
-	Status    client.Status `json:"status,omitempty"`
-	// FinishReason is the provider's finish reason of a reply that may not be whole. The field is absent for other replies.
-	FinishReason string `json:"finish_reason,omitempty"`
-	// Stopped names the limit that ended the turn. The field is absent if no limit ended the turn.
-	Stopped string `json:"stopped,omitempty"`
-	Reply   string `json:"reply,omitempty"`
 }

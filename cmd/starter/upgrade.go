@@ -8,7 +8,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 )
 
 func newUpgrade(g *session.Flags) *cobra.Command {
@@ -25,17 +25,14 @@ The agent continues in a new run as soon as no model or tool call is running. No
 repeated.`,
 		Example: "  starter upgrade talk",
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the ID of the new run as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the ID of the new run in an object")
 	return session.Changing(g, cmd, func(ctx context.Context, cmd *cobra.Command, c *client.Client, id string, taken func()) error {
 		run, err := c.UpgradeAndWait(ctx, id, taken)
 		if err != nil {
 			return session.GoesOn(cmd.Context(), err, id)
 		}
 		if asJSON {
-			return view.JSON(cmd.OutOrStdout(), struct {
-				ID  string `json:"id"`
-				Run string `json:"run"`
-			}{id, run})
+			return object.Print(cmd.OutOrStdout(), object.Outcome{ID: id, Outcome: object.Done, RunID: run})
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "Agent %s goes on in run %s\n", id, run)
 		return err

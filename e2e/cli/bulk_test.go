@@ -19,13 +19,13 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// results returns the results in the output of `starter … --where --json`. The keys are the agent IDs without the name of the test.
+// results returns the outcomes in the output of `starter … --where --json`. The keys are the agent IDs without the name of the test.
 func results(t *testing.T, out string) map[string]string {
 	all := map[string]string{}
 	for text := range strings.Lines(out) {
-		var l struct{ ID, Result string }
+		var l struct{ ID, Outcome string }
 		require.NoError(t, json.Unmarshal([]byte(text), &l), text)
-		all[strings.TrimPrefix(l.ID, t.Name()+"-")] = l.Result
+		all[strings.TrimPrefix(l.ID, t.Name()+"-")] = l.Outcome
 	}
 	return all
 }

@@ -126,7 +126,7 @@ func TestForgetDeletesAllOfACustomerAndNothingElse(t *testing.T) {
 
 	out, errs, code := w.Starter("forget", "--metadata", "customer=42", "--dry-run", "--json")
 	require.Zero(t, code, errs)
-	require.Equal(t, 16, strings.Count(out, `"result":"would"`), out)
+	require.Equal(t, 16, strings.Count(out, `"outcome":"would"`), out)
 	require.Contains(t, errs, "16 agents would be forgotten; nothing was done")
 	_, errs, code = w.Starter("forget", "--metadata", "customer=42")
 	require.Equal(t, 2, code)
@@ -137,7 +137,7 @@ func TestForgetDeletesAllOfACustomerAndNothingElse(t *testing.T) {
 
 	out, errs, code = w.Starter("forget", "--metadata", "customer=42", "--yes", "--rate", "0", "--json")
 	require.Zero(t, code, "%s%s", out, errs)
-	require.Equal(t, 16, strings.Count(out, `"result":"done"`), out)
+	require.Equal(t, 16, strings.Count(out, `"outcome":"done"`), out)
 	require.Contains(t, errs, "16 of 16 agents forgotten\n")
 	require.Contains(t, errs, "the history of shared, which has the answer of a forgotten sub-agent")
 	require.Contains(t, errs, "--results-dir")

@@ -71,7 +71,10 @@ func TestPinnedAgentStaysUntilItIsUpgraded(t *testing.T) {
 	before := w.Show(t.Name()).Lines()
 	began := w.RunID(t.Name())
 
-	var upgraded struct{ ID, Run string }
+	var upgraded struct {
+		ID  string
+		Run string `json:"run_id"`
+	}
 	require.NoError(t, json.Unmarshal([]byte(w.Must("upgrade", "--json", t.Name())), &upgraded))
 	require.Equal(t, t.Name(), upgraded.ID)
 	require.Equal(t, w.RunID(t.Name()), upgraded.Run)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/app/object"
 )
 
 // Action is what a command does to each agent.
@@ -16,7 +17,7 @@ type Action struct {
 	// Statuses are those of the agents that the action is for. Other agents are left out, even if they match.
 	Statuses []client.Status
 	// Do does it to one agent. It is called from several goroutines. If the agent is already as the action would leave it, Do returns
-	// [Already].
+	// [object.Already].
 	Do func(ctx context.Context, t Target) (Outcome, error)
 	// Again are flags with which a repeated command does not do twice what is done; empty if none are needed.
 	Again string
@@ -35,31 +36,10 @@ type Target struct {
 
 // Outcome says what an action has done to an agent.
 type Outcome struct {
-	// Result is "done" or "already". Empty means "done".
-	Result Result
+	// Result is [object.Done] or [object.Already]. Empty means [object.Done].
+	Result object.Result
 	// Note says more; it may be empty.
 	Note string
-}
-
-// Result says what has become of an agent.
-type Result string
-
-// The results.
-const (
-	Done    Result = "done"
-	Already Result = "already" // the agent was as the action would have left it
-	Failed  Result = "failed"
-	Would   Result = "would" // with --dry-run
-)
-
-// line is the result for one agent. With --json it is printed as one line. Scripts read this form. Fields may be added, but must not be
-// changed.
-type line struct {
-	ID     string `json:"id"`
-	Agent  string `json:"agent,omitempty"`
-	Result Result `json:"result"`
-	Note   string `json:"note,omitempty"`
-	Error  string `json:"error,omitempty"`
 }
 
 // The limits of a run.

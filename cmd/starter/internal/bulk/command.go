@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/listing"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 )
 
 // flags are those of a command that works on all agents that match.
@@ -35,9 +35,9 @@ func Offer(
 	own := asJSON == nil
 	AddWhere(cmd, &f.where, "do it to all agents for which this `expression` is true, in place of ID: see \"starter list --help\"")
 	AddRun(cmd, &f.dryRun, &f.yes, &f.rate)
-	const lines = "; with --where, one object on a line for each agent"
+	const lines = "; with --where, one on a line for each agent"
 	if own {
-		cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON"+lines)
+		cmd.Flags().BoolVar(&f.json, "json", false, "print an object"+lines)
 	} else {
 		asJSON.Usage += lines
 	}
@@ -67,7 +67,7 @@ func Offer(
 		}
 		err := one(cmd, given)
 		if err == nil && f.json {
-			return view.JSONLine(cmd.OutOrStdout(), line{ID: given[0], Result: Done})
+			return object.Print(cmd.OutOrStdout(), object.Outcome{ID: given[0], Outcome: object.Done})
 		}
 		return err
 	}
@@ -147,8 +147,8 @@ func (r *run) dry(rows []listing.Row) error {
 		if row.Snapshot.Status == client.Unknown {
 			continue
 		}
-		l := line{ID: row.Entry.ID, Agent: row.Entry.Agent, Result: Would, Note: row.Entry.Task}
-		if err := l.write(r.stdout, r.json); err != nil {
+		l := object.Outcome{ID: row.Entry.ID, Agent: row.Entry.Agent, Outcome: object.Would, Note: row.Entry.Task}
+		if err := write(r.stdout, l, r.json); err != nil {
 			return err
 		}
 	}
@@ -158,15 +158,15 @@ func (r *run) dry(rows []listing.Row) error {
 
 // workOn returns the unit of work for one agent. An agent that has been deleted meanwhile counts as done.
 func workOn(a Action, t Target) work {
-	return work{t.ID, func(ctx context.Context) ([]line, error) {
+	return work{t.ID, func(ctx context.Context) ([]object.Outcome, error) {
 		o, err := a.Do(ctx, t)
 		if errors.Is(err, client.ErrNotFound) {
-			o, err = Outcome{Already, "it was deleted meanwhile"}, nil
+			o, err = Outcome{object.Already, "it was deleted meanwhile"}, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		return []line{{ID: t.ID, Agent: t.Agent, Result: cmp.Or(o.Result, Done), Note: o.Note}}, nil
+		return []object.Outcome{{ID: t.ID, Agent: t.Agent, Outcome: cmp.Or(o.Result, object.Done), Note: o.Note}}, nil
 	}}
 }
 

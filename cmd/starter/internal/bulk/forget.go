@@ -17,6 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/listing"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -156,15 +157,15 @@ func (f Forget) confirmed(cmd *cobra.Command, n int) (bool, error) {
 
 // workOn returns the unit of work for a tree. A tree fails as a whole, because its root is deleted last.
 func (f Forget) workOn(c *client.Client, namespace string, t tree) work {
-	return work{t.lives[0].ID, func(ctx context.Context) ([]line, error) {
+	return work{t.lives[0].ID, func(ctx context.Context) ([]object.Outcome, error) {
 		err := c.Forget(ctx, namespace, t.lives, f.Grace)
 		if err != nil && (unreachable(err) || ctx.Err() != nil) {
 			return nil, err
 		}
-		lines := t.lines(Done)
+		lines := t.lines(object.Done)
 		if err != nil {
 			for i := range lines {
-				lines[i].Result, lines[i].Error = Failed, err.Error()
+				lines[i].Outcome, lines[i].Error = object.Failed, err.Error()
 			}
 		}
 		return lines, nil
@@ -172,22 +173,22 @@ func (f Forget) workOn(c *client.Client, namespace string, t tree) work {
 }
 
 // lines returns a line for each agent of the tree.
-func (t tree) lines(result Result) []line {
-	var all []line
+func (t tree) lines(result object.Result) []object.Outcome {
+	var all []object.Outcome
 	for i, l := range t.lives {
 		note := cmp.Or(l.Task, string(l.Status))
 		if i > 0 {
 			note = "sub-agent of " + l.Parent
 		}
-		all = append(all, line{ID: l.ID, Agent: l.Agent, Result: result, Note: note})
+		all = append(all, object.Outcome{ID: l.ID, Agent: l.Agent, Outcome: result, Note: note})
 	}
 	return all
 }
 
 func (r *run) dryTrees(trees []tree) error {
 	for _, t := range trees {
-		for _, l := range t.lines(Would) {
-			if err := l.write(r.stdout, r.json); err != nil {
+		for _, l := range t.lines(object.Would) {
+			if err := write(r.stdout, l, r.json); err != nil {
 				return err
 			}
 		}

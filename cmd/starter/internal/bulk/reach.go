@@ -8,6 +8,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/internal/app/object"
 )
 
 // Reached returns the function `do` of an [Action] that needs a worker: it waits until a worker answers for the agent, and then calls `do`
@@ -30,7 +31,7 @@ func Reached(
 // UnlessEnded returns the outcome of an action that has nothing to do if the agent has ended. `err` is the error of the action.
 func UnlessEnded(err error) (Outcome, error) {
 	if ended, ok := errors.AsType[*client.ClosedError](err); ok {
-		return Outcome{Already, "it has ended: " + string(ended.Status)}, nil
+		return Outcome{object.Already, "it has ended: " + string(ended.Status)}, nil
 	}
 	return Outcome{}, err
 }

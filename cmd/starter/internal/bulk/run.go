@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -29,14 +29,14 @@ type run struct {
 	unread int
 
 	mu     sync.Mutex
-	counts map[Result]int
+	counts map[object.Result]int
 	write  error // of the output
 }
 
 // work is one unit of work: an agent, or several that belong together. Its `do` returns a line for each of them.
 type work struct {
 	id string
-	do func(ctx context.Context) ([]line, error)
+	do func(ctx context.Context) ([]object.Outcome, error)
 }
 
 // unreachable reports whether no further agent can be worked on.
@@ -47,7 +47,7 @@ func unreachable(err error) bool {
 // do does the work, at most `perSecond` units in a second; 0 means no limit. It returns an error if Temporal cannot be reached, if ctx has
 // ended, if an agent has failed, or if the output cannot be written.
 func (r *run) do(ctx context.Context, perSecond float64, all []work) error {
-	r.counts = map[Result]int{}
+	r.counts = map[object.Result]int{}
 	stop := r.report(ctx)
 	defer stop()
 	limit := rate.NewLimiter(rate.Inf, 1)
@@ -67,7 +67,7 @@ func (r *run) do(ctx context.Context, perSecond float64, all []work) error {
 				return err
 			}
 			if err != nil {
-				lines = append(lines, line{ID: w.id, Result: Failed, Error: err.Error()})
+				lines = append(lines, object.Outcome{ID: w.id, Outcome: object.Failed, Error: err.Error()})
 			}
 			return r.print(lines)
 		})
@@ -78,21 +78,21 @@ func (r *run) do(ctx context.Context, perSecond float64, all []work) error {
 }
 
 // print writes the results of agents, and counts them.
-func (r *run) print(lines []line) error {
+func (r *run) print(lines []object.Outcome) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range lines {
-		r.counts[l.Result]++
+		r.counts[l.Outcome]++
 		if r.write == nil {
-			r.write = l.write(r.stdout, r.json)
+			r.write = write(r.stdout, l, r.json)
 		}
 	}
 	return r.write
 }
 
-func (l line) write(out io.Writer, asJSON bool) error {
+func write(out io.Writer, l object.Outcome, asJSON bool) error {
 	if asJSON {
-		return view.JSONLine(out, l)
+		return object.Print(out, l)
 	}
 	more := l.Note
 	if l.Error != "" {
@@ -101,7 +101,7 @@ func (l line) write(out io.Writer, asJSON bool) error {
 	if more != "" {
 		more = "  " + printable.Line(more, 500)
 	}
-	_, err := fmt.Fprintf(out, "%-7s  %s%s\n", l.Result, printable.Name(l.ID), more)
+	_, err := fmt.Fprintf(out, "%-7s  %s%s\n", l.Outcome, printable.Name(l.ID), more)
 	return err
 }
 
@@ -133,12 +133,12 @@ func (r *run) report(ctx context.Context) (stop func()) {
 
 // countText returns a text such as "41 of 43 agents resumed, 1 of them before this command; 2 failed". The caller must hold `r.mu`.
 func (r *run) countText() string {
-	ready := r.counts[Done] + r.counts[Already]
+	ready := r.counts[object.Done] + r.counts[object.Already]
 	text := fmt.Sprintf("%d of %s %s", ready, agentsText(r.all), r.done)
-	if n := r.counts[Already]; n > 0 {
+	if n := r.counts[object.Already]; n > 0 {
 		text += fmt.Sprintf(", %d of them before", n)
 	}
-	if n := r.counts[Failed]; n > 0 {
+	if n := r.counts[object.Failed]; n > 0 {
 		text += fmt.Sprintf("; %d failed", n)
 	}
 	return text
@@ -148,7 +148,7 @@ func (r *run) countText() string {
 func (r *run) verdict(ctx context.Context, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := r.all - r.counts[Done] - r.counts[Already] - r.counts[Failed]
+	left := r.all - r.counts[object.Done] - r.counts[object.Already] - r.counts[object.Failed]
 	repeat := "repeat the command to go on"
 	if r.again != "" {
 		repeat += ", with " + r.again
@@ -166,7 +166,7 @@ func (r *run) verdict(ctx context.Context, err error) error {
 		text = "No agent matches; nothing was done"
 	}
 	fmt.Fprintln(r.stderr, text)
-	if failed := r.counts[Failed]; failed > 0 {
+	if failed := r.counts[object.Failed]; failed > 0 {
 		return exit.Errorf(exit.Partly, "%d of %s failed; the output names the causes: remove them, and %s", failed, agentsText(r.all), repeat)
 	}
 	return unreadError(r.unread)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/internal/app/object"
 )
 
 func newRun(all int) (r *run, out, errs *bytes.Buffer) {
@@ -44,7 +45,7 @@ func TestOneFailureStopsNoOtherAgent(t *testing.T) {
 			case 1:
 				return Outcome{}, errors.New("broken\x1b[2J\nforged")
 			case 2:
-				return Outcome{Already, "it is running"}, nil
+				return Outcome{object.Already, "it is running"}, nil
 			case 3:
 				return Outcome{}, fmt.Errorf("it: %w", client.ErrNotFound)
 			}
@@ -55,18 +56,22 @@ func TestOneFailureStopsNoOtherAgent(t *testing.T) {
 		require.Equal(t, "3 of 4 agents resumed, 2 of them before; 1 failed\n", errs.String())
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 		require.Len(t, lines, 4)
-		results := map[string]Result{}
+		results := map[string]object.Result{}
 		for _, text := range lines {
 			if asJSON {
-				var l line
+				var l struct {
+					Type, ID string
+					Outcome  object.Result
+				}
 				require.NoError(t, json.Unmarshal([]byte(text), &l))
-				results[l.ID] = l.Result
+				require.Equal(t, "outcome", l.Type)
+				results[l.ID] = l.Outcome
 			} else {
 				words := strings.Fields(text)
-				results[words[1]] = Result(words[0])
+				results[words[1]] = object.Result(words[0])
 			}
 		}
-		require.Equal(t, map[string]Result{"a0": Done, "a1": Failed, "a2": Already, "a3": Already}, results)
+		require.Equal(t, map[string]object.Result{"a0": object.Done, "a1": object.Failed, "a2": object.Already, "a3": object.Already}, results)
 	}
 }
 

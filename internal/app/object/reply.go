@@ -1,0 +1,59 @@
+package object
+
+import (
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+)
+
+// Sent is a message that was sent to an agent without waiting for the answer.
+type Sent struct {
+	ID        string `json:"id"`
+	MessageID string `json:"message_id"`
+	// Duplicate says that the agent had the message already, and dropped this one.
+	Duplicate bool `json:"duplicate,omitempty"`
+	// Key is the key of the question that the message has answered. It is absent if the message is no answer.
+	Key agent.Key `json:"key,omitempty"`
+}
+
+func (Sent) kind() string { return "sent" }
+
+// NewSent returns the object of a message that was sent.
+func NewSent(id string, s client.Sent) Sent {
+	return Sent{ID: id, MessageID: s.MessageID, Duplicate: s.Duplicate, Key: s.Answered}
+}
+
+// Reply is what an agent has answered to a message.
+type Reply struct {
+	ID        string        `json:"id"`
+	MessageID string        `json:"message_id"`
+	Status    client.Status `json:"status"`
+	// WaitsFor is absent if the agent works or has ended.
+	WaitsFor client.WaitsFor `json:"waits_for,omitempty"`
+	// Answer is absent if there is none.
+	Answer string `json:"answer,omitempty"`
+	// FinishReason is absent if the answer is whole.
+	FinishReason string `json:"finish_reason,omitempty"`
+	// Stopped is absent if no limit ended the turn.
+	Stopped string `json:"stopped,omitempty"`
+	// Error and Class are absent unless the agent is held, or has ended without an answer.
+	Error string `json:"error,omitempty"`
+	Class string `json:"class,omitempty"`
+}
+
+func (Reply) kind() string { return "reply" }
+
+// NewReply returns the object of the answer to a message. The snapshot is that of [client.Client.AwaitReply].
+func NewReply(messageID string, s client.Snapshot) Reply {
+	return Reply{
+		ID: s.ID, MessageID: messageID, Status: s.Status, WaitsFor: s.WaitsFor, Answer: s.Answer, FinishReason: s.FinishReason, Stopped: s.Stopped,
+		Error: s.Failure, Class: s.Class,
+	}
+}
+
+// Aside is what the model of an agent has answered to a question beside the work.
+type Aside struct {
+	ID     string `json:"id"`
+	Answer string `json:"answer"`
+}
+
+func (Aside) kind() string { return "aside" }
