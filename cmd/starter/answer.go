@@ -16,7 +16,7 @@ func newAnswer(g *session.Flags) *cobra.Command {
 		Long: `answer answers a question of an agent, or of a sub-agent below it. The model asks with
 the tool ask_user. A tool, for example of an MCP server, may also ask while it runs.
 
---call names the question, as "starter inbox" shows it. You can leave out --call if only
+--call is the handle of the question, which "starter inbox" shows, or its key. You can leave out --call if only
 one question is waiting. If the question has choices, TEXT may be the number of one. If
 TEXT is "-", answer reads it from standard input.
 

@@ -15,8 +15,8 @@ func newApprove(g *session.Flags) *cobra.Command {
 		Long: `approve approves a tool or sub-agent call that is waiting for an approval. The call may be
 one of the agent or of a sub-agent below it.
 
-CALL is the name that "starter inbox" shows; you can leave out CALL if only one call is
-waiting. On a terminal, approve without CALL shows the call and asks first. The approval
+CALL is the handle of the call, which "starter inbox" shows, or its key. You can leave out
+CALL if only one call is waiting. On a terminal, approve without CALL shows the call and asks first. The approval
 is only for the arguments that are shown.
 
 With --arguments, the call runs with other arguments, and the model is told so. With

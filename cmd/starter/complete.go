@@ -16,7 +16,7 @@ func newComplete(g *session.Flags) *cobra.Command {
 		Long: `complete gives a result to a call of a tool that agents.yaml lists under "external":
 somebody outside does the work of such a call. A call takes one result.
 
---call names the call, as "starter inbox" shows it. You can leave out --call if only one
+--call is the handle of the call, which "starter inbox" shows, or its key. You can leave out --call if only one
 such call is waiting. If RESULT is "-", complete reads it from standard input.`,
 		Example: `  starter inbox
   starter complete report 'deployed version 12'

@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -22,7 +22,7 @@ func newPermissions(g *session.Flags) *cobra.Command {
 		Short: "List what an agent may do without asking a person",
 		Long: `permissions shows what an agent may do without asking a person: the permissions that
 people have given with --for-agent or --for-agent-call of "starter approve", or in a chat.
-Each line begins with the NAME of a permission, for "starter revoke". Sub-agents have their
+Each line begins with the handle of a permission, for "starter revoke". Sub-agents have their
 own permissions. permissions needs no worker.`,
 		Example:           "  starter permissions report",
 		Args:              cobra.ExactArgs(1),
@@ -37,29 +37,24 @@ own permissions. permissions needs no worker.`,
 			if err != nil {
 				return session.WithExitCode(err, queue)
 			}
-			return printPermissions(cmd.OutOrStdout(), all, asJSON)
+			return printPermissions(cmd.OutOrStdout(), args[0], all, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the permissions as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object on a line for each permission")
 	return cmd
-}
-
-// permissionView is the JSON form of one permission. Fields may be added, but must not be changed.
-type permissionView struct {
-	Name string `json:"name"`
-	agent.Permission
 }
 
 // maxArguments is the largest number of characters of arguments that are shown without --json.
 const maxArguments = 4000
 
-func printPermissions(out io.Writer, all []agent.Permission, asJSON bool) error {
+func printPermissions(out io.Writer, id string, all []agent.Permission, asJSON bool) error {
 	if asJSON {
-		views := make([]permissionView, len(all))
-		for i, p := range all {
-			views[i] = permissionView{p.Key.Handle(), p}
+		for _, p := range all {
+			if err := object.Print(out, object.NewPermission(id, p)); err != nil {
+				return err
+			}
 		}
-		return view.JSON(out, views)
+		return nil
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(out, "The agent has no permissions: a person decides on each call that needs an approval.")

@@ -21,11 +21,11 @@ func newRevoke(g *session.Flags) *cobra.Command {
 	var asJSON bool
 	var wait time.Duration
 	cmd := &cobra.Command{
-		Use:   "revoke ID [NAME...]",
+		Use:   "revoke ID [PERMISSION...]",
 		Short: "Revoke what an agent may do without asking a person",
-		Long: `revoke removes the named permissions of an agent, or all of them if you give no NAME. The
-agent then asks a person again. "starter permissions" lists the permissions with their
-names. revoke needs a worker.`,
+		Long: `revoke removes permissions of an agent, or all of them if you give no PERMISSION. The
+agent then asks a person again. PERMISSION is the handle of a permission, which "starter
+permissions" shows, or its key. revoke needs a worker.`,
 		Example: `  starter revoke report 3f2a91c4   # one permission
   starter revoke report            # all`,
 		Args:              cobra.MinimumNArgs(1),
@@ -37,7 +37,7 @@ names. revoke needs a worker.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the revoked permissions as JSON, as permissions --json does")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object on a line for each revoked permission")
 	session.AddWait(cmd, &wait, session.DefaultWait)
 	return cmd
 }
@@ -52,7 +52,7 @@ func revoke(ctx context.Context, c permissionRevoker, id string, names []string,
 	})
 	switch {
 	case asJSON && (err == nil || len(revoked) > 0):
-		if printed := printPermissions(stdout, revoked, true); err == nil {
+		if printed := printPermissions(stdout, id, revoked, true); err == nil {
 			err = printed
 		}
 	case err == nil && len(revoked) == 0:

@@ -18,7 +18,7 @@ import (
 )
 
 // waits is a call in the output of `starter inbox --json`.
-type waits struct{ ID, Handle, Tool, Arguments string }
+type waits struct{ ID, Handle, Key, Tool, Arguments string }
 
 // inbox returns the calls of the agents of a world that wait for a decision.
 func inbox(w *world.World) []waits { return world.Objects[waits](w, "inbox", "--json") }
@@ -73,7 +73,8 @@ func TestCallWaitsForAPerson(t *testing.T) {
 	require.Empty(t, paid())
 	call := inboxOf(w, id)[0]
 	require.JSONEq(t, `{"n":0}`, call.Arguments)
-	w.Must("approve", id, call.Handle)
+	decided := world.Objects[struct{ Type, ID, Verdict, Handle, Key, Tool string }](w, "approve", id, call.Key, "--json")
+	require.Equal(t, []struct{ Type, ID, Verdict, Handle, Key, Tool string }{{"decision", id, "approved", call.Handle, call.Key, "pay"}}, decided)
 	w.Finished(id, "done")
 	w.Eventually("the command ends with the answer", func() bool { return run.Ended() && strings.Contains(run.Output(), "done") })
 	require.Len(t, paid(), 1)

@@ -107,7 +107,8 @@ func TestExternalCallGetsItsResultOnce(t *testing.T) {
 	}
 	refused("use `starter complete`", "answer", id, "--call", call.Handle, "no question")
 	refused("no question of agent", "answer", id, "no question")
-	w.Must("complete", id, "--call", call.Handle, "deployed")
+	given := world.Objects[struct{ Verdict, Handle, Given string }](w, "complete", id, "--call", call.Key, "--json", "deployed")
+	require.Equal(t, []struct{ Verdict, Handle, Given string }{{"completed", call.Handle, "deployed"}}, given)
 	refused("", "complete", id, "--call", call.Handle, "deployed twice")
 	w.Finished(id, "done")
 	for _, args := range [][]string{{"complete", id, "late"}, {"answer", id, "late"}, {"approve", id, call.Handle}, {"deny", id, "--all", "--yes"}} {
@@ -135,13 +136,12 @@ func TestApprovalHasALimitAndMayBeRemembered(t *testing.T) {
 		return err == nil && read.Answer == "two"
 	})
 	worker.Kill()
-	var permissions []struct{ Name, Tool, By string }
-	require.NoError(t, json.Unmarshal([]byte(w.Must("permissions", id, "--json")), &permissions))
+	permissions := world.Objects[struct{ Handle, Tool, By string }](w, "permissions", id, "--json")
 	require.Len(t, permissions, 1)
 	require.Equal(t, "pay", permissions[0].Tool)
 	require.NotEmpty(t, permissions[0].By)
 	w.Worker()
-	w.Must("revoke", id, permissions[0].Name)
+	w.Must("revoke", id, permissions[0].Handle)
 	w.Must("send", id, "again") // nobody decides, and the call is denied
 	lines := w.Show(id).Lines()
 	require.Equal(t, "tool: denied: nobody decided on this call within 5 seconds", lines[len(lines)-2])

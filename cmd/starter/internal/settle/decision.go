@@ -17,6 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -29,8 +30,8 @@ type Decision struct {
 	Reason    string
 	Remember  Remember
 
-	all, yes bool
-	wait     time.Duration
+	all, yes, json bool
+	wait           time.Duration
 }
 
 // Remember holds the flags of `starter approve` that also permit later calls.
@@ -52,6 +53,7 @@ func (o *Decision) Command(g *session.Flags, cmd *cobra.Command) *cobra.Command 
 	cmd.ValidArgsFunction = g.CompleteIDs(1, client.Running)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return decide(cmd, g, args, *o) }
 	cmd.Flags().BoolVar(&o.all, "all", false, cmd.Name()+" all calls that are waiting for an approval")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print an object on a line for each call")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask first")
 	session.AddWait(cmd, &o.wait, session.DefaultWait)
 	return cmd
@@ -84,8 +86,7 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 			if err != nil {
 				return refused(err)
 			}
-			_, err = fmt.Fprint(screen.Raw(stderr), o.doneText(w, screen.Styled(stderr)))
-			return err
+			return o.tell(cmd, w)
 		}
 		waiting, err := o.pending(ctx, c, id)
 		if err != nil {
@@ -107,10 +108,28 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 			if err != nil {
 				return refused(err)
 			}
-			fmt.Fprint(screen.Raw(stderr), o.doneText(w, screen.Styled(stderr)))
+			if err := o.tell(cmd, w); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
+}
+
+// tell says what was decided on a call.
+func (o Decision) tell(cmd *cobra.Command, w client.Waits) error {
+	if !o.json {
+		stderr := cmd.ErrOrStderr()
+		_, err := fmt.Fprint(screen.Raw(stderr), o.doneText(w, screen.Styled(stderr)))
+		return err
+	}
+	verdict := object.Denied
+	if o.Approve {
+		verdict = object.Approved
+	}
+	d := object.NewDecision(w, verdict)
+	d.NewArguments = o.Arguments
+	return object.Print(cmd.OutOrStdout(), d)
 }
 
 // check returns an error if the agent would refuse the flags for any call. `arguments` says whether the command line has the flag

@@ -15,6 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/input"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -25,6 +26,7 @@ type Giving struct {
 	IsError bool
 
 	call string
+	json bool
 	wait time.Duration
 }
 
@@ -50,13 +52,27 @@ func (o *Giving) Command(g *session.Flags, cmd *cobra.Command, verb string) *cob
 			if err != nil {
 				return refused(err)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s %s%s\n", verb, namedCall(w), ChoiceText(result, given))
-			return nil
+			if o.json {
+				return object.Print(cmd.OutOrStdout(), o.object(w, given))
+			}
+			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s %s%s\n", verb, namedCall(w), ChoiceText(result, given))
+			return err
 		})
 	}
-	cmd.Flags().StringVar(&o.call, "call", "", "`name` of the call, as \"starter inbox\" shows it (default: the only one that is waiting)")
+	cmd.Flags().StringVar(&o.call, "call", "", "handle or key of the `call`, as \"starter inbox\" shows it (default: the only one that is waiting)")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the call and what it was given as an object")
 	session.AddWait(cmd, &o.wait, session.DefaultWait)
 	return cmd
+}
+
+func (o Giving) object(w client.Waits, given string) object.Decision {
+	verdict := object.Completed
+	if o.Kind == client.WaitsForAnswer {
+		verdict = object.Answered
+	}
+	d := object.NewDecision(w, verdict)
+	d.Given, d.IsError = given, o.IsError
+	return d
 }
 
 // number matches a text that can be the number of a choice.
