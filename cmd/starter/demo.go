@@ -13,8 +13,8 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/app/demo"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/app/serve"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 )
@@ -66,7 +66,7 @@ own.`,
 			o.Out = cmd.OutOrStdout()
 			if asJSON {
 				o.Out = cmd.ErrOrStderr()
-				o.Done = func(s demo.Summary) error { return view.JSON(cmd.OutOrStdout(), s) }
+				o.Done = func(s demo.Summary) error { return object.Print(cmd.OutOrStdout(), s.Object()) }
 			}
 			summary, err := demo.Run(cmd.Context(), o)
 			if err != nil {
@@ -78,7 +78,7 @@ own.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.KeepRunning, "keep-running", false, "leave the server and the worker running until Ctrl-C")
 	f.BoolVar(&o.Offline, "offline", false, "use the stand-in even if OPENAI_API_KEY or OPENAI_BASE_URL is set")
-	f.BoolVar(&asJSON, "json", false, "print the counts as JSON; everything else goes to standard error")
+	f.BoolVar(&asJSON, "json", false, "print the counts as an object; everything else goes to standard error")
 	return cmd
 }
 
@@ -97,7 +97,7 @@ func demoPrinter(w io.Writer) func(client.Progress) {
 func verdict(s demo.Summary) error {
 	switch {
 	case s.Repeated > 0:
-		return fmt.Errorf("%d tool effects or model requests that must happen only once were repeated: see \"model\" and \"publish\" in the output", s.Repeated)
+		return fmt.Errorf("%d tool effects or model requests that must happen only once were repeated: see \"model_requests\" and \"publish\" in the output", s.Repeated)
 	case s.Status != client.Completed:
 		return exit.Errorf(exit.AgentFailed, "the agent %s: %s; if you use your own model, check OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or use the demo's stand-in for a model with --offline", turn.StatusText(s.Status), s.Failure)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/devserver"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/protocol"
@@ -17,6 +18,7 @@ import (
 const defaultPort = 7233
 
 func newDev(g *session.Flags) *cobra.Command {
+	var asJSON bool
 	o := devserver.Options{SearchAttributes: protocol.AttributeTypes()}
 	cmd := &cobra.Command{
 		Use:   "dev",
@@ -45,16 +47,17 @@ Of the global flags, dev uses only --namespace: the name of the server's namespa
 				o.UIPort = o.Port + session.UIPortAbove
 			}
 			o.Namespace, o.LogTo, o.Progress = g.Namespace, cmd.ErrOrStderr(), cmd.ErrOrStderr()
-			return dev(cmd, o)
+			return dev(cmd, o, asJSON)
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print an object with the addresses when the server runs")
 	cmd.Flags().IntVar(&o.Port, "port", defaultPort, "`port` of Temporal; 0 picks a free one")
 	cmd.Flags().IntVar(&o.UIPort, "ui-port", 0, "`port` of the Web UI; 0 picks a free one (default: 1000 above --port)")
 	cmd.Flags().StringVar(&o.DBFilename, "db-filename", "", "`file` that keeps the data when the server stops; without it, the data is in memory and is lost")
 	return cmd
 }
 
-func dev(cmd *cobra.Command, o devserver.Options) error {
+func dev(cmd *cobra.Command, o devserver.Options, asJSON bool) error {
 	server, err := devserver.Start(cmd.Context(), o)
 	if taken, ok := errors.AsType[*devserver.PortInUseError](err); ok {
 		flag := "--port"
@@ -67,7 +70,14 @@ func dev(cmd *cobra.Command, o devserver.Options) error {
 		return err
 	}
 	defer server.Stop()
-	fmt.Fprint(cmd.OutOrStdout(), greeting(server, o.DBFilename))
+	if asJSON {
+		err = object.Print(cmd.OutOrStdout(), object.Server{Address: server.Address(), Namespace: server.Namespace(), WebUI: server.UIURL(), DBFilename: o.DBFilename})
+	} else {
+		_, err = fmt.Fprint(cmd.OutOrStdout(), greeting(server, o.DBFilename))
+	}
+	if err != nil {
+		return err
+	}
 	select {
 	case <-cmd.Context().Done():
 		fmt.Fprintln(cmd.ErrOrStderr(), "Stopping the server …")

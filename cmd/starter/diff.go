@@ -11,7 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/compare"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -30,7 +30,7 @@ what they waited for, and without the time between a chat's turns.
 
 diff reads histories and needs no worker. Of an agent that is running, it compares what
 has happened until now. The exit code is 0, also if the agents differ.`,
-		Example: "  starter diff report report-2\n  starter diff --json report report-2 | jq .difference",
+		Example: "  starter diff report report-2\n  starter diff --json report report-2 | jq '.a.message, .b.message'",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return fmt.Errorf("diff takes the IDs of two agents, but got %d: `%s A B`", len(args), cmd.CommandPath())
@@ -47,7 +47,7 @@ has happened until now. The exit code is 0, also if the agents differ.`,
 			return session.WithExitCode(diff(cmd, c, args, asJSON), "")
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparison as JSON, with whole texts")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparison as one object, with whole texts")
 	return cmd
 }
 
@@ -69,7 +69,7 @@ func diff(cmd *cobra.Command, c *client.Client, ids []string, asJSON bool) error
 	}
 	found := compare.Agents(both[0], both[1])
 	if asJSON {
-		return view.JSON(cmd.OutOrStdout(), found)
+		return object.Print(cmd.OutOrStdout(), found)
 	}
 	compare.Print(cmd.OutOrStdout(), found, width(cmd.OutOrStdout()))
 	return nil

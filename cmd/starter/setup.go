@@ -11,13 +11,15 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 func newSetup(g *session.Flags) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "setup",
 		Short: "Register the search attributes of agents",
 		Long: `setup registers the search attributes of agents in the namespace: fields by which Temporal
@@ -40,6 +42,8 @@ Temporal Cloud takes search attributes only from its own tools. Register them wi
 			switch {
 			case err != nil:
 				return setupError(err, g)
+			case asJSON:
+				return object.Print(cmd.OutOrStdout(), object.Setup{Namespace: g.Namespace, Registered: append([]string{}, added...)})
 			case len(added) == 0:
 				fmt.Fprintf(cmd.ErrOrStderr(), "Namespace %s has all search attributes of agents\n", g.Namespace)
 			default:
@@ -48,6 +52,8 @@ Temporal Cloud takes search attributes only from its own tools. Register them wi
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the registered attributes as an object")
+	return cmd
 }
 
 // In Temporal Cloud, a client may read the search attributes of a namespace but not add any, so the error names the command that does.

@@ -137,14 +137,14 @@ func TestRerunTakesTheMessagesOfAChatOneByOne(t *testing.T) {
 	require.Equal(t, "user: two", w.Transcript(asked+"-2", 6)[4])
 	out = w.Must("diff", "--json", asked, asked+"-2")
 	var found struct {
-		Same       int `json:"same_messages"`
-		Difference struct {
-			A, B struct{ Tool, Content string }
+		Same int `json:"same_messages"`
+		A, B struct {
+			Message struct{ Tool, Content string }
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(out), &found))
 	require.Equal(t, 2, found.Same)
-	require.Equal(t, []string{"ask_user", "7", "8"}, []string{found.Difference.A.Tool, found.Difference.A.Content, found.Difference.B.Content})
+	require.Equal(t, []string{"ask_user", "7", "8"}, []string{found.A.Message.Tool, found.A.Message.Content, found.B.Message.Content})
 }
 
 // saying is a model that answers with its name and its system message.

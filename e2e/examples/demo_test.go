@@ -99,19 +99,25 @@ func (d *demoRun) leavesNothing() {
 
 // demoSummary is what `starter demo --json` prints.
 type demoSummary struct {
-	AgentID string `json:"agent_id"`
-	Status  string `json:"status"`
-	Answer  string `json:"answer"`
-	WebUI   string `json:"web_ui"`
-	StandIn bool   `json:"stand_in"`
-	Model   struct{ Requests, Keys, Answered, Repeated int }
-	Publish struct{ Calls, Keys, Again int }
-	Measure struct{ Calls, Keys, Again int }
+	ID      string                                           `json:"id"`
+	Status  string                                           `json:"status"`
+	Answer  string                                           `json:"answer"`
+	WebUI   string                                           `json:"web_ui"`
+	StandIn bool                                             `json:"stand_in"`
+	Model   struct{ Requests, Keys, Answered, Repeated int } `json:"model_requests"`
+	Publish effects
+	Measure effects
 	Workers []int `json:"workers"`
 	Killed  int   `json:"killed"`
 
-	FirstMessage float64 `json:"first_message_seconds"`
-	Repeated     int     `json:"repeated"`
+	FirstMessage int `json:"first_message_ms"`
+	Repeated     int `json:"repeated"`
+}
+
+type effects struct {
+	Calls    int `json:"tool_calls"`
+	Keys     int
+	Repeated int
 }
 
 func (d *demoRun) summary() demoSummary {
@@ -132,12 +138,12 @@ func TestDemoSurvivesTheKillAndLeavesNothing(t *testing.T) {
 	require.Contains(t, s.Answer, "README.md begins with “# Reagent ")
 	require.Contains(t, s.Answer, "Published as note 1.")
 	require.Equal(t, struct{ Requests, Keys, Answered, Repeated int }{6, 6, 6, 0}, s.Model)
-	require.Equal(t, struct{ Calls, Keys, Again int }{1, 1, 0}, s.Publish, "the effect happens once")
-	require.Equal(t, struct{ Calls, Keys, Again int }{2, 1, 1}, s.Measure, "what only reads runs again, under its key")
+	require.Equal(t, effects{1, 1, 0}, s.Publish, "the effect happens once")
+	require.Equal(t, effects{2, 1, 1}, s.Measure, "what only reads runs again, under its key")
 	require.Len(t, s.Workers, 2)
 	require.Equal(t, s.Workers[0], s.Killed)
 	require.Zero(t, s.Repeated)
-	t.Logf("first message after %.1f s", s.FirstMessage)
+	t.Logf("first message after %d ms", s.FirstMessage)
 
 	said := d.out.Output()
 	require.Contains(t, said, "stand-in")
@@ -182,7 +188,7 @@ func TestKeptDemoRunsOnUntilCtrlC(t *testing.T) {
 	d.says("All of it runs on until Ctrl-C.")
 	s := d.summary()
 	address := demoAddress(t, d)
-	show := exec.Command(world.Binary("starter"), "show", "--address", address, s.AgentID)
+	show := exec.Command(world.Binary("starter"), "show", "--address", address, s.ID)
 	show.Env = append(os.Environ(), "TEMPORAL_CONFIG_FILE="+filepath.Join(t.TempDir(), "none.toml"))
 	out, err := show.CombinedOutput()
 	require.NoError(t, err, string(out))

@@ -130,6 +130,12 @@ func TestSetupRegistersTheSearchAttributes(t *testing.T) {
 	_, stderr, code = w.Starter("setup")
 	require.Equal(t, 0, code, stderr)
 	require.Contains(t, stderr, "has all search attributes")
+	set := world.Objects[struct {
+		Type       string
+		Registered []string
+	}](w, "setup", "--json")
+	require.Equal(t, "setup", set[0].Type)
+	require.Empty(t, set[0].Registered)
 	started := 0
 	w.Eventually("an agent starts with the attributes", func() bool {
 		w.Must("run", "--detach", "--id", fmt.Sprint("after", started), "go")

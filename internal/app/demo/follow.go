@@ -44,10 +44,10 @@ func (d *demo) follow(ctx context.Context, id, name string) error {
 func (d *demo) act(ctx context.Context, p client.Progress) error {
 	m, s := p.Message, &d.summary
 	if m != nil && m.Role == llm.Assistant && s.FirstMessage == 0 {
-		s.FirstMessage = time.Since(d.began).Seconds()
+		s.FirstMessage = time.Since(d.began)
 	}
 	if m != nil && s.Killed != 0 && s.Recovered == 0 {
-		s.Recovered = time.Since(d.killed).Seconds()
+		s.Recovered = time.Since(d.killed)
 	}
 	if p.Status != client.Running && (m == nil || m.Role != llm.Tool) {
 		return nil

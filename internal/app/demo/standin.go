@@ -47,13 +47,13 @@ func guide(step int, file string, results []string) llm.Reply {
 	switch {
 	case step == 0:
 		return reply("(I am a stand-in for a model: a script. The tools, the sub-agent and the kill are real.) I look at what is here.",
-			call("list_files", object{}))
+			call("list_files", arguments{}))
 	case step == 1:
 		return reply("The reader shall look into "+file+".",
-			call("reader", object{"task": "Read " + file + " and report in one sentence."}))
+			call("reader", arguments{"task": "Read " + file + " and report in one sentence."}))
 	case step == 2:
 		return reply("That is worth a note. I publish it, and measure the folder meanwhile.",
-			call(publishTool, object{"text": results[n-1]}), call(measureTool, object{}))
+			call(publishTool, arguments{"text": results[n-1]}), call(measureTool, arguments{}))
 	case step == 3 && n > 3:
 		return reply(fmt.Sprintf("%s %s %s", results[n-3], results[n-2], results[n-1]))
 	}
@@ -62,7 +62,7 @@ func guide(step int, file string, results []string) llm.Reply {
 
 func reader(step int, file string, results []string) llm.Reply {
 	if step == 0 {
-		return reply("", call("read_file", object{"path": file}))
+		return reply("", call("read_file", arguments{"path": file}))
 	}
 	return reply(fmt.Sprintf("%s begins with “%s”.", file, printable.Line(results[len(results)-1], 100)))
 }
@@ -72,11 +72,11 @@ func reply(text string, calls ...llm.ToolCall) llm.Reply {
 	return llm.Reply{Message: llm.Message{Content: text, ToolCalls: calls}, Usage: llm.Usage{InputTokens: 500, OutputTokens: len(text)/4 + 20}}
 }
 
-type object map[string]string
+type arguments map[string]string
 
 // The ID of the call is the tool's name, which is unique, because each agent calls a tool only once.
-func call(tool string, arguments object) llm.ToolCall {
-	data, _ := json.Marshal(arguments) // cannot fail for strings
+func call(tool string, with arguments) llm.ToolCall {
+	data, _ := json.Marshal(with) // cannot fail for strings
 	return llmtest.ToolCall(tool, tool, string(data))
 }
 

@@ -3,58 +3,71 @@ package demo
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/app/object"
 )
 
-// Summary is the result of the demo, with the counts of the model's proxy and of the tool server. A new version of the demo may add
-// fields, but must not rename or remove any, because scripts read the JSON form.
+// Summary is the result of the demo, with the counts of the model's proxy and of the tool server.
 type Summary struct {
-	AgentID string        `json:"agent_id"`
-	Status  client.Status `json:"status"`
-	Answer  string        `json:"answer,omitempty"`
-	Failure string        `json:"failure,omitempty"`
-	WebUI   string        `json:"web_ui"`
+	AgentID string
+	Status  client.Status
+	Answer  string
+	Failure string
+	WebUI   string
 	// StandIn says that the stand-in replied and not a model.
-	StandIn   bool       `json:"stand_in"`
-	ModelName string     `json:"model_name"`
-	Model     ModelCount `json:"model"`
+	StandIn   bool
+	ModelName string
+	Model     ModelCount
 	// Publish counts the calls of the tool "publish", which must not run twice.
-	Publish ToolCount `json:"publish"`
+	Publish ToolCount
 	// Measure counts the calls of the tool "measure", which only reads.
-	Measure ToolCount `json:"measure"`
+	Measure ToolCount
 	// Workers has the process IDs of the workers, in the order in which they started.
-	Workers []int `json:"workers"`
+	Workers []int
 	// Killed is the process ID of the killed worker; 0 means none.
-	Killed int `json:"killed"`
-	// FirstMessage is the time from the demo's start to the agent's first reply, in seconds.
-	FirstMessage float64 `json:"first_message_seconds"`
-	// Recovered is the time from the kill to the agent's next message, in seconds.
-	Recovered float64 `json:"recovered_seconds"`
+	Killed int
+	// FirstMessage is the time from the demo's start to the agent's first reply.
+	FirstMessage time.Duration
+	// Recovered is the time from the kill to the agent's next message.
+	Recovered time.Duration
 	// Repeated is the number of repeats that must not happen: of answered model requests, and of calls of the tool "publish".
-	Repeated int `json:"repeated"`
+	Repeated int
 }
 
 // ModelCount has the counts of the model requests. Its Requests include those that failed.
 type ModelCount struct {
-	Requests int `json:"requests"`
+	Requests int
 	// Keys is the number of different idempotency keys.
-	Keys int `json:"keys"`
+	Keys int
 	// Answered is the number of complete responses. A request that the model refused, or whose connection was cut off, has no
 	// complete response and is not paid for.
-	Answered int `json:"answered"`
+	Answered int
 	// Repeated is the number of complete responses to repeated requests. A request is repeated if its idempotency key had a
 	// complete response already.
-	Repeated int `json:"repeated"`
+	Repeated int
 }
 
 // ToolCount has the tool server's counts for one tool.
 type ToolCount struct {
-	Calls int `json:"calls"`
+	Calls int
 	// Keys is the number of different idempotency keys.
-	Keys int `json:"keys"`
+	Keys int
 	// Again is the number of calls with the idempotency key of an earlier call.
-	Again int `json:"again"`
+	Again int
+}
+
+// Object returns the summary as it is printed with --json.
+func (s Summary) Object() object.Demo {
+	effects := func(c ToolCount) object.Effects {
+		return object.Effects{ToolCalls: c.Calls, Keys: c.Keys, Repeated: c.Again}
+	}
+	return object.Demo{
+		ID: s.AgentID, Status: s.Status, Answer: s.Answer, Error: s.Failure, WebUI: s.WebUI, Model: s.ModelName, StandIn: s.StandIn,
+		ModelRequests: object.ModelRequests(s.Model), Publish: effects(s.Publish), Measure: effects(s.Measure),
+		Workers: s.Workers, Killed: s.Killed, FirstMessageMS: object.Millis(s.FirstMessage), RecoveredMS: object.Millis(s.Recovered), Repeated: s.Repeated,
+	}
 }
 
 func (s Summary) show(out io.Writer) {
@@ -71,7 +84,7 @@ What the model's proxy and the tool server counted
 		s.Publish.Calls, s.Publish.Keys, s.Publish.Again,
 		s.Measure.Calls, s.Measure.Keys, s.Measure.Again, allowed)
 	if s.Killed != 0 {
-		fmt.Fprintf(out, "  workers  started: %d, killed: 1; %.1f s from the kill to the next message\n", len(s.Workers), s.Recovered)
+		fmt.Fprintf(out, "  workers  started: %d, killed: 1; %.1f s from the kill to the next message\n", len(s.Workers), s.Recovered.Seconds())
 	} else {
 		fmt.Fprintln(out, "\nNo worker was killed: the model did not call measure.")
 	}

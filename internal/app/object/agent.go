@@ -77,7 +77,7 @@ func NewAgent(s client.Snapshot, took func(agent.Message) time.Duration) Agent {
 	v := Agent{
 		ID: s.ID, Agent: s.Agent, Status: s.Status, WaitsFor: s.WaitsFor, Digest: s.Digest, Metadata: s.Metadata, Messages: []Message{},
 		EarlierMessages: s.First, OpenCalls: []Call{}, Queue: []Queued{}, SubAgents: []SubAgent{}, EarlierSubAgents: s.ChildCount - len(s.Children),
-		Usage: newUsage(s.Usage), Spent: NewSpending(s.Usage.Spent()), Answer: answer(s), FinishReason: s.FinishReason, Stopped: s.Stopped,
+		Usage: NewUsage(s.Usage), Spent: NewSpending(s.Usage.Spent()), Answer: answer(s), FinishReason: s.FinishReason, Stopped: s.Stopped,
 		Error: s.Failure, Class: s.Class,
 	}
 	if r := s.Retry; r != nil {

@@ -7,7 +7,8 @@ import (
 
 // Asked is a call in the reply of a model.
 type Asked struct {
-	CallID    string `json:"call_id"`
+	// CallID is absent in a comparison, because it differs in any two agents.
+	CallID    string `json:"call_id,omitempty"`
 	Tool      string `json:"tool"`
 	Arguments string `json:"arguments"`
 }

@@ -33,7 +33,8 @@ type Usage struct {
 	DuplicateEvents int `json:"duplicate_events"`
 }
 
-func newUsage(u agent.Usage) Usage {
+// NewUsage returns the object of what an agent has used without its sub-agents.
+func NewUsage(u agent.Usage) Usage {
 	return Usage{
 		ModelCalls: u.ModelCalls, ToolCalls: u.ToolCalls, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
 		CachedTokens: u.CachedTokens, CacheWriteTokens: u.CacheWriteTokens, ReasoningTokens: u.ReasoningTokens,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -34,9 +35,10 @@ func TestComparisonIgnoresWhatDiffersInAnyTwoAgents(t *testing.T) {
 	a := worked("a", "1", `{"task": "x", "n": 1}`, "done", 1, 2, 5, 6)
 	b := worked("b", "2", `{"n":1,"task":"x"}`, "done", 100, 103, 104, 109)
 	c := Agents(a, b)
-	require.Nil(t, c.Difference)
+	require.Nil(t, c.A.Message)
+	require.Nil(t, c.B.Message)
 	require.Equal(t, 4, c.SameMessages)
-	require.Equal(t, []int64{5000, 9000}, []int64{c.A.DurationMS, c.B.DurationMS})
+	require.Equal(t, []object.Milliseconds{5000, 9000}, []object.Milliseconds{c.A.DurationMS, c.B.DurationMS})
 	var out bytes.Buffer
 	Print(&out, c, 0)
 	require.Contains(t, out.String(), "Both said and called the same, in 4 messages.\n")
@@ -60,9 +62,9 @@ func TestComparisonFindsTheFirstDifference(t *testing.T) {
 	} {
 		b := worked("b", "2", `{"n":1}`, "done", 1, 2, 3, 4)
 		change.change(&b)
-		for _, c := range []Comparison{Agents(a, b), Agents(b, a)} {
-			require.NotNil(t, c.Difference, name)
-			require.Equal(t, change.at, c.Difference.Index, name)
+		for _, c := range []object.Comparison{Agents(a, b), Agents(b, a)} {
+			require.False(t, c.A.Message == nil && c.B.Message == nil, name)
+			require.Equal(t, change.at, c.SameMessages, name)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -23,13 +24,13 @@ const (
 
 // Print writes a comparison for people. `width` is that of the terminal, in columns; 0 means that the output is no terminal. On a terminal,
 // texts stand side by side.
-func Print(w io.Writer, c Comparison, width int) {
+func Print(w io.Writer, c object.Comparison, width int) {
 	p := printer{out: w, width: width, a: printable.Name(c.A.ID), b: printable.Name(c.B.ID)}
-	if d := c.Difference; d == nil {
+	if c.A.Message == nil && c.B.Message == nil {
 		fmt.Fprintf(w, "Both said and called the same, in %d messages.\n", c.SameMessages)
 	} else {
-		fmt.Fprintf(w, "The first %d messages are the same. Message %d:\n\n", c.SameMessages, d.Index+1)
-		p.pair(messageText(d.A), messageText(d.B))
+		fmt.Fprintf(w, "The first %d messages are the same. Message %d:\n\n", c.SameMessages, c.SameMessages+1)
+		p.pair(messageText(c.A.Message), messageText(c.B.Message))
 	}
 	fmt.Fprintln(w)
 	p.totals(c)
@@ -42,7 +43,7 @@ func Print(w io.Writer, c Comparison, width int) {
 	p.pair(printable.Text(c.A.Answer), printable.Text(c.B.Answer))
 }
 
-func messageText(m *Said) string {
+func messageText(m *object.Said) string {
 	if m == nil {
 		return "(no further message)"
 	}
@@ -57,7 +58,7 @@ func messageText(m *Said) string {
 		lines = append(lines, "image "+printable.Line(image, 100))
 	}
 	for _, c := range m.Calls {
-		lines = append(lines, "calls "+printable.Line(c.Name, 100)+" "+printable.Text(c.Arguments))
+		lines = append(lines, "calls "+printable.Line(c.Tool, 100)+" "+printable.Text(c.Arguments))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -122,18 +123,18 @@ func wrapped(text string, width int) []string {
 }
 
 // totals writes a table of what the agents used.
-func (p printer) totals(c Comparison) {
+func (p printer) totals(c object.Comparison) {
 	rows := [][3]string{{"", p.a, p.b}}
-	add := func(name string, of func(Side) string) { rows = append(rows, [3]string{name, of(c.A), of(c.B)}) }
-	add("agent", func(s Side) string { return printable.Line(s.Agent, 40) })
-	add("model", func(s Side) string { return printable.Line(s.Model, 40) })
-	add("status", func(s Side) string { return string(s.Status) })
-	add("model calls", func(s Side) string { return fmt.Sprint(s.ModelCalls) })
-	add("tool calls", func(s Side) string { return fmt.Sprint(s.ToolCalls) })
-	add("tokens in", func(s Side) string { return fmt.Sprint(s.InputTokens) })
-	add("tokens out", func(s Side) string { return fmt.Sprint(s.OutputTokens) })
-	add("cost", func(s Side) string { return fmt.Sprintf("$%.4f", s.CostUSD) })
-	add("duration", func(s Side) string { return fmt.Sprintf("%.1f s", float64(s.DurationMS)/1000) })
+	add := func(name string, of func(object.Side) string) { rows = append(rows, [3]string{name, of(c.A), of(c.B)}) }
+	add("agent", func(s object.Side) string { return printable.Line(s.Agent, 40) })
+	add("model", func(s object.Side) string { return printable.Line(s.Model, 40) })
+	add("status", func(s object.Side) string { return string(s.Status) })
+	add("model calls", func(s object.Side) string { return fmt.Sprint(s.Usage.ModelCalls) })
+	add("tool calls", func(s object.Side) string { return fmt.Sprint(s.Usage.ToolCalls) })
+	add("tokens in", func(s object.Side) string { return fmt.Sprint(s.Spent.InputTokens) })
+	add("tokens out", func(s object.Side) string { return fmt.Sprint(s.Spent.OutputTokens) })
+	add("cost", func(s object.Side) string { return fmt.Sprintf("$%.4f", s.Spent.CostUSD) })
+	add("duration", func(s object.Side) string { return fmt.Sprintf("%.1f s", float64(s.DurationMS)/1000) })
 	wide := [3]int{}
 	for _, row := range rows {
 		for i, cell := range row {

@@ -1,0 +1,21 @@
+package object
+
+// Server is a development server that runs.
+type Server struct {
+	Address   string `json:"address"`
+	Namespace string `json:"namespace"`
+	WebUI     string `json:"web_ui"`
+	// DBFilename is absent if the data is in memory.
+	DBFilename string `json:"db_filename,omitempty"`
+}
+
+func (Server) kind() string { return "server" }
+
+// Setup says which search attributes were registered in a namespace.
+type Setup struct {
+	Namespace string `json:"namespace"`
+	// Registered is empty if the namespace had all of them.
+	Registered []string `json:"registered"`
+}
+
+func (Setup) kind() string { return "setup" }
