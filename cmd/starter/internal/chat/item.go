@@ -108,6 +108,9 @@ func (it *item) draw(md *screen.Markdown, f form) []string {
 		}
 		return append(lines, foreign(md, "  ", it.text, f.width)...)
 	case callItem:
+		if q, ok := it.question(); ok {
+			return it.drawQuestion(q, f)
+		}
 		if f.expanded {
 			return append(it.unfolded(f), it.running(f.width)...)
 		}
@@ -173,28 +176,38 @@ func (it *item) unfolded(f form) []string {
 	if it.arguments != "" {
 		lines = append(lines, screen.Form(proposal.Of(it.name, it.arguments), argumentsIndent, f.width)...)
 	}
-	if d := it.decider; d != nil {
-		verb := "approved"
-		switch {
-		case d.Denied:
-			verb = "denied"
-		case it.name == agent.AskUser:
-			verb = "answered"
-		}
-		lines = append(lines, faint.Render(cut("  "+verb+" by "+byText(d.By), f.width)))
-	}
+	lines = append(lines, it.decided(f.width)...)
 	if !it.done {
 		return lines
 	}
+	return append(lines, it.results(f.width)...)
+}
+
+// decided returns the line that names the person who has decided on a call; none if nobody has.
+func (it *item) decided(width int) []string {
+	d, verb := it.decider, "approved"
+	switch {
+	case d == nil:
+		return nil
+	case d.Denied:
+		verb = "denied"
+	case it.name == agent.AskUser:
+		verb = "answered"
+	}
+	return []string{faint.Render(cut("  "+verb+" by "+byText(d.By), width))}
+}
+
+// results returns the lines of the result of a call, without the middle of a very long one.
+func (it *item) results(width int) []string {
 	begin, end := it.result, ""
 	if len(it.result) > 2*maxResult {
 		begin, end = strings.ToValidUTF8(it.result[:maxResult], ""), strings.ToValidUTF8(it.result[len(it.result)-maxResult:], "")
 	}
-	lines = append(lines, indented("  → ", begin, f.width)...)
+	lines := indented("  → ", begin, width)
 	if end != "" {
 		left := fmt.Sprintf("%s bytes are left out here; `starter show --json` prints them.", grouped(len(it.result)-len(begin)-len(end)))
-		lines = append(lines, styled(indented("  ", left, f.width), faint)...)
-		lines = append(lines, indented("    ", end, f.width)...)
+		lines = append(lines, styled(indented("  ", left, width), faint)...)
+		lines = append(lines, indented("    ", end, width)...)
 	}
 	return lines
 }
