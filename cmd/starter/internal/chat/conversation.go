@@ -36,6 +36,8 @@ type conversation struct {
 	snap  client.Snapshot
 	tree  []client.Entry
 	waits []client.Waits
+	// chosen is the call that the person has selected among those that wait. Empty, or a call that waits no more, means the first one.
+	chosen agent.Key
 }
 
 // outgoing is a message of the person that is not in the transcript yet.
@@ -174,12 +176,23 @@ func (c *conversation) subAgentsRun() bool {
 
 // active returns the call on which the person decides next, or whose question the person answers next; nil if there is none.
 func (c *conversation) active() *client.Waits {
+	var first *client.Waits
 	for i := range c.waits {
-		if f := c.waits[i].Call.WaitsFor(); f == client.WaitsForApproval || f == client.WaitsForAnswer {
-			return &c.waits[i]
+		switch w := &c.waits[i]; {
+		case !forPerson(*w):
+		case w.Call.Key == c.chosen:
+			return w
+		case first == nil:
+			first = w
 		}
 	}
-	return nil
+	return first
+}
+
+// forPerson reports whether a call waits for a person who reads the chat, and not for a result from outside.
+func forPerson(w client.Waits) bool {
+	f := w.Call.WaitsFor()
+	return f == client.WaitsForApproval || f == client.WaitsForAnswer
 }
 
 func (c *conversation) approval() *client.Waits { return c.activeFor(client.WaitsForApproval) }

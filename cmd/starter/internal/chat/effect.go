@@ -227,12 +227,19 @@ type showing struct {
 // chat begins to show the call.
 func (m *model) makeReady() tea.Cmd {
 	w := m.approval()
-	switch {
-	case w == nil:
+	if w != nil && m.showing != nil && m.showing.call == w.Call.Key {
+		return nil
+	}
+	if m.revealed {
+		m.up, m.revealed = 0, false
+	}
+	if w == nil {
 		m.showing = nil
 		return nil
-	case m.showing != nil && m.showing.call == w.Call.Key:
-		return nil
+	}
+	if m.up == 0 && !m.headShown(*w) {
+		m.reveal(*w)
+		m.revealed = true
 	}
 	m.showing = &showing{call: w.Call.Key}
 	return m.later(readyPause, readyMsg{m.showing})

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
 )
 
 func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
@@ -14,15 +15,15 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 		return cmd
 	}
 	name := press.String()
-	leaving := m.leaving
-	m.leaving = name == "ctrl+c"
+	leaving, stopping := m.leaving, m.stopping
+	m.leaving, m.stopping = name == "ctrl+c", false
 	switch name {
 	case "ctrl+c":
 		if leaving {
 			return tea.Quit
 		}
 	case "esc":
-		return m.escape()
+		return m.escape(stopping)
 	case "enter":
 		return m.enter()
 	case "ctrl+o":
@@ -49,7 +50,7 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 			m.recalled = 0
 			return m.write(press) // moves the cursor
 		}
-		if m.up = 0; name == "home" {
+		if m.up, m.revealed = 0, false; name == "home" {
 			m.scroll(m.total())
 		}
 	case "up", "down":
@@ -76,14 +77,19 @@ func (m *model) write(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// escape takes back a denial whose reason the person was typing, or clears the input, or else interrupts the agent. It also ends the
-// selection of a call.
-func (m *model) escape() tea.Cmd {
+// escape takes back a denial whose reason the person was typing, or clears the input, or ends the selection of a call, or else interrupts
+// the agent. While a call waits for a person, only a second Esc interrupts, because the interrupt ends the call. `again` says that the key
+// before was Esc, too.
+func (m *model) escape(again bool) tea.Cmd {
+	selected := m.selected
 	m.selected = nil
 	switch {
 	case m.denying != nil || m.input.Value() != "":
 		m.denying, m.recalled = nil, 0
 		m.input.Reset()
+	case selected != nil:
+	case m.works() && !again && (m.active() != nil || client.CallWaits(m.waitsFor)):
+		m.stopping = true
 	case m.works():
 		return m.interrupt()
 	}
@@ -103,6 +109,10 @@ func (m *model) enter() tea.Cmd {
 	}
 	m.recalled = 0
 	m.input.Reset()
+	if m.decidesOnly(text) {
+		m.note("“" + strings.TrimSpace(text) + "” was not sent, because a call waits for your approval: press y, n or a while the input is empty.")
+		return nil
+	}
 	if c, ok := commandOf(text); ok {
 		cmd, err := m.command(c)
 		if err != nil {
@@ -171,5 +181,6 @@ func (m *model) recall(name string) bool {
 
 // scroll moves the screen up by a number of lines, or down if it is negative.
 func (m *model) scroll(lines int) {
+	m.revealed = false
 	m.up = max(0, min(m.up+lines, m.total()-m.room()))
 }

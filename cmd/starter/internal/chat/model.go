@@ -45,12 +45,14 @@ type model struct {
 	expanded bool
 	// selected is the call that Enter shows in full or folds; nil if there is none.
 	selected *item
-	// leaving says that the last key was Ctrl-C.
-	leaving bool
+	// leaving says that the last key was Ctrl-C, and stopping that it was Esc while a call waits.
+	leaving, stopping bool
 	// denying is the call for whose denial the person types the reason; nil if there is none.
 	denying *client.Waits
 	// showing is the call on which the keys y, n and a decide, or will decide after [readyPause]; nil if there is none.
 	showing *showing
+	// revealed says that the chat, and not the person, has scrolled up to the first line of that call.
+	revealed bool
 	// pressed is the key y or a that is about to decide on a call; nil if there is none.
 	pressed *press
 	// arrival is the note to add after a fork, when the messages of the new agent are on the screen.
@@ -106,6 +108,7 @@ func (m *model) attach(id string, started bool) {
 	m.conversation = conversation{fresh: !started, calls: map[string]*item{}, now: m.now}
 	m.growing, m.arguments = memo{}, map[agent.Key]*memo{}
 	m.up, m.selected, m.denying, m.pressed, m.showing, m.arrival = 0, nil, nil, nil, nil, ""
+	m.revealed = false
 	m.sending, m.refreshing, m.stale, m.own, m.asked = false, false, false, false, time.Time{}
 }
 
@@ -177,9 +180,15 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
+		w := m.approval()
+		shown := w != nil && m.headShown(*w)
 		m.width, m.height = max(1, msg.Width), max(1, msg.Height)
 		m.input.MaxHeight = max(1, min(8, m.height/3))
 		m.input.SetWidth(m.width)
+		if shown && (m.revealed || !m.headShown(*w)) {
+			m.reveal(*w)
+			m.revealed = m.up > 0
+		}
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,6 +187,7 @@ func (p *plainChat) follow(ctx context.Context, key string) error {
 	defer stop()
 	reports, taken := watch(ctx, p.o.Agents, p.o.ID, p.next), key == ""
 	waits := false // a call waits for a decision, perhaps one of a sub-agent
+	own := false   // a call of this agent waits for a decision
 	for {
 		// One line is read while the agent works, because it may be a command for an agent that works. While a call waits for a decision,
 		// all lines are read, because one of them may be the decision.
@@ -205,16 +207,32 @@ func (p *plainChat) follow(ctx context.Context, key string) error {
 			}
 			taken = taken || r.p.Message != nil && string(r.p.Message.Key) == key
 			if r.p.Status != "" {
-				waits = r.p.WaitsFor == client.WaitsForApproval || r.p.WaitsFor == client.WaitsForSubAgents
+				own = r.p.WaitsFor == client.WaitsForApproval
+				waits = own || r.p.WaitsFor == client.WaitsForSubAgents
 			}
 			if p.see(ctx, r.p, taken) {
 				return nil
 			}
 		}
+		if own {
+			p.dropKeys()
+		}
 		if err := p.now(ctx, taken, waits); err != nil {
 			return err
 		}
 	}
+}
+
+// dropKeys drops the held lines that are a key of the chat on a terminal, such as y. They are no messages: the person wanted to decide.
+func (p *plainChat) dropKeys() {
+	p.held = slices.DeleteFunc(p.held, func(text string) bool {
+		drop := isVerdictKey(strings.TrimSpace(text))
+		if drop {
+			p.said = ""
+			p.tell("“" + strings.TrimSpace(text) + "” was not sent, because a call waits for your approval: /approve lets it run, /deny REASON refuses it.")
+		}
+		return drop
+	})
 }
 
 // maxHeld is the largest number of lines that are read while a call waits for a decision.

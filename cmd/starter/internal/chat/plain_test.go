@@ -128,6 +128,10 @@ func TestCallIsDecidedWithoutATerminal(t *testing.T) {
 		"Not done: no call 00000002 waits for an approval; name a call that waits, or leave the name out.\nDenied pay.\n", told)
 	require.Equal(t, []string{"start talk: pay", "decide talk k-00000001 approve=false remember= reason=too result=", "send talk steer=false: thanks", "send talk steer=false: > dear"}, a.asked)
 
+	out, notice, _ = newActor().plainly(t, "pay\ny\n/approve\n")
+	require.Equal(t, "decided\n", out, "a key is no message while a call waits")
+	require.Contains(t, notice, "“y” was not sent, because a call waits for your approval: /approve lets it run")
+
 	_, notice, _ = a.plainly(t, "/approve\npay\n/quit\n")
 	require.Contains(t, notice, "Not done: there is no agent yet")
 }

@@ -3,6 +3,7 @@ package chat
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -24,14 +25,16 @@ type press struct {
 
 type pressedMsg struct{ *press }
 
-// decideByKey takes the key y, n or a, which decides on a call. It does nothing before the keys apply: see [readyPause]. If the call is not
-// on the screen, it shows the call.
+// decideByKey takes the key y, n or a, which decides on the call that waits and is selected. It does nothing before the keys apply: see
+// [readyPause]. If the first line of the call is not on the screen, or an ended call is selected, it selects and shows the call, and the
+// keys apply after another pause.
 func (m *model) decideByKey(w client.Waits, name string) tea.Cmd {
 	switch {
 	case !m.ready(w):
 		return nil
-	case m.waitHidden():
-		m.up = 0
+	case m.selected != nil || !m.headShown(w):
+		m.selected, m.showing = nil, nil
+		m.reveal(w)
 		return nil
 	case name == "n":
 		m.denying = &w
@@ -45,8 +48,35 @@ func (m *model) decideByKey(w client.Waits, name string) tea.Cmd {
 	return m.later(pressPause, pressedMsg{m.pressed})
 }
 
-// waitHidden reports whether the person has scrolled up so far that nothing of the calls that wait is on the screen.
-func (m *model) waitHidden() bool { return m.up > 0 && m.up >= len(m.tail()) }
+// decidesOnly reports whether a text is one of the keys that decide, while a call waits for an approval. Such a text is no message: the
+// person wanted to decide.
+func (m *model) decidesOnly(text string) bool {
+	waits := m.approval() != nil || m.active() == nil && m.waitsFor == client.WaitsForApproval
+	return waits && isVerdictKey(strings.TrimSpace(text))
+}
+
+func isVerdictKey(text string) bool { return len(text) == 1 && strings.ContainsAny(text, "yYnNaA") }
+
+// belowHead returns the number of lines from the first line of a call that waits to the end of the conversation.
+func (m *model) belowHead(w client.Waits) int {
+	active, n := m.active(), 0
+	for i := range slices.Backward(m.waits) {
+		n += len(m.wait(&m.waits[i], &m.waits[i] == active))
+		if m.waits[i].Call.Key == w.Call.Key {
+			break
+		}
+	}
+	return n - 1 // the first line is empty
+}
+
+// headShown reports whether the first line of a call that waits is on the screen.
+func (m *model) headShown(w client.Waits) bool {
+	below := m.belowHead(w)
+	return m.up < below && below <= m.up+m.room()
+}
+
+// reveal scrolls to the newest lines, or if there are too many of them, to the first line of a call that waits.
+func (m *model) reveal(w client.Waits) { m.up = max(0, m.belowHead(w)-m.room()) }
 
 // decidePressed decides as the key says, unless the person has typed more or has taken the key back, or somebody else has decided.
 func (m *model) decidePressed(p *press) tea.Cmd {
@@ -57,6 +87,7 @@ func (m *model) decidePressed(p *press) tea.Cmd {
 	if w := m.approval(); w == nil || w.Call.Key != p.verdict.on.Call.Key {
 		return nil // somebody else has decided
 	}
+	m.up = 0
 	decide := []tea.Cmd{m.decide(p.verdict)}
 	for _, w := range m.alike(p.verdict.on) {
 		if p.verdict.decision.Remember != "" {

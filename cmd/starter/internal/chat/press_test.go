@@ -2,12 +2,15 @@ package chat
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/llm"
 )
 
 // asking returns a chat in which a call waits for an approval, and the keys apply.
@@ -68,11 +71,15 @@ func TestKeyDoesNotDecideOnACallOutOfSight(t *testing.T) {
 		s.says(user(fmt.Sprint("message ", i)))
 	}
 	s.keys("pgup")
-	s.shows("PgDn shows the call that waits for your approval")
+	s.shows("y shows the call that waits for your approval")
 	require.NotContains(t, s.screen(), "May pay")
 	s.press("y")
 	require.Empty(t, s.asked)
-	s.shows("? May pay run", "y approve")
+	s.shows("? May pay run")
+	s.press("y")
+	require.Empty(t, s.asked, "the call was shown just now")
+	s.ready()
+	s.shows("y approve")
 	s.press("y")
 	require.Len(t, s.asked, 1)
 }
@@ -97,4 +104,86 @@ func TestKeyForAllLaterCallsApprovesThoseThatWait(t *testing.T) {
 	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-00000001", "pay", "{}", false), waitsFor("k-00000003", "pay", "{}", false)})
 	s.press("y")
 	require.Len(t, s.asked, 1, "the key y approves one call")
+}
+
+// The first line of a call that waits is on the screen, also if the call is longer than the screen, or if further calls wait below it.
+func TestFirstLineOfACallThatWaitsIsOnTheScreen(t *testing.T) {
+	for _, size := range sizes {
+		s := newStage(t, true)
+		s.event(size)
+		s.says(user("go"))
+		s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
+		s.m.refreshed(client.Snapshot{}, nil, []client.Waits{
+			waitsFor("k-00000001", "write", `{"content":"`+strings.Repeat(`line\n`, 100)+`"}`, false), waitsFor("k-00000002", "pay", "{}", false),
+		})
+		s.ready()
+		s.shows("? May write run", "PgDn shows all · y approve")
+		s.keys("pgdown", "pgdown", "pgdown", "pgdown")
+		s.shows("May pay run", "y shows the call")
+		require.NotContains(t, s.screen(), "? May")
+		s.press("y")
+		s.ready()
+		s.press("y")
+		s.shows("? May pay run", "Approved write.")
+		require.Equal(t, []string{"decide talk k-00000001 approve=true remember= reason= result="}, s.asked)
+	}
+}
+
+// The keys decide on the call that is selected. While an ended call is, they decide nothing.
+func TestKeysDecideOnTheSelectedCall(t *testing.T) {
+	for _, size := range sizes {
+		s := newStage(t, true)
+		s.event(size)
+		s.says(user("go"), reply("", llm.ToolCall{ID: "1", Name: "read", Arguments: "{}"}), result("1", "it"))
+		s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
+		s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-00000001", "pay", "{}", false), waitsFor("k-00000002", "post", "{}", false)})
+		s.ready()
+		s.keys("tab")
+		s.shows("» read", "Enter expands this call")
+		s.press("y")
+		require.Empty(t, s.asked)
+		require.NotContains(t, s.screen(), "»")
+		s.ready()
+		s.shows("? May pay run")
+		s.keys("shift+tab")
+		s.press("y")
+		require.Empty(t, s.asked, "the call was selected just now")
+		s.ready()
+		s.shows("  May pay run", "? May post run")
+		s.press("y")
+		require.Equal(t, []string{"decide talk k-00000002 approve=true remember= reason= result="}, s.asked)
+		s.shows("? May pay run")
+	}
+}
+
+// A key that decides is never sent as a message while a call waits. An answer to a question is.
+func TestKeyThatDecidesIsNoMessage(t *testing.T) {
+	s := asking(t)
+	for _, text := range []string{"y", "N", " a "} {
+		s.m.input.SetValue(text)
+		s.keys("enter")
+	}
+	require.Empty(t, s.asked)
+	s.shows("“y” was not sent, because a call waits for your approval", "“N” was not sent", "> Type a message")
+	s.m.refreshed(client.Snapshot{}, nil, nil) // the call is not known yet
+	s.m.input.SetValue("y")
+	s.keys("enter")
+	require.Empty(t, s.asked)
+	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForAnswer})
+	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("q", agent.AskUser, `{"question":"Which?"}`, true)})
+	s.keys("y", "enter")
+	require.Equal(t, []string{"decide talk q approve=false remember= reason= result=y"}, s.asked)
+}
+
+// An interrupt ends the calls of the turn. While one of them waits for a person, Esc alone does not interrupt.
+func TestEscTwiceInterruptsWhileACallWaits(t *testing.T) {
+	s := asking(t)
+	s.keys("x", "esc", "esc")
+	s.shows("Press Esc again to interrupt")
+	s.keys("x", "esc", "esc")
+	require.Empty(t, s.asked)
+	s.keys("tab", "esc")
+	require.Empty(t, s.asked, "another key was between")
+	s.keys("esc", "esc")
+	require.Equal(t, []string{"interrupt talk"}, s.asked)
 }

@@ -1,21 +1,35 @@
 package chat
 
-import "slices"
+import (
+	"slices"
 
-// choose selects the next older call, or the next newer one. If no call is selected yet, it selects the newest call on the screen.
+	"github.com/reagent-dev/reagent/client"
+)
+
+// choose selects the next older call, or the next newer one. The newest ones are those that wait for the person, one of which is always
+// selected unless an ended call is. If no call is selected yet, choose selects the newest call on the screen.
 func (m *model) choose(older bool) {
 	calls := slices.DeleteFunc(slices.Clone(m.items), func(it *item) bool { return it.kind != callItem })
-	if len(calls) == 0 {
+	waits := slices.DeleteFunc(slices.Clone(m.waits), func(w client.Waits) bool { return !forPerson(w) })
+	if len(calls)+len(waits) == 0 {
 		return
 	}
 	at := slices.Index(calls, m.selected)
+	if w := m.active(); at < 0 && w != nil {
+		at = len(calls) + slices.IndexFunc(waits, func(other client.Waits) bool { return other.Call.Key == w.Call.Key })
+	}
 	switch {
 	case at < 0:
 		at = max(0, slices.Index(calls, m.lowest(callItem)))
 	case older:
 		at = max(0, at-1)
 	default:
-		at = min(len(calls)-1, at+1)
+		at = min(len(calls)+len(waits)-1, at+1)
+	}
+	if m.revealed = false; at >= len(calls) {
+		m.selected, m.chosen = nil, waits[at-len(calls)].Call.Key
+		m.reveal(waits[at-len(calls)])
+		return
 	}
 	m.selected = calls[at]
 	m.show(m.selected)
@@ -31,6 +45,10 @@ func (m *model) flip() {
 
 // expandAll shows all calls in full, or folds all of them. What the person reads stays on the screen.
 func (m *model) expandAll() {
+	waits := m.approval()
+	if waits != nil && (m.selected != nil || !m.headShown(*waits)) {
+		waits = nil
+	}
 	anchor := m.selected
 	if anchor == nil && m.up > 0 {
 		anchor = m.lowest(anyItem)
@@ -39,7 +57,10 @@ func (m *model) expandAll() {
 	for _, it := range m.items {
 		it.flipped = false
 	}
-	if anchor != nil {
+	switch {
+	case waits != nil:
+		m.reveal(*waits)
+	case anchor != nil:
 		m.show(anchor)
 	}
 	m.scroll(0)

@@ -180,23 +180,28 @@ func (m *model) hint() string {
 	switch w := m.approval(); {
 	case m.leaving:
 		return "Press Ctrl-C again to detach; the agent goes on."
+	case m.stopping:
+		return "Press Esc again to interrupt the agent; its calls then end."
 	case m.denying != nil:
 		return "Type the reason. Enter denies " + printable.Name(m.denying.Call.Name) + " · Esc goes back"
 	case m.pressed != nil:
 		return m.pressHint()
-	case w != nil && m.input.Value() == "" && m.waitHidden():
-		return "PgDn shows the call that waits for your approval"
-	case w != nil && m.input.Value() == "" && m.ready(*w):
+	case w != nil && m.input.Value() == "" && m.selected == nil && !m.headShown(*w):
+		return "y shows the call that waits for your approval"
+	case w != nil && m.input.Value() == "" && m.selected == nil && m.ready(*w):
 		text := "y approve · n deny · a approve " + m.withAlike(*w) + "all later calls of " + printable.Name(w.Call.Name) + " by this agent"
-		if len(m.tail()) > m.room() {
-			text = "PgUp shows all · " + text
+		switch {
+		case m.up > 0:
+			text = "PgDn shows all · " + text
+		case len(approvals(m.waits)) > 1:
+			text += " · Shift-Tab next call"
 		}
 		return text
-	case w != nil && m.input.Value() == "":
+	case w != nil && m.input.Value() == "" && m.selected == nil:
 		return "…"
 	case m.recalled > 0:
 		return m.fitted("Enter sends this earlier text", "Up older", "Down newer", "PgUp PgDn scroll")
-	case w != nil:
+	case w != nil && m.input.Value() != "":
 		return m.fitted("Enter sends this message", "y, n and a decide if the input is empty", "Esc clears it")
 	case m.selected != nil:
 		text := "expands"
@@ -205,7 +210,7 @@ func (m *model) hint() string {
 		}
 		return m.fitted("Enter "+text+" this call", "Tab older", "Shift-Tab newer", "Ctrl-O all", "Esc leaves")
 	case m.question() != nil:
-		return "Enter answers the question · Esc interrupts"
+		return "Enter answers the question · Esc twice interrupts"
 	case m.up > 0:
 		return "PgDn shows newer lines"
 	case m.input.Value() != "" && m.works():
