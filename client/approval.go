@@ -35,6 +35,14 @@ type Waits struct {
 // Handle returns a short name of the call, which [Client.Approve], [Client.Deny] and [Client.Complete] accept.
 func (w Waits) Handle() string { return w.Call.Key.Handle() }
 
+// Alike returns those of the calls that are other calls of the same tool by the same agent, and wait for an approval. Whoever approves all
+// later calls of the tool approves these, too.
+func (w Waits) Alike(waiting []Waits) []Waits {
+	return slices.DeleteFunc(slices.Clone(waiting), func(other Waits) bool {
+		return other.AgentID != w.AgentID || other.Call.Name != w.Call.Name || other.Call.Key == w.Call.Key || other.Call.WaitsFor() != agent.WaitsForApproval
+	})
+}
+
 // AmbiguousCallError is the error of [Client.Approve], [Client.Deny] and [Client.Complete] if the name of the call is empty or short,
 // and several calls wait.
 type AmbiguousCallError struct {
@@ -209,6 +217,9 @@ type DecideOptions struct {
 // [Waits.Handle] or its key; it may be empty if only one call waits. The decision is valid only for the arguments that the call has now.
 // Approve returns the decided call. It needs a running worker.
 //
+// If the approval also permits all later calls of the tool (see [agent.RememberTool]), the agent's other calls of the tool that wait
+// already run, too. If somebody else decides on one of them meanwhile, that decision stays.
+//
 // These errors say why the decision has no effect:
 //   - a [*NoCallError] if no such call waits
 //   - an [*AmbiguousCallError] if several calls have the name
@@ -218,7 +229,23 @@ type DecideOptions struct {
 //
 // After any other error, such as [ErrNoWorker], the agent may or may not have the decision.
 func (c *Client) Approve(ctx context.Context, id, call string, o DecideOptions) (Waits, error) {
-	return c.decide(ctx, id, call, agent.Decision{Approve: true, Arguments: o.Arguments, Remember: o.Remember, By: o.By}, agent.WaitsForApproval)
+	found, err := c.outside(ctx, id)
+	if err != nil {
+		return Waits{}, err
+	}
+	w, err := found.choose(id, call, []WaitsFor{agent.WaitsForApproval})
+	if err != nil {
+		return Waits{}, err
+	}
+	if err := c.Decide(ctx, w, agent.Decision{Approve: true, Arguments: o.Arguments, Remember: o.Remember, By: o.By}); err != nil || o.Remember != agent.RememberTool {
+		return w, err
+	}
+	for _, other := range w.Alike(found.waiting) {
+		if err := c.Decide(ctx, other, agent.Decision{Approve: true, By: o.By}); err != nil && !errors.Is(err, ErrRefused) {
+			return w, fmt.Errorf("call %s is approved, but its other call %s is not: %w", w.Handle(), other.Handle(), err)
+		}
+	}
+	return w, nil
 }
 
 // Deny refuses a call. The model gets the reason as the result of the call. See [Client.Approve] for the parameters and errors.

@@ -20,9 +20,9 @@ CALL if only one call is waiting. On a terminal, approve without CALL shows the 
 is only for the arguments that are shown.
 
 With --arguments, the call runs with other arguments, and the model is told so. With
---for-agent, this agent's later calls of the tool run without asking a person. With
---for-agent-call, only later calls with the same arguments do. "starter permissions" lists
-and revokes these permissions.`,
+--for-agent, this agent's other calls of the tool run, too: those that wait already, and
+later ones. With --for-agent-call, only later calls with the same arguments do. "starter
+permissions" lists these permissions, and "starter revoke" revokes them.`,
 		Example: `  starter inbox
   starter approve report 3f2a91c4
   starter approve report                # shows the waiting call, and asks
@@ -31,7 +31,7 @@ and revokes these permissions.`,
   starter approve report --all --yes`,
 	}
 	cmd.Flags().StringVar(&o.Arguments, "arguments", "", "run the call with these arguments, a `JSON` object")
-	cmd.Flags().BoolVar(&o.Remember.Tool, "for-agent", false, "also approve this agent's later calls of the tool")
+	cmd.Flags().BoolVar(&o.Remember.Tool, "for-agent", false, "also approve this agent's other calls of the tool: those that wait, and later ones")
 	cmd.Flags().BoolVar(&o.Remember.Call, "for-agent-call", false, "also approve this agent's later calls of the tool with the same arguments")
 	cmd.MarkFlagsMutuallyExclusive("for-agent", "for-agent-call", "arguments")
 	return o.Command(g, cmd)

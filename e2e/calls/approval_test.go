@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/llm"
@@ -31,6 +33,17 @@ func inboxOf(w *world.World, id string) (all []waits) {
 		}
 	}
 	return all
+}
+
+// permit approves one call and all later ones of its tool. Other calls that wait wait on, although `starter approve --for-agent` would approve
+// them, too.
+func permit(w *world.World, id, handle string) {
+	w.T.Helper()
+	waiting, err := w.Client.Pending(w.T.Context(), id)
+	require.NoError(w.T, err)
+	at := slices.IndexFunc(waiting, func(c client.Waits) bool { return c.Handle() == handle })
+	require.NotEqual(w.T, -1, at)
+	require.NoError(w.T, w.Client.Decide(w.T.Context(), waiting[at], agent.Decision{Approve: true, Remember: agent.RememberTool}))
 }
 
 // payWorld returns a world in which the agent x makes the given number of calls of the tool pay, and each needs an approval. The
@@ -86,6 +99,21 @@ func TestCallWaitsForAPerson(t *testing.T) {
 	w.NothingTwice()
 }
 
+// An approval of all later calls of a tool also approves its calls that wait already.
+func TestApprovalForTheAgentSettlesTheCallsThatWait(t *testing.T) {
+	w, paid := payWorld(t, 3)
+	w.Worker()
+	id := t.Name()
+	w.Must("run", "--detach", "--id", id, "pay")
+	w.Eventually("the calls wait", func() bool { return len(inboxOf(w, id)) == 3 })
+	call := inboxOf(w, id)[1].Handle
+	_, errs, code := w.Starter("approve", id, call, "--for-agent")
+	require.Zero(t, code, errs)
+	require.Contains(t, errs, "Its other calls of pay, those that wait and later ones, run without asking.\n")
+	w.Finished(id, "done")
+	require.ElementsMatch(t, []string{`{"n":0}`, `{"n":1}`, `{"n":2}`}, paid())
+}
+
 // If a run before a resume is reset, the decisions that came after the resume hold. Nobody is asked or notified again.
 func TestDecisionsAfterAResumeHold(t *testing.T) {
 	t.Setenv("HOOK_SECRET", hookSecret)
@@ -110,7 +138,7 @@ func TestDecisionsAfterAResumeHold(t *testing.T) {
 	require.NoError(t, w.Temporal.TerminateWorkflow(t.Context(), id, "", "test"))
 	w.Must("resume", "--detach", id)
 	waits(4)
-	w.Must("approve", id, calls[3].Handle, "--for-agent")
+	permit(w, id, calls[3].Handle)
 	w.Must("revoke", id, calls[3].Handle)
 	w.Must("approve", id, calls[0].Handle)
 	w.Must("deny", id, calls[1].Handle, "--reason", "too much")

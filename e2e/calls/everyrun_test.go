@@ -123,7 +123,7 @@ func TestDecisionsHoldInEveryRun(t *testing.T) {
 	})
 	t.Run("another call of the reply denied after a resume", func(t *testing.T) {
 		p := newPayments(t, asksForPayments, [][]int{{1, 2}})
-		p.Must("approve", p.id, p.waits(1, 2)[0], "--for-agent")
+		permit(p.World, p.id, p.waits(1, 2)[0])
 		p.waits(2)
 		run := p.resume()
 		p.Must("deny", p.id, p.waits(2)[0])
@@ -131,7 +131,7 @@ func TestDecisionsHoldInEveryRun(t *testing.T) {
 	})
 	t.Run("a permission is for later replies", func(t *testing.T) {
 		p := newPayments(t, asksForPayments, [][]int{{1, 2}})
-		p.Must("approve", p.id, p.waits(1, 2)[0], "--for-agent")
+		permit(p.World, p.id, p.waits(1, 2)[0])
 		p.waits(2)
 		run := p.RunID(p.id)
 		for task := p.TaskCount(p.id, run); task > 0; task-- {
@@ -143,7 +143,7 @@ func TestDecisionsHoldInEveryRun(t *testing.T) {
 	})
 	t.Run("denied by the time limit", func(t *testing.T) {
 		p := newPayments(t, asksForPayments+"    approval_timeout: 4s\n", [][]int{{1, 2}})
-		p.Must("approve", p.id, p.waits(1, 2)[0], "--for-agent")
+		permit(p.World, p.id, p.waits(1, 2)[0])
 		p.Eventually("the wait has ended", func() bool {
 			read, err := p.Client.ShowRecorded(t.Context(), p.id)
 			return err == nil && len(read.Messages) == 5

@@ -89,7 +89,7 @@ func (m *model) decidePressed(p *press) tea.Cmd {
 	}
 	m.up = 0
 	decide := []tea.Cmd{m.decide(p.verdict)}
-	for _, w := range m.alike(p.verdict.on) {
+	for _, w := range p.verdict.on.Alike(m.waits) {
 		if p.verdict.decision.Remember != "" {
 			decide = append(decide, m.decide(verdict{w, agent.Decision{Approve: true}}))
 		}
@@ -97,17 +97,9 @@ func (m *model) decidePressed(p *press) tea.Cmd {
 	return tea.Batch(decide...)
 }
 
-// alike returns the other calls of the same tool by the same agent that wait for an approval. A person who approves all later calls of a tool
-// approves these, too.
-func (m *model) alike(to client.Waits) []client.Waits {
-	return slices.DeleteFunc(approvals(m.waits), func(w client.Waits) bool {
-		return w.AgentID != to.AgentID || w.Call.Name != to.Call.Name || w.Call.Key == to.Call.Key
-	})
-}
-
 // withAlike says how many calls that wait already the key a approves, such as "the 2 others and "; empty if there are none.
 func (m *model) withAlike(w client.Waits) string {
-	switch n := len(m.alike(w)); n {
+	switch n := len(w.Alike(m.waits)); n {
 	case 0:
 		return ""
 	case 1:

@@ -37,6 +37,7 @@ func (v verdict) done() string {
 // words after the command are not valid, if no call waits for an approval, or if several calls do and the command names none of them.
 func verdictsOf(c command, waits []client.Waits) ([]verdict, error) {
 	waits = approvals(waits)
+	others := waits
 	d := agent.Decision{Approve: c.name == "/approve"}
 	call, all, err := decisionOf(c.rest, waits, &d)
 	switch {
@@ -47,13 +48,18 @@ func verdictsOf(c command, waits []client.Waits) ([]verdict, error) {
 	case all && (call != "" || d.Arguments != ""):
 		return nil, errors.New("--all cannot be used together with the name of a call or with --arguments; leave out --all")
 	case call != "":
-		waits = slices.DeleteFunc(waits, func(w client.Waits) bool { return w.Handle() != call })
+		waits = slices.DeleteFunc(slices.Clone(waits), func(w client.Waits) bool { return w.Handle() != call })
 	case !all && len(waits) > 1:
 		return nil, severalError(c.name, waits)
 	}
 	var verdicts []verdict
 	for _, w := range waits {
 		verdicts = append(verdicts, verdict{w, d})
+	}
+	if d.Remember == agent.RememberTool && !all {
+		for _, w := range waits[0].Alike(others) {
+			verdicts = append(verdicts, verdict{w, agent.Decision{Approve: true}})
+		}
 	}
 	return verdicts, nil
 }

@@ -112,6 +112,9 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 				return err
 			}
 		}
+		if o.Remember.Tool {
+			return approveAlike(ctx, c, id, waiting)
+		}
 		return nil
 	})
 }
@@ -130,6 +133,22 @@ func (o Decision) tell(cmd *cobra.Command, w client.Waits) error {
 	d := object.NewDecision(w, verdict)
 	d.NewArguments = o.Arguments
 	return object.Print(cmd.OutOrStdout(), d)
+}
+
+// approveAlike approves the calls that wait of the same tools and agents as those of `done`.
+func approveAlike(ctx context.Context, c *client.Client, id string, done []client.Waits) error {
+	waiting, err := c.Pending(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, w := range done {
+		for _, other := range w.Alike(waiting) {
+			if err := c.Decide(ctx, other, agent.Decision{Approve: true}); err != nil && !errors.Is(err, client.ErrRefused) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // check returns an error if the agent would refuse the flags for any call. `arguments` says whether the command line has the flag
@@ -190,9 +209,9 @@ func (o Decision) question(n int) string {
 	}
 	switch {
 	case o.Remember.Tool && n > 1:
-		later = ", and let all later calls of their tools by their agents run, too"
+		later = ", and let all other calls of their tools by their agents run, those that wait and later ones"
 	case o.Remember.Tool:
-		later = ", and let all later calls of this tool by this agent run, too"
+		later = ", and let all other calls of this tool by this agent run, those that wait and later ones"
 	case o.Remember.Call:
 		later = ", and let later calls with the same arguments run, too"
 	}
@@ -208,5 +227,9 @@ func (o Decision) doneText(w client.Waits, styled bool) string {
 	if o.Arguments != "" {
 		text += view.ArgumentsText(w.Call.Name, o.Arguments, false, styled) + "in place of:\n"
 	}
-	return text + view.ArgumentsText(w.Call.Name, w.Call.Arguments, false, styled)
+	text += view.ArgumentsText(w.Call.Name, w.Call.Arguments, false, styled)
+	if o.Remember.Tool {
+		text += "Its other calls of " + printable.Name(w.Call.Name) + ", those that wait and later ones, run without asking.\n"
+	}
+	return text
 }

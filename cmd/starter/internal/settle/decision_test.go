@@ -41,13 +41,13 @@ func TestQuestionSaysWhatYesPermits(t *testing.T) {
 	for want, o := range map[string]Decision{
 		"Deny?":    {},
 		"Approve?": {Approve: true},
-		"Approve, and let all later calls of this tool by this agent run, too?": {Approve: true, Remember: Remember{Tool: true}},
-		"Approve, and let later calls with the same arguments run, too?":        {Approve: true, Remember: Remember{Call: true}},
+		"Approve, and let all other calls of this tool by this agent run, those that wait and later ones?": {Approve: true, Remember: Remember{Tool: true}},
+		"Approve, and let later calls with the same arguments run, too?":                                   {Approve: true, Remember: Remember{Call: true}},
 	} {
 		require.Equal(t, want, o.question(1))
 	}
 	require.Equal(t, "Deny these 3 calls?", Decision{}.question(3))
-	require.Equal(t, "Approve these 3 calls, and let all later calls of their tools by their agents run, too?",
+	require.Equal(t, "Approve these 3 calls, and let all other calls of their tools by their agents run, those that wait and later ones?",
 		Decision{Approve: true, Remember: Remember{Tool: true}}.question(3))
 }
 
