@@ -35,8 +35,8 @@ func inboxOf(w *world.World, id string) (all []waits) {
 	return all
 }
 
-// permit approves one call and all later ones of its tool. Other calls that wait wait on, although `starter approve --for-agent` would approve
-// them, too.
+// permit approves one call and all later ones of its tool. It leaves alone the other calls that wait, which
+// `starter approve --for-agent` would approve, too.
 func permit(w *world.World, id, handle string) {
 	w.T.Helper()
 	waiting, err := w.Client.Pending(w.T.Context(), id)

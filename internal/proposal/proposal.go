@@ -29,6 +29,8 @@ const (
 	Kept
 	Removed
 	Added
+	// Folded is a line of [Form.Fold] that stands for lines of an edit.
+	Folded
 )
 
 // Line is one line of a form. It has no line break.
@@ -52,13 +54,46 @@ func (f Form) String() string {
 	return b.String()
 }
 
+// context is the number of unchanged lines that [Form.Fold] keeps before and after a change.
+const context = 3
+
+// Fold returns a form in which one line takes the place of the unchanged lines of an edit, except for those next to a change. It says how many
+// they are. A fold never hides a single line. The form is not changed.
+func (f Form) Fold() Form {
+	var folded Form
+	for at := 0; at < len(f); {
+		end := at
+		for end < len(f) && f[end].Kind == Kept {
+			end++
+		}
+		if end == at {
+			folded, at = append(folded, f[at]), at+1
+			continue
+		}
+		before, after := context, context // the lines to keep at both ends of the unchanged ones
+		if at == 0 || f[at-1].Kind == Title {
+			before = 0
+		}
+		if end == len(f) || f[end].Kind != Removed && f[end].Kind != Added {
+			after = 0
+		}
+		if hidden := end - at - before - after; hidden > 1 {
+			folded = append(folded, f[at:at+before]...)
+			folded = append(folded, Line{Folded, "  ", "… " + plural(hidden, "unchanged line")})
+			at = end - after
+		}
+		folded, at = append(folded, f[at:end]...), end
+	}
+	return folded
+}
+
 const (
 	shortLines      = 40
 	shortCharacters = 4000
 )
 
-// Short is [Form.Cut] for lists of calls: it keeps 40 lines and 4,000 characters.
-func (f Form) Short() (begin Form, left string) { return f.Cut(shortLines, shortCharacters) }
+// Short is [Form.Fold] and [Form.Cut] for lists of calls: it keeps 40 lines and 4,000 characters.
+func (f Form) Short() (begin Form, left string) { return f.Fold().Cut(shortLines, shortCharacters) }
 
 // Cut returns the beginning of a form, with at most `lines` lines and `characters` characters. `left` says how much it leaves out, such as
 // "12 lines with 345 characters"; it is empty if the form is whole.

@@ -80,6 +80,36 @@ func TestAttackArgumentsThatDifferLookDifferent(t *testing.T) {
 	}
 }
 
+// The unchanged lines of an edit are folded, except for those next to a change. Everything else stays.
+func TestFoldHidesUnchangedLines(t *testing.T) {
+	t.Parallel()
+	lines := func(from, to int) (text string) {
+		for n := from; n <= to; n++ {
+			text += fmt.Sprintln("line", n)
+		}
+		return text
+	}
+	edit := func(before, after string) string {
+		arguments, err := json.Marshal(map[string]string{"path": "a", "old": before, "new": after})
+		require.NoError(t, err)
+		f := Of("edit_file", string(arguments))
+		whole := f.String()
+		folded := f.Fold().String()
+		require.Equal(t, whole, f.String(), "the form itself is not changed")
+		return folded
+	}
+	indented := func(text string) string {
+		return strings.ReplaceAll("    "+strings.TrimSuffix(text, "\n"), "\n", "\n    ") + "\n"
+	}
+	got := edit(lines(1, 9)+"x\n"+lines(10, 20)+"y\n"+lines(21, 25), lines(1, 9)+"X\n"+lines(10, 20)+"Y\n"+lines(21, 25))
+	require.Equal(t, "path  a\nold → new (-2 +2 lines, 195 → 195 bytes)\n  … 6 unchanged lines\n"+indented(lines(7, 9))+"  - x\n  + X\n"+indented(lines(10, 12))+
+		"  … 5 unchanged lines\n"+indented(lines(18, 20))+"  - y\n  + Y\n"+indented(lines(21, 23))+"  … 2 unchanged lines\n", got)
+	require.NotContains(t, edit(lines(1, 4)+"x\n"+lines(5, 11)+"y", lines(1, 4)+"X\n"+lines(5, 11)+"Y"), "unchanged", "one line is not folded")
+	require.Contains(t, edit(lines(1, 9), lines(1, 9)), "bytes)\n  … 9 unchanged lines\n")
+	f := Of("write_file", `{"content":"`+strings.Repeat(`line\n`, 50)+`"}`)
+	require.Equal(t, f, f.Fold())
+}
+
 // A form that is cut says how much it leaves out. A form that fits is whole.
 func TestCutSaysWhatIsLeftOut(t *testing.T) {
 	t.Parallel()

@@ -408,6 +408,13 @@ func TestCallThatWaitsShowsWhatItWouldDo(t *testing.T) {
 	for text, colour := range map[string]string{"two": "31", "three": "32"} {
 		require.Contains(t, s.m.View().Content, "\x1b["+colour+"m"+text+"\x1b[m", "the lines of an edit have colours")
 	}
+	long := strings.Repeat(`same\n`, 30)
+	shown("patch_file", `{"path":"a.go","old":"`+long+`two","new":"`+long+`three"}`)
+	kept := strings.Repeat("        same\n", 3)
+	s.shows("bytes)\n      … 27 unchanged lines: Ctrl-O shows them\n" + kept + "      - two\n      + three\n")
+	s.keys("ctrl+o")
+	s.shows("bytes)\n" + kept + kept)
+	s.keys("ctrl+o")
 	shown("shell", `{"command":"go test ./..."}`)
 	s.shows("? May shell run with these arguments?\n    $ go test ./...\n")
 	s.event(tea.WindowSizeMsg{Width: 80, Height: 100})

@@ -99,6 +99,11 @@ func (m *model) proposal(call agent.Call) []string {
 		f, left := proposal.Of(call.Name, call.Arguments), ""
 		if !m.expanded {
 			f, left = f.Short()
+			for i, l := range f { // Short has made the form anew if it has folded any lines
+				if l.Kind == proposal.Folded {
+					f[i].Text += ": Ctrl-O shows them"
+				}
+			}
 		}
 		lines := screen.Form(f, argumentsIndent, m.width)
 		if left != "" {

@@ -18,7 +18,7 @@ var (
 		proposal.Removed: lipgloss.NewStyle().Foreground(lipgloss.Red), proposal.Added: lipgloss.NewStyle().Foreground(lipgloss.Green),
 	}
 	texts = map[proposal.Kind]lipgloss.Style{
-		proposal.Title: faint, proposal.Command: lipgloss.NewStyle().Bold(true), proposal.Continued: lipgloss.NewStyle().Bold(true),
+		proposal.Title: faint, proposal.Folded: faint, proposal.Command: lipgloss.NewStyle().Bold(true), proposal.Continued: lipgloss.NewStyle().Bold(true),
 		proposal.Removed: leads[proposal.Removed], proposal.Added: leads[proposal.Added],
 	}
 )
