@@ -88,7 +88,7 @@ func runChat(cmd *cobra.Command, g *session.Flags, id string, start client.Start
 		return err
 	}
 	defer done()
-	o := chat.Options{Agents: c, ID: id, NoWorker: fmt.Sprintf("no worker answers: start `%s` (task queue %s)", progress.StartWorker, queue), GoOn: session.GoOnFrom}
+	o := chat.Options{Agents: c, ID: id, NoWorker: fmt.Sprintf("no worker answers: start `%s` (task queue %s)", progress.StartWorker, queue), GoOn: session.GoOnFrom, Files: "."}
 	if !found {
 		o.ID, o.Start = start.ID, &start
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 )
 
-// Options say which agent a person talks with. All fields except `Start` and `History` are required.
+// Options say which agent a person talks with. All fields except `Start`, `History` and `Files` are required.
 type Options struct {
 	// Agents reads and changes agents.
 	Agents Agents
@@ -27,6 +27,8 @@ type Options struct {
 	GoOn func(id string, status client.Status) string
 	// History has the texts that the person has typed in earlier chats; nil means none. The chat adds to it.
 	History *History
+	// Files is the folder in which the names of files in messages are looked up, such as @notes.md. If it is empty, messages bring no files.
+	Files string
 }
 
 // Result says how a chat ended.

@@ -23,6 +23,8 @@ y n a       approve the call with the mark ?, deny it with a reason, or approve
 Tab         selects a call, Shift-Tab the next newer one; Enter expands it
 Ctrl-O      expands all calls, reasoning and sub-agents, and folds them
 PgUp PgDn   scroll, Home and End to the first and the last line
+Tab         completes a command, or a file after @; a message brings the
+            text of the files that it names, such as @notes.md
 Up          brings back what you typed, also in earlier chats; Ctrl-L redraws
 Ctrl-C      twice detaches: the agent goes on; Ctrl-Z suspends the chat
 While the agent works, a message steers it. A message answers its question.
@@ -37,9 +39,11 @@ const commandsText = `Commands
 /revoke [NAME...]        revokes permissions; without a name, all of them
 /interrupt               interrupts the agent
 /fork [N]                goes on in a new agent with the first N messages
-/model /cost             the model; tokens and cost
+/model                   the model
+/cost                    tokens and cost
 /copy                    copies the last reply, if your terminal allows it
-/quit /help              detaches; this text
+/quit                    detaches
+/help                    this text
 A message that begins with two slashes is sent with one.`
 
 // command is what a person types instead of a message, such as "/deny 3f2a91c4 too expensive".

@@ -43,6 +43,9 @@ type conversation struct {
 // outgoing is a message of the person that is not in the transcript yet.
 type outgoing struct {
 	id, text string
+	// typed is the text without the files that it brings. reading says that these are not read yet.
+	typed   string
+	reading bool
 	// steer makes it a steering message: see [client.Message].
 	steer bool
 	// answers is the question that the message answers; nil if it is no answer.
@@ -215,7 +218,7 @@ func (c *conversation) people() []string {
 	var texts []string
 	for _, it := range c.items {
 		if it.kind == userItem {
-			texts = append(texts, it.text)
+			texts = append(texts, typedMessage(it.text))
 		}
 	}
 	return texts

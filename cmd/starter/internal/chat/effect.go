@@ -77,7 +77,7 @@ func (m *model) follow() tea.Cmd {
 // message ID. It then finds the agent, which takes the message once.
 func (m *model) send() tea.Cmd {
 	next := slices.IndexFunc(m.outbox, func(o *outgoing) bool { return !o.received })
-	if next < 0 || m.sending || m.interrupting {
+	if next < 0 || m.sending || m.interrupting || m.outbox[next].reading {
 		return nil
 	}
 	out := m.outbox[next]

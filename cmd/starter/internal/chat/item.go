@@ -100,7 +100,11 @@ func (it *item) draw(md *screen.Markdown, f form) []string {
 		if f.expanded && it.index > 0 {
 			lines = append(lines, faint.Render(cut(fmt.Sprintf("/fork %d goes back to here", it.index), f.width)))
 		}
-		return append(lines, styled(marked("> ", it.text, f.width), bold)...)
+		text := it.text
+		if !f.expanded {
+			text = foldedMessage(text)
+		}
+		return append(lines, styled(marked("> ", text, f.width), bold)...)
 	case replyItem:
 		lines := []string{""}
 		if f.expanded && it.reasoning != "" {

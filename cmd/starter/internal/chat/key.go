@@ -17,6 +17,9 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 	name := press.String()
 	leaving, stopping := m.leaving, m.stopping
 	m.leaving, m.stopping = name == "ctrl+c", false
+	if m.menuKey(name) {
+		return nil
+	}
 	switch name {
 	case "ctrl+c":
 		if leaving {
@@ -71,6 +74,7 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 func (m *model) write(msg tea.Msg) tea.Cmd {
 	var cmd tea.Cmd
 	m.input, cmd = m.input.Update(msg)
+	m.menu.at, m.menu.moved = 0, false
 	if m.input.Value() != "" {
 		m.selected = nil // Enter sends the text
 	}
@@ -97,7 +101,7 @@ func (m *model) escape(again bool) tea.Cmd {
 }
 
 func (m *model) enter() tea.Cmd {
-	text := m.typed()
+	text, files := m.typed(), mentioned(m.input.Value())
 	if w := m.denying; w != nil {
 		m.denying = nil
 		m.input.Reset()
@@ -127,8 +131,7 @@ func (m *model) enter() tea.Cmd {
 		m.note(m.endText())
 		return nil
 	}
-	m.say(messageOf(text))
-	return m.keep(text)
+	return tea.Batch(m.say(messageOf(text), files), m.keep(text))
 }
 
 // keep adds a text that the person has sent to the history.

@@ -60,6 +60,7 @@ type model struct {
 	// recalled is the number of the earlier text that is in the input, counted from the newest; 0 means none. entered are the texts that the
 	// person has sent from this chat.
 	recalled int
+	menu     menu
 	entered  []string
 	// pastes are the long texts that were pasted: see [model.pasted].
 	pastes []string
@@ -174,7 +175,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if _, key := msg.(tea.KeyPressMsg); before > 0 && !key {
 		m.up = max(0, m.up+m.scrolledLines()-before) // what the person reads stays where it is
 	}
-	return m, tea.Batch(cmd, m.send(), m.refresh(), m.makeReady(), m.tick())
+	return m, tea.Batch(cmd, m.send(), m.refresh(), m.makeReady(), m.tick(), m.list())
 }
 
 func (m *model) update(msg tea.Msg) tea.Cmd {
@@ -202,6 +203,10 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.begun(msg)
 	case sentMsg:
 		m.delivered(msg)
+	case attachedMsg:
+		m.filesRead(msg)
+	case listedMsg:
+		m.listed(msg)
 	case refreshedMsg:
 		if msg.attached != m.attached {
 			return nil
@@ -358,7 +363,7 @@ func (m *model) giveBack(out *outgoing, err error) {
 	m.sent(out.id)
 	m.failed = *out
 	if m.input.Value() == "" {
-		m.input.SetValue(m.pasted(out.text))
+		m.input.SetValue(m.pasted(out.typed))
 	}
 	if _, closed := errors.AsType[*client.ClosedError](err); closed {
 		m.note("The message was not sent. " + m.endText())
@@ -392,10 +397,11 @@ func forkText(id, from string) string {
 	return fmt.Sprintf("This is %s, a fork of %s.", printable.Name(id), printable.Name(from))
 }
 
-// say puts a text of the person into the outbox. The text is an answer if the agent asks a question.
-func (m *model) say(text string) {
-	out := &outgoing{id: uuid.NewString(), text: text, steer: m.status != client.Waiting || client.CallWaits(m.waitsFor)}
-	if m.failed.text == text {
+// say puts a text of the person into the outbox. The text is an answer if the agent asks a question. The files with the given paths become a
+// part of the message.
+func (m *model) say(text string, files []string) tea.Cmd {
+	out := &outgoing{id: uuid.NewString(), text: text, typed: text, steer: m.status != client.Waiting || client.CallWaits(m.waitsFor)}
+	if m.failed.typed == text {
 		out.id = m.failed.id
 	}
 	m.failed = outgoing{}
@@ -406,6 +412,7 @@ func (m *model) say(text string) {
 	}
 	m.outbox = append(m.outbox, out)
 	m.up = 0
+	return m.bring(out, files)
 }
 
 func (m *model) result() Result { return Result{ID: m.id, Started: m.started, Status: m.status} }

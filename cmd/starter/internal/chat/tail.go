@@ -47,7 +47,7 @@ func (m *model) pending(text string, received bool) []string {
 	case received:
 		state = "(the agent reads it next)"
 	}
-	return append([]string{""}, styled(marked("> ", text+" "+state, m.width), faint)...)
+	return append([]string{""}, styled(marked("> ", foldedMessage(text)+" "+state, m.width), faint)...)
 }
 
 // delays reports whether a message to the agent waits for an approval: it enters the turn after the results of the open calls, and one of

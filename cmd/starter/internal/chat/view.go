@@ -25,6 +25,7 @@ func (m *model) View() tea.View {
 	v.AltScreen = true
 	rest := append([]string{faint.Render(m.statusLine())}, strings.Split(m.input.View(), "\n")...)
 	rest = append(rest, faint.Render(cut(m.hint(), m.width)))
+	lines = append(lines, m.menuView()...)
 	at := len(lines) + 1
 	lines = append(lines, rest...)
 	v.SetContent(strings.Join(lines, "\n"))
@@ -63,7 +64,7 @@ func reversed(lines []string) []string {
 	return lines
 }
 
-func (m *model) room() int { return max(0, m.height-2-m.input.Height()) }
+func (m *model) room() int { return max(0, m.height-2-m.input.Height()-len(m.menuView())) }
 
 // body returns at least the last n lines of the conversation, or all if there are fewer.
 func (m *model) body(n int) []string {
@@ -182,6 +183,8 @@ func (m *model) hint() string {
 		return "Press Ctrl-C again to detach; the agent goes on."
 	case m.stopping:
 		return "Press Esc again to interrupt the agent; its calls then end."
+	case len(m.choices()) > 0:
+		return m.fitted("Tab completes", "Up Down select", "Esc closes the list")
 	case m.denying != nil:
 		return "Type the reason. Enter denies " + printable.Name(m.denying.Call.Name) + " · Esc goes back"
 	case m.pressed != nil:
