@@ -33,7 +33,7 @@ func (r *reader) check(cfg *Config) {
 		r.problemf("agents", "missing; define at least one agent")
 	}
 	for _, name := range sorted(cfg.Agents) {
-		r.checkAgent("agents."+name, cfg.Agents[name], cfg)
+		r.checkAgent(name, cfg.Agents[name], cfg)
 	}
 	r.checkCycles(cfg)
 	r.checkShell(cfg.Tools.Shell)
@@ -123,20 +123,21 @@ func (r *reader) checkMCPServer(path string, s MCPServer) {
 	}
 }
 
-func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
+func (r *reader) checkAgent(name string, a Agent, cfg *Config) {
+	path := "agents." + name
 	switch _, known := cfg.Models[a.Model]; {
 	case r.hasProblem(path) || r.hasProblem(path+".model"):
 	case a.Model == "":
 		r.problemf(path+".model", "missing; name one of the models")
 	case !known && !r.hasProblem("models"):
-		r.problemf(path+".model", "%q is not one of the models; %s", a.Model, suggest(a.Model, cfg.Models))
+		r.problemf(path+".model", "%q is not one of the models; %s", a.Model, suggestBut(a.Model, cfg.Models, a.Fallback...))
 	}
 	for i, name := range a.Fallback {
 		item := fmt.Sprintf("%s.fallback[%d]", path, i)
 		switch _, known := cfg.Models[name]; {
 		case r.hasProblem(item) || r.hasProblem("models"):
 		case !known:
-			r.problemf(item, "%q is not one of the models; %s", name, suggest(name, cfg.Models))
+			r.problemf(item, "%q is not one of the models; %s", name, suggestBut(name, cfg.Models, append([]string{a.Model}, a.Fallback...)...))
 		case name == a.Model || slices.Contains(a.Fallback[:i], name):
 			r.problemf(item, "%q is already the model or an earlier fallback of this agent; name each model once", name)
 		}
@@ -144,7 +145,7 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 	for i, name := range a.Choices.Models {
 		item := fmt.Sprintf("%s.choices.models[%d]", path, i)
 		if _, known := cfg.Models[name]; !known && !r.hasProblem(item) && !r.hasProblem("models") {
-			r.problemf(item, "%q is not one of the models; %s", name, suggest(name, cfg.Models))
+			r.problemf(item, "%q is not one of the models; %s", name, suggestBut(name, cfg.Models, a.Choices.Models...))
 		}
 	}
 	offered := map[string]string{} // maps each tool and sub-agent to the path of its entry
@@ -164,7 +165,7 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 	checkOnce("tools", a.Tools, func(item, tool string) { r.checkTool(item, tool, cfg) })
 	checkOnce("agents", a.Agents, func(item, sub string) {
 		if _, ok := cfg.Agents[sub]; !ok {
-			r.problemf(item, "%q is not one of the agents; %s", sub, suggest(sub, cfg.Agents))
+			r.problemf(item, "%q is not one of the agents; %s", sub, suggestBut(sub, cfg.Agents, append([]string{name}, a.Agents...)...))
 		}
 	})
 	for i, sub := range a.Background {
@@ -172,7 +173,7 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 			r.problemf(item, "%q is not among the agents of this agent; add it to agents, too", sub)
 		}
 	}
-	r.checkApproval(path, a)
+	r.checkApproval(path, a, cfg)
 	if r.present(path+".instructions") && r.present(path+".instructions_file") {
 		r.problemf(path, "has both instructions and instructions_file; keep one")
 	}
@@ -188,7 +189,7 @@ func (r *reader) checkAgent(path string, a Agent, cfg *Config) {
 			r.problemf(field, "%v (%s.limits.time)", err, path)
 		}
 	}
-	if a.Limits.Cost > 0 && !r.hasProblem("models") && !r.priced(cfg, a, map[string]bool{}) {
+	if a.Limits.Cost > 0 && !r.hasProblem("models") && !r.hasProblem(path+".model") && !r.priced(cfg, a, map[string]bool{}) {
 		r.problemf(path+".limits.cost", "is set, but no model of this agent has a price, so that nothing would count; add price to the models, or remove the limit")
 	}
 }
@@ -208,24 +209,35 @@ func (r *reader) priced(cfg *Config, a Agent, seen map[string]bool) bool {
 
 // checkApproval reports each key in the field `approval` of an agent that can match no tool and no sub-agent of this agent. A
 // tool of an MCP server may be missing at the server, which only the worker can find out.
-func (r *reader) checkApproval(path string, a Agent) {
+func (r *reader) checkApproval(path string, a Agent, cfg *Config) {
 	if r.present(path+".approval") && a.Approval == nil {
 		r.problemf(path+".approval", "has no rules; write default: never, always or destructive, or remove it")
 	}
 	if r.hasProblem(path+".tools") || r.hasProblem(path+".agents") {
 		return
 	}
-	known := map[string]bool{"default": true}
-	for _, name := range slices.Concat(a.Tools, a.Agents) {
-		known[name] = true
-		if server, _ := SplitTool(name); server != "" {
-			known[server+".*"] = true
+	own := cfg.tools()
+	known, offered := map[string]bool{"default": true}, map[string]bool{"default": true}
+	for field, names := range map[string][]string{"tools": a.Tools, "agents": a.Agents} {
+		for i, name := range names {
+			keys := []string{name}
+			server, _ := SplitTool(name)
+			if server != "" {
+				keys = append(keys, server+".*")
+			}
+			exists := !r.hasProblem(fmt.Sprintf("%s.%s[%d]", path, field, i)) && (field == "agents" || server != "" || !r.onlyOwnTools || own[name])
+			for _, key := range keys {
+				known[key] = true
+				if exists {
+					offered[key] = true
+				}
+			}
 		}
 	}
 	for _, key := range sorted(a.Approval) {
 		server, tool := SplitTool(key)
 		if !known[key] && (tool == "" || !slices.Contains(a.Tools, server+".*")) {
-			r.problemf(path+".approval."+key, "matches no tool or sub-agent of this agent; %s", suggest(key, known))
+			r.problemf(path+".approval."+key, "matches no tool or sub-agent of this agent; %s", suggest(key, offered))
 		}
 	}
 }
@@ -236,8 +248,8 @@ func (r *reader) checkTool(path, tool string, cfg *Config) {
 	case server == "" && !toolName.MatchString(name):
 		r.problemf(path, "%q is not the name of a tool; write calculator for a built-in tool, server.tool for one tool of an MCP server, server.* for all", tool)
 	case server == "":
-	case !known:
-		r.problemf(path, "%q is not one of the mcp_servers; %s", server, suggest(server, cfg.MCPServers))
+	case !known && !r.hasProblem("mcp_servers"):
+		r.problemf(path, "%q is not one of the mcp_servers; %s", server, suggestBut(server, cfg.MCPServers))
 	case name == "":
 		r.problemf(path, "names a server and no tool; write %s.* for all tools of the server", server)
 	}

@@ -65,6 +65,8 @@ type Config struct {
 
 	// source has the line of each value in the file.
 	source source
+	// failed has the paths of the values with a mistake: see [LoadPart].
+	failed map[string]bool
 }
 
 // Files returns the paths of the files whose content is in the configuration: the configuration file itself, and those to which it refers for
@@ -261,6 +263,14 @@ type Shell struct {
 // Load reads and validates the configuration file with the given path. If the content is wrong, the error is an [*Error]. If the file
 // cannot be read, the error wraps that of the system.
 func Load(path string) (*Config, error) {
+	data, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+func read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("the configuration file cannot be read: %w; name a file that this program can read", err)
@@ -271,7 +281,7 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the configuration file cannot be read: %w; name a file that this program can read", err)
 	}
-	return Parse(path, data)
+	return data, nil
 }
 
 // Choices are the values of [agent.Overrides] that an agent allows.

@@ -207,5 +207,5 @@ func (c *Config) CheckEnvironment() error {
 	if c.Callbacks != nil {
 		c.Callbacks.secrets(at("callbacks"))
 	}
-	return newError(problems)
+	return c.found(problems)
 }

@@ -17,6 +17,16 @@ func suggest[V any](name string, known map[string]V) string {
 	return "write one of: " + strings.Join(sorted(known), ", ")
 }
 
+// suggestBut is [suggest] without the names that would be a mistake: `others`, such as the agent itself among its sub-agents.
+func suggestBut[V any](name string, defined map[string]V, others ...string) string {
+	offered := maps.Clone(defined)
+	maps.DeleteFunc(offered, func(name string, _ V) bool { return slices.Contains(others, name) })
+	if len(offered) == 0 && len(defined) > 0 {
+		return "define it, or remove it"
+	}
+	return suggest(name, offered)
+}
+
 // nearest returns the most similar name; "" if none is similar. A name is similar if it needs at most one edit for every three
 // letters of the given name; one edit is always allowed.
 func nearest[V any](name string, known map[string]V) string {

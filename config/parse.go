@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"regexp"
@@ -27,21 +26,10 @@ const (
 // configuration file. Error texts contain the path, and relative paths in the configuration are relative to the file's folder. The error is
 // an [*Error].
 func Parse(name string, data []byte) (*Config, error) {
-	top, p := document(name, data)
-	if p != nil {
-		return nil, newError([]Problem{*p})
-	}
-	r := &reader{source: source{file: name, lines: map[string]int{"": top.Line}}, failed: map[string]bool{}}
-	cfg := r.config(place{node: top})
-	r.check(cfg)
-	if err := newError(r.problems); err != nil {
+	cfg, err := parsePart(name, data, false)
+	if err != nil {
 		return nil, err
 	}
-	cfg.Tools.Root = cmp.Or(cfg.Tools.Root, filepath.Dir(name))
-	if shell := cfg.Tools.Shell; shell != nil {
-		shell.Folder = cmp.Or(shell.Folder, cfg.Tools.Root)
-	}
-	cfg.source = r.source
 	return cfg, nil
 }
 

@@ -33,6 +33,8 @@ type reader struct {
 
 	problems []Problem
 	failed   map[string]bool // paths of the values with a problem
+	// onlyOwnTools says that there are no tools besides those in the file: see [Config.CheckTools].
+	onlyOwnTools bool
 }
 
 func (r *reader) problemf(path, format string, args ...any) { r.add(r.at(path, format, args...)) }

@@ -182,10 +182,10 @@ func (c *Config) userOf(tools ...string) string {
 func (c *Config) CheckFiles() error {
 	type area struct{ field, folder, reader string }
 	var areas []area
-	if agent := c.userOf(fileTools...); agent != "" {
+	if agent := c.userOf(fileTools...); agent != "" && !c.follows("builtin.files_root") {
 		areas = append(areas, area{"files_root", c.Tools.Root, "the file tools of agent " + agent})
 	}
-	if agent := c.userOf(shellTool); agent != "" {
+	if agent := c.userOf(shellTool); agent != "" && !c.follows("builtin.shell.folder") {
 		areas = append(areas, area{"shell.folder", c.Tools.Shell.Folder, "the commands of agent " + agent})
 	}
 	var problems []Problem
@@ -202,7 +202,7 @@ func (c *Config) CheckFiles() error {
 			}
 		}
 	}
-	return newError(problems)
+	return c.found(problems)
 }
 
 // below follows the symbolic links of both paths. It returns an error if one of the paths does not exist.

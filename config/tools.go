@@ -30,6 +30,18 @@ func (r *reader) checkExternal(cfg *Config) {
 	}
 }
 
+// tools has the names of all tools of a worker whose tools are in the configuration, except those of MCP servers.
+func (c *Config) tools() map[string]bool {
+	known := ownTools()
+	if c.Tools.Shell != nil {
+		known[shellTool] = true
+	}
+	for name := range c.External {
+		known[name] = true
+	}
+	return known
+}
+
 // CheckTools returns an [*Error] with two kinds of problems:
 //   - An entry of the `tools` of an agent is not a built-in tool, not an external tool, and not a tool of an MCP server. Whether an MCP
 //     server has a tool is known only after the worker has connected to it.
@@ -38,19 +50,15 @@ func (r *reader) checkExternal(cfg *Config) {
 // A worker whose tools are all in the configuration calls CheckTools before it starts. [Parse] does not, because a program may have tools
 // of its own.
 func (c *Config) CheckTools() error {
-	known := ownTools()
-	if c.Tools.Shell != nil {
-		known[shellTool] = true
-	}
-	for name := range c.External {
-		known[name] = true
-	}
+	known := c.tools()
 	var problems []Problem
 	for _, name := range sorted(c.Agents) {
 		for i, entry := range c.Agents[name].Tools {
 			path := fmt.Sprintf("agents.%s.tools[%d]", name, i)
 			switch server, tool := SplitTool(entry); {
-			case server != "" || known[tool]:
+			case server != "" || known[tool] || c.failed["external"]:
+			case tool == shellTool && c.failed["builtin"]:
+			case tool == shellTool && c.Broken("builtin."+shellTool) != "":
 			case tool == shellTool:
 				problems = append(problems, c.source.at(path, "the tool shell is not configured; write shell: {} in builtin, or remove it here"))
 			default:
@@ -62,7 +70,7 @@ func (c *Config) CheckTools() error {
 	if c.userOf(shellTool) != "" && c.Tools.Shell.Folder != c.Tools.Root {
 		problems = append(problems, c.checkFolder("builtin.shell.folder", c.Tools.Shell.Folder)...)
 	}
-	return newError(problems)
+	return c.found(problems)
 }
 
 func (c *Config) checkFolder(field, folder string) []Problem {

@@ -15,15 +15,17 @@ func newCheck(g *session.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check the configuration without a worker",
-		Long: `check finds the mistakes for which a worker would not start, and names all of them with
-their lines and fields. It needs no Temporal server. It checks the file, the environment
+		Long: `check finds the mistakes for which a worker would not start, and names all of them at once
+with their lines and fields. It needs no Temporal server. It checks the file, the environment
 variables and files to which it refers, and the definition of each agent. It starts each
 MCP server that an agent uses, looks for the tools that agents name, and stops the server
-again. It asks no model.
+again. It asks no model. What could not be checked is named, too, for example an MCP server
+whose settings have a mistake.
 
 With --json, check prints one object: "ok", "problems" and "unchecked", which are lists
-of {"file", "line", "field", "message"}, and the numbers of "agents", "models" and
-started "mcp_servers". A line of 0 means the file as a whole.
+of {"file", "line", "field", "message"}, and the numbers of the "agents" and "models" that
+were checked and of the "mcp_servers" that have started. A line of 0 means the file as a
+whole.
 
 The exit code is 0 if there is no mistake, and 2 if there is one. Of the global flags,
 check uses only --config. "worker --check" does the same.`,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
-	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
 // CheckOptions say what [Check] reads.
@@ -34,39 +32,48 @@ type CheckOptions struct {
 const progressAfter = 2 * time.Second
 
 // Check finds the mistakes for which a worker of a configuration would not start, without Temporal. It goes on after a mistake as far as
-// possible. It starts each MCP server that an agent uses, and stops it again. What takes long is told on stderr. The error is about the check
-// and not about the configuration: there is no such file, or `ctx` has ended.
+// possible, and names what it could not check because of one. It starts each MCP server that an agent uses, and stops it again. What takes
+// long is told on stderr. The error is about the check and not about the configuration: there is no such file, or `ctx` has ended.
 func Check(ctx context.Context, o CheckOptions, stderr io.Writer) (Report, error) {
 	if err := makePrivate(); err != nil {
 		return Report{}, fmt.Errorf("hide the keys from other processes: %w", err)
 	}
-	cfg, err := parse(pathOf(o.Config))
-	if problems, ok := errors.AsType[*config.Error](err); ok {
-		return newReport(problems.Problems), nil
+	path := pathOf(o.Config)
+	cfg, err := config.LoadPart(path)
+	if _, mistakes := errors.AsType[*config.Error](err); err != nil && !mistakes {
+		return Report{}, unread(path, err)
 	}
-	if err != nil {
-		return Report{}, err
+	c := checker{cfg: cfg, stderr: &lockedWriter{to: stderr}}
+	c.report(err)
+	if cfg == nil {
+		c.unchecked = []config.Problem{{File: path, Message: "nothing else was checked, because the file is no mapping in YAML"}}
+		return newReport(c.problems, c.unchecked), nil
 	}
-	c := checker{cfg: cfg, stderr: &lockedWriter{to: stderr}, unchecked: []config.Problem{}}
 	c.report(errors.Join(cfg.CheckTools(), cfg.CheckFiles()))
-	environment := cfg.CheckEnvironment()
+	missing := problemsOf(cfg, nil, cfg.CheckEnvironment())
 	if !o.NoEnvironment {
-		c.report(environment)
+		c.problems = append(c.problems, missing...)
 	}
-	options, err := agentOptions(cfg, Options{Stateful: "all"})
+	part := c.whole(missing)
+	options, err := agentOptions(part, Options{Stateful: "all"})
 	if !o.NoEnvironment && len(c.problems) == 0 {
 		c.report(err) // otherwise it says the same in other words
 	}
-	c.choose(&options, o, environment)
+	c.choose(&options, o, missing)
 	if err := c.define(ctx, options); err != nil {
 		return Report{}, err
 	}
-	report := newReport(c.problems)
-	report.Unchecked, report.Agents, report.Models, report.MCPServers = c.unchecked, len(cfg.Agents), len(cfg.Models), len(options.MCPServers)
+	report := newReport(c.problems, c.unchecked)
+	report.Agents, report.Models = len(options.Agents), len(part.Models)
+	for _, server := range options.MCPServers {
+		if !c.reported("mcp_servers." + server.Name) {
+			report.MCPServers++
+		}
+	}
 	return report, nil
 }
 
-// checker collects the mistakes of a configuration.
+// checker collects the mistakes of a configuration. After a mistake in the file, the configuration is only a part: see [config.LoadPart].
 type checker struct {
 	cfg       *config.Config
 	stderr    io.Writer
@@ -77,52 +84,21 @@ type checker struct {
 // report adds the mistakes in an error.
 func (c *checker) report(err error) { c.problems = append(c.problems, problemsOf(c.cfg, nil, err)...) }
 
-func (c *checker) reported(field string) bool {
-	return slices.ContainsFunc(c.problems, func(p config.Problem) bool { return p.Field == field })
+// skip says that something was not checked, and why.
+func (c *checker) skip(field, why string) {
+	c.unchecked = append(c.unchecked, c.cfg.Problem(field, why))
 }
 
-// choose leaves out the MCP servers that are not to be started, or cannot be. It also leaves out the tools of agents of which is then not known
-// whether they exist, and those that were reported.
-func (c *checker) choose(options *reagent.Options, o CheckOptions, environment error) {
-	var missing []config.Problem
-	if problems, ok := errors.AsType[*config.Error](environment); ok {
-		missing = problems.Problems
-	}
-	started := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(c.cfg.MCPServers)) {
-		field := "mcp_servers." + name
-		lacking := slices.IndexFunc(missing, func(p config.Problem) bool { return strings.HasPrefix(p.Field, field+".") })
-		switch {
-		case !usesServer(c.cfg, name):
-		case o.NoMCPServers:
-			c.unchecked = append(c.unchecked, c.cfg.Problem(field, "not started"))
-		case lacking >= 0:
-			c.unchecked = append(c.unchecked, c.cfg.Problem(field, "not started: "+missing[lacking].Message))
-		default:
-			started[name] = true
-		}
-	}
-	options.MCPServers = slices.DeleteFunc(options.MCPServers, func(s mcp.Server) bool { return !started[s.Name] })
-	for i, a := range options.Agents {
-		dropped := map[string]bool{}
-		for n, entry := range a.Tools {
-			server, _ := config.SplitTool(entry)
-			dropped[entry] = server == "" && len(options.Tools) == 0 || server != "" && !started[server] || c.reported(fmt.Sprintf("agents.%s.tools[%d]", a.Name, n))
-		}
-		options.Agents[i].Tools = slices.DeleteFunc(slices.Clone(a.Tools), func(entry string) bool { return dropped[entry] })
-		policy := reagent.ApprovalPolicy{}
-		for key, rule := range a.Approval {
-			if server, _ := config.SplitTool(key); !dropped[key] && (server == "" || started[server]) {
-				policy[key] = rule
-			}
-		}
-		options.Agents[i].Approval = policy
-	}
+func (c *checker) reported(field string) bool {
+	return slices.ContainsFunc(c.problems, func(p config.Problem) bool { return p.Field == field })
 }
 
 // define lets the plugin start the MCP servers and make the definitions, as a worker does. The client never connects to Temporal, because the
 // plugin asks nothing before the worker starts.
 func (c *checker) define(ctx context.Context, options reagent.Options) error {
+	if len(options.Agents) == 0 {
+		return nil
+	}
 	options.Logger = slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime}))
 	var names []string
 	for _, server := range options.MCPServers {

@@ -3,9 +3,12 @@ package serve
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,16 +148,25 @@ agents:
 	require.True(t, started)
 	require.Len(t, report.Problems, 1)
 	require.Contains(t, report.Problems[0].String(), `agents.yaml:12: agents.a.tools[0]: unknown tool "notes.reed": did you mean "notes.read"?`)
-	require.Equal(t, []string{
+	require.Subset(t, texts(report.Unchecked), []string{
+		"agents.yaml:2: models.m.api_key_env: left out: the environment variable MISSING is empty or not set; it must contain the API key; set it in the environment of the worker, or leave out api_key_env for an endpoint that needs no key",
 		"agents.yaml:5: mcp_servers.keyed: not started: the environment variable MISSING is not set; set it in the environment of the worker",
 		"agents.yaml:6: mcp_servers.program: not started: exec: \"/no/such/program\": stat /no/such/program: no such file or directory; install the program, or write its path",
-	}, texts(report.Unchecked)[:2])
-	require.Contains(t, texts(report.Unchecked)[2], "agents.yaml:7: mcp_servers.secure: not started: open ")
+	})
+	require.Contains(t, strings.Join(texts(report.Unchecked), "\n"), "agents.yaml:7: mcp_servers.secure: not started: open ")
 
 	report, started = checked(t, CheckOptions{NoEnvironment: true, NoMCPServers: true}, fmt.Sprintf(text, "reed"))
 	require.False(t, started)
 	require.True(t, report.OK, "%v", report.Problems)
-	require.Len(t, report.Unchecked, 4)
+	var left []string
+	for _, p := range report.Unchecked {
+		left = append(left, p.Field)
+	}
+	require.Equal(t, []string{
+		"models.m.api_key_env", "mcp_servers.notes", "mcp_servers.keyed", "mcp_servers.keyed.headers.Authorization", "mcp_servers.program",
+		"mcp_servers.program.api_key_command", "mcp_servers.secure", "mcp_servers.secure.tls_ca_file", "notify.pager.url", "callbacks.secret",
+		"builtin.shell.env[0]",
+	}, left)
 
 	report, _ = checked(t, CheckOptions{NoMCPServers: true}, fmt.Sprintf(text, "*"))
 	for _, field := range []string{
@@ -174,7 +186,104 @@ func TestMissingFolderIsOneMistake(t *testing.T) {
 	require.Equal(t, 2, report.Problems[0].Line)
 }
 
-// The mistakes of the reader come alone: with them, there is no configuration to check further.
+// Each kind of mistake is named in one run, with its line, also if it is in a part of the file that has another. Whatever could not be checked
+// because of one of them is named apart.
+func TestMistakesDoNotHideEachOther(t *testing.T) {
+	t.Setenv("MISSING", "")
+	require.NoError(t, os.Unsetenv("MISSING"))
+	report, started := checked(t, CheckOptions{}, `
+models:
+  m: {model: x, base_url: "http://127.0.0.1:1/v1", api_key_env: MISSING, temprature: 1}
+mcp_servers:
+  broken: {command: [sh, -c, exit 3]}
+  notes: {SERVER}
+  late: {command: [/no/such/program], timeout: soon}
+agents:
+  a:
+    model: m
+    tools: [calculater, broken.*, notes.reed, notes.read, late.x]
+    agents: [aa, bb]
+    limits: {time: 5}
+    approval: {calculater: always, notes.read: "if args.amount >", notes.raed: never, aa: always, late.x: never}
+  b: {model: m}
+`)
+	require.True(t, started)
+	var places []string
+	for _, p := range report.Problems {
+		places = append(places, fmt.Sprint(p.Line, " ", p.Field))
+	}
+	require.Equal(t, []string{
+		"3 models.m.temprature",
+		"3 models.m.api_key_env",
+		"5 mcp_servers.broken",
+		"7 mcp_servers.late.timeout",
+		"11 agents.a.tools[0]",
+		"11 agents.a.tools[2]",
+		"12 agents.a.agents[0]",
+		"12 agents.a.agents[1]",
+		"13 agents.a.limits.time",
+		"14 agents.a.approval.notes.read",
+		"14 agents.a.approval.notes.raed",
+	}, places)
+	text := strings.Join(texts(report.Problems), "\n")
+	require.Contains(t, text, "exited with code 3")
+	require.Contains(t, text, `"aa" is not one of the agents; write one of: b`, "and not the agent itself")
+	require.Equal(t, []string{
+		"agents.yaml:3: models.m: not checked further, because of the mistake in models.m.temprature",
+		"agents.yaml:7: mcp_servers.late: not started, because of the mistake in mcp_servers.late.timeout",
+	}, texts(report.Unchecked))
+	require.Equal(t, 2, report.Agents)
+	require.Equal(t, 1, report.MCPServers, "broken has not started")
+}
+
+// Whatever the reader refuses, the check goes on, and names each mistake once.
+func TestCheckGoesOnAfterEveryKindOfMistake(t *testing.T) {
+	files, err := filepath.Glob("../../../config/testdata/invalid/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			_, err := config.Load(file)
+			refused, ok := errors.AsType[*config.Error](err)
+			require.True(t, ok)
+			report, err := Check(t.Context(), CheckOptions{Config: file, NoMCPServers: true, NoEnvironment: true}, io.Discard)
+			require.NoError(t, err)
+			found := texts(report.Problems)
+			for _, p := range refused.Problems {
+				require.Equal(t, 1, strings.Count(strings.Join(found, "\n")+"\n", p.String()+"\n"), "%s in %s", p, strings.Join(found, "\n"))
+			}
+			for _, p := range report.Problems {
+				if p.Field != "" && !slices.Contains(refused.Problems, p) {
+					require.False(t, slices.ContainsFunc(refused.Problems, func(r config.Problem) bool { return r.Field == p.Field }), "%s follows from another", p)
+				}
+			}
+		})
+	}
+}
+
+// A section that cannot be read is one mistake, and not one for each name that stands in it.
+func TestUnreadableSectionIsOneMistake(t *testing.T) {
+	report, _ := checked(t, CheckOptions{}, `
+models: [m]
+mcp_servers: none
+external: 3
+builtin: all
+agents: {a: {model: m, fallback: [n], tools: [notes.*, own, shell], approval: {notes.x: always, own: never}, limits: {cost: 1}}}
+`)
+	require.Equal(t, []string{
+		"agents.yaml:2: models: must be a mapping of keys to values, not a list",
+		"agents.yaml:3: mcp_servers: must be a mapping of keys to values, not a text",
+		"agents.yaml:4: external: must be a mapping of keys to values, not a number",
+		"agents.yaml:5: builtin: must be a mapping of keys to values, not a text",
+	}, texts(report.Problems))
+	require.Len(t, report.Unchecked, 4)
+
+	report, _ = checked(t, CheckOptions{}, "a: [")
+	require.Len(t, report.Problems, 1)
+	require.Len(t, report.Unchecked, 1)
+}
+
+// What the reader refuses comes as text and as JSON.
 func TestCheckNamesWhatTheReaderRefuses(t *testing.T) {
 	report, _ := checked(t, CheckOptions{}, "agents: {a: {modle: m, limits: {time: 1}}}\n")
 	require.Len(t, report.Problems, 3)
@@ -183,7 +292,7 @@ func TestCheckNamesWhatTheReaderRefuses(t *testing.T) {
 	require.Equal(t, 3, strings.Count(text.String(), "agents.yaml:1: agents.a"))
 	text.Reset()
 	require.NoError(t, report.Write(&text, true))
-	require.JSONEq(t, `{"ok":false,"agents":0,"models":0,"mcp_servers":0,"unchecked":[],"problems":[
+	require.JSONEq(t, `{"ok":false,"agents":1,"models":0,"mcp_servers":0,"unchecked":[],"problems":[
 		{"file":"agents.yaml","line":1,"field":"agents.a.modle","message":"unknown key; did you mean \"model\"?"},
 		{"file":"agents.yaml","line":1,"field":"agents.a.limits.time","message":"1 is not a duration; write 90s, 10m or 1h"},
 		{"file":"agents.yaml","line":1,"field":"agents.a.model","message":"missing; name one of the models"}]}`, text.String())

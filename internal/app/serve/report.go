@@ -17,18 +17,23 @@ type Report struct {
 	OK bool `json:"ok"`
 	// Problems are the mistakes, sorted by line.
 	Problems []config.Problem `json:"problems"`
-	// Unchecked are the parts of the configuration that were not checked, and why.
+	// Unchecked are the parts of the configuration that were not checked, and why, sorted by line.
 	Unchecked []config.Problem `json:"unchecked"`
-	// Agents, Models and MCPServers are the numbers of agents, of models, and of the MCP servers that were started.
+	// Agents and Models are the numbers of agents and models that were checked, and MCPServers is the number of MCP servers that have started.
 	Agents     int `json:"agents"`
 	Models     int `json:"models"`
 	MCPServers int `json:"mcp_servers"`
 }
 
-func newReport(problems []config.Problem) Report {
-	problems = append([]config.Problem{}, problems...) // in JSON, an empty list is no null
+func newReport(problems, unchecked []config.Problem) Report {
+	return Report{OK: len(problems) == 0, Problems: byLine(problems), Unchecked: byLine(unchecked)}
+}
+
+// byLine returns the problems sorted by line. In JSON, an empty list is no null.
+func byLine(problems []config.Problem) []config.Problem {
+	problems = append([]config.Problem{}, problems...)
 	slices.SortStableFunc(problems, func(a, b config.Problem) int { return cmp.Compare(a.Line, b.Line) })
-	return Report{OK: len(problems) == 0, Problems: problems, Unchecked: []config.Problem{}}
+	return problems
 }
 
 // Write writes the report as JSON, or as text: a line for each mistake.

@@ -144,10 +144,15 @@ func pathOf(option string) string { return cmp.Or(option, os.Getenv("REAGENT_CON
 // parse reads a configuration file.
 func parse(path string) (*config.Config, error) {
 	cfg, err := config.Load(path)
+	return cfg, unread(path, err)
+}
+
+// unread names the flag in the error about a missing file. It returns any other error as it is.
+func unread(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("there is no configuration file %s: name one with --config, for example examples/agents.yaml", path)
+		return fmt.Errorf("there is no configuration file %s: name one with --config, for example examples/agents.yaml", path)
 	}
-	return cfg, err
+	return err
 }
 
 // load reads and checks a configuration, with the task queue of the options.
