@@ -23,6 +23,8 @@ const maxAsideBytes = 20_000
 // ErrNothingSaid means that the agent has no definition or no messages yet, so there is nothing to ask about.
 var ErrNothingSaid = errors.New("the agent has not begun its work yet, so there is nothing to ask about; ask again later")
 
+var errAsideJudged = errors.New("the agent has guardrails, which do not judge questions aside; send a message instead")
+
 // errAsideInFlight means that an agent with a limit of tokens or cost answers one aside at a time: see [State.AcceptsAside].
 var errAsideInFlight = errors.New("the agent is answering another question aside; it has a limit of tokens or cost, so ask again when that question has its answer")
 
@@ -31,6 +33,7 @@ var errAsideInFlight = errors.New("the agent is answering another question aside
 //
 //   - The question is empty or too long.
 //   - The agent has ended ([ErrEnded]), or has no definition or no messages yet ([ErrNothingSaid]).
+//   - The agent has guardrails, which do not judge asides.
 //   - The agent has reached its limit of tokens or cost.
 //   - The agent has such a limit, and another aside is in flight. The cost of an answer is known only afterwards, so each aside in
 //     flight may pass the limit by one answer.
@@ -42,6 +45,8 @@ func (s *State) AcceptsAside(a Aside, inFlight int) error {
 		return fmt.Errorf("the question has %d bytes; the limit is %d: shorten the question", len(a.Question), maxAsideBytes)
 	case s.Outcome != nil:
 		return ErrEnded
+	case s.Definition != nil && (len(s.Definition.Guardrails.Messages) > 0 || len(s.Definition.Guardrails.Answers) > 0):
+		return errAsideJudged
 	case s.Definition == nil || s.Count() == 0:
 		return ErrNothingSaid
 	}

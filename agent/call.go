@@ -49,6 +49,8 @@ type Call struct {
 	// For example, the agent has stopped waiting for the call, or the result came during the search. Stopped is nil outside a search. If
 	// Stopped is set, Search is true.
 	Stopped *Result `json:"stopped,omitempty"`
+	// Judged reports whether guardrails judge the answer of a person to the question of the call: see [TextCheck].
+	Judged bool `json:"judged,omitempty"`
 	// Told reports whether Result is a result that another run has told the model. The agent never replaces such a result. If the real
 	// result comes, it becomes a late result: see [LateResult].
 	Told bool `json:"told,omitempty"`
@@ -328,7 +330,8 @@ func (s *State) repaired(call Key) bool {
 
 // interruptAll ends the wait for every open call. The parameter `why` is the reason, as a text for the model.
 //
-//   - A call that waits for an approval or for an answer was not run, and its result says this.
+//   - A call that waits for an approval or for an answer was not run, and its result says this. So does that of a call whose answer
+//     guardrails judge.
 //   - Any other call may have done its work, also one that waits for its result from outside. Its result says that the outcome is
 //     unknown, and the real result may still come.
 //   - A call with [Call].Stopped keeps the result that is there.
@@ -336,7 +339,7 @@ func (s *State) interruptAll(why string, now int64) {
 	for i := range s.Calls {
 		switch c := &s.Calls[i]; {
 		case c.Result != nil, c.Stopped != nil:
-		case c.Waits() && !c.handed():
+		case c.Waits() && !c.handed(), c.Judged:
 			s.stop(c, Result{Content: textNotRun(why), Kind: NotRun, Time: now})
 		default:
 			s.stop(c, outcomeUnknown(why, now))
@@ -388,4 +391,5 @@ func (s *State) answerCalls() {
 		s.Unanswered = slices.Delete(s.Unanswered, max(oldest, 0), max(oldest, 0)+1)
 	}
 	s.Calls = nil
+	s.Checks = slices.DeleteFunc(s.Checks, func(t TextCheck) bool { return t.Given != nil })
 }

@@ -114,6 +114,8 @@ var (
 	ErrNotExternal = errors.New("the call does not wait for a result from outside; list the calls that wait")
 	// ErrDecided means that a decision or a result has settled the call before.
 	ErrDecided = errors.New("the call was decided before, and the earlier decision stands")
+	// ErrText means that the decision on a text has arguments or is to be remembered.
+	ErrText = errors.New("a decision on a text allows or refuses it as it is; leave out the arguments, and do not remember the decision")
 	// ErrWaits means that the agent does not have the call's result from outside yet, and still takes it: see [State.ResultGiven].
 	ErrWaits = errors.New("the call waits for its result from outside; give the result")
 )
@@ -163,7 +165,7 @@ func (d Decision) Check() error {
 }
 
 // AcceptsDecision returns an error if the agent does not accept the decision now. The error is one of [ErrEnded], [ErrNoCall],
-// [ErrNotAsked], [ErrNotExternal] and [ErrDecided]. The decision must be valid: see [Decision.Check].
+// [ErrNotAsked], [ErrNotExternal], [ErrText] and [ErrDecided]. The decision must be valid: see [Decision.Check].
 func (s *State) AcceptsDecision(d Decision) error {
 	if s.Outcome != nil {
 		return ErrEnded
@@ -173,6 +175,11 @@ func (s *State) AcceptsDecision(d Decision) error {
 	}
 	c := s.call(d.Key)
 	switch {
+	case d.Result == nil && s.askedText(d.Key) != nil:
+		if d.Arguments != "" || d.Remember != "" {
+			return ErrText
+		}
+		return nil
 	case d.Result != nil && s.awaitsLate(d.Key):
 		return nil
 	case c == nil || c.Result != nil || c.Stopped != nil:
@@ -266,6 +273,10 @@ func (e Decided) apply(s *State) bool {
 	if s.Definition == nil || e.Decision.Early {
 		return true // the new definition may change the call's tool, and another run may have a decision: see settle
 	}
+	if t := s.askedText(e.Decision.Key); t != nil && e.Decision.Result == nil {
+		s.judgeByPerson(t, len(s.Decisions)-1, e.Time)
+		return true
+	}
 	switch c := s.call(e.Decision.Key); {
 	case c == nil || !c.waitsFor(e.Decision):
 		s.giveLate(len(s.Decisions)-1, e.Time)
@@ -338,7 +349,15 @@ func (c *Call) waitsFor(d Decision) bool {
 //   - A denial becomes the result of the call.
 //   - The answer to a tool's question lets the call run again, with the answer: see [Elicitation].
 //   - Any other result from outside becomes the result of the call.
+//
+// Guardrails judge the answer of a person first.
 func (s *State) decide(c *Call, d Decision, now int64) {
+	if !s.withholdsAnswer(c, d) {
+		s.giveAnswer(c, d, now)
+	}
+}
+
+func (s *State) giveAnswer(c *Call, d Decision, now int64) {
 	c.Wait = CallWait{}
 	switch {
 	case d.Result != nil && c.elicits():

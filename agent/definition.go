@@ -42,6 +42,8 @@ type Definition struct {
 	// Priority is the Temporal priority of the agent's model calls and tool calls: 1 (highest) to 5 (lowest). If it is 0, the calls have
 	// the priority of the agent's workflow. For a sub-agent's workflow, [Tool].Priority in the parent's definition counts.
 	Priority int `json:"priority,omitempty"`
+	// Guardrails judge what enters the agent and what leaves it.
+	Guardrails Guardrails `json:"guardrails,omitzero"`
 	// Notify lists the hooks that get notifications of the agent, sorted by name: see [Notification].
 	Notify []Hook `json:"notify,omitempty"`
 }

@@ -71,7 +71,7 @@ func TestInterruptAtEveryPoint(t *testing.T) {
 		l.apply(agent.MessageReceived{Time: l.now, Message: agent.QueuedMessage{ID: "after", Text: "rather this"}})
 		return true
 	}, func(l *life) {
-		if l.s.Outcome == nil && l.s.Hold == nil && !slices.ContainsFunc(l.s.Messages, func(m agent.Message) bool { return m.Key == "after" }) {
+		if l.s.RefusedMessage("after") == nil && l.s.Outcome == nil && l.s.Hold == nil && !slices.ContainsFunc(l.s.Messages, func(m agent.Message) bool { return m.Key == "after" }) {
 			l.law.brokenf("the message after the interrupt was not taken")
 		}
 	})

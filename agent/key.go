@@ -37,6 +37,7 @@ const (
 	KindMessages   = "messages"    // searching other runs for messages
 	KindFind       = "find"        // searching earlier runs for what became of a call
 	KindNotify     = "notify"      // a notification to a hook: see Notification
+	KindText       = "text"        // the verdict of a guardrail on a text
 	KindLate       = "late_result" // a message with a late result: see LateResult
 )
 
@@ -45,7 +46,7 @@ const (
 func (k Key) Kind() string {
 	kind, _, _ := strings.Cut(string(k), "-")
 	switch kind {
-	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindProgress, KindMessages, KindFind, KindNotify, KindLate:
+	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindProgress, KindMessages, KindFind, KindNotify, KindText, KindLate:
 		return kind
 	}
 	return ""
@@ -138,6 +139,17 @@ func (id Identity) toolKey(model Key, position int, name, arguments string) Key 
 		content.Text = &arguments
 	}
 	return id.key(KindTool, content)
+}
+
+// textKey returns the key of the verdict of the first guardrail of t.Left. The place of the text is a part of it: the same text may come
+// again, and is judged again.
+func (id Identity) textKey(t TextCheck) Key {
+	return id.key(KindText, struct {
+		Guardrail string   `json:"guardrail"`
+		Kind      TextKind `json:"kind"`
+		Of        Key      `json:"of"`
+		Text      string   `json:"text"`
+	}{t.Left[0], t.Kind, t.Of, t.Text})
 }
 
 // answeredKey returns the key of a call that runs again, because a person has answered a question of its tool. `asked` is the key that the

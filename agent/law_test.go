@@ -32,6 +32,10 @@ type law struct {
 	permitted map[agent.Key]bool   // calls whose decision permits later calls
 	end       *agent.Outcome
 	spent     agent.Spending
+	texts     map[agent.Key]agent.CheckText // that guardrails have judged or judge
+	judged    map[agent.Key]bool            // checks that have a verdict
+	refused   []string                      // texts that a guardrail or a person has refused
+	refusals  int
 	reloaded  agent.Key // the model call that was next when the definition was read again
 }
 
@@ -50,6 +54,7 @@ func newLaw(s *agent.State) *law {
 	return &law{
 		accepted: slices.Clone(s.Queue), asked: map[agent.Key]bool{}, answered: map[agent.Key]bool{}, heard: map[agent.Key]string{},
 		places: map[agent.Key]place{}, words: map[place]agent.Decision{}, tools: map[agent.Key]string{}, permitted: map[agent.Key]bool{},
+		texts: map[agent.Key]agent.CheckText{}, judged: map[agent.Key]bool{},
 	}
 }
 
@@ -135,6 +140,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	if !asks(s, w.paid) {
 		w.paid = "" // it was answered, or its turn was ended
 	}
+	w.guards(s, e, changed)
 	w.knows(s)
 	if n := len(s.Compactions); n != w.summaries {
 		w.chain, w.sent, w.summaries = "", 0, n
@@ -151,6 +157,46 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	w.staysEnded(s, step)
 	w.sendsWhatIsValid(s, step)
 	w.budgets(s, e, step)
+}
+
+// judges checks that each text is judged once by each guardrail.
+func (w *law) judges(step agent.CheckText) {
+	if w.judged[step.Key] {
+		w.brokenf("the guardrail %s judges %q again", step.Guardrail, step.Text)
+	}
+}
+
+// guards checks that no text that was refused is in the transcript, in a request or in an answer, and that what guardrails still judge is
+// not there either.
+func (w *law) guards(s *agent.State, e agent.Event, changed bool) {
+	if e, ok := e.(agent.TextChecked); ok && changed {
+		w.judged[e.Key] = true
+	}
+	for ; w.refusals < len(s.Refused); w.refusals++ { // no life has so many that the oldest are removed
+		r := s.Refused[w.refusals]
+		for _, judged := range w.texts {
+			if judged.Of == r.Of {
+				w.refused = append(w.refused, judged.Text)
+			}
+		}
+		w.accepted = slices.DeleteFunc(w.accepted, func(m agent.QueuedMessage) bool { return r.Kind == agent.TextMessage && agent.Key(m.ID) == r.Of })
+	}
+	private := slices.Clone(w.refused)
+	for _, t := range s.Checks {
+		if t.Kind == agent.TextAnswer || t.Given != nil {
+			private = append(private, t.Text)
+		}
+	}
+	for _, text := range private {
+		if strings.Contains(s.Answer(), text) || s.Outcome != nil && strings.Contains(s.Outcome.Answer+s.Outcome.Message, text) {
+			w.brokenf("the text %q leaves the agent", text)
+		}
+		for _, m := range s.Messages {
+			if strings.Contains(m.Content, text) {
+				w.brokenf("the text %q is in the transcript", text)
+			}
+		}
+	}
 }
 
 // budgets checks that what was spent never becomes less, whatever was reported, and that the agent asks for no more model calls in a turn
@@ -285,7 +331,7 @@ func (w *law) asksPeople(s *agent.State) {
 		word, said := w.words[place{c.Model, c.Position}]
 		needed := c.Name == "pay" || c.Name == "lawyer" || c.Name == "wire"
 		asked, outside := c.Wait.For == agent.WaitsForApproval, c.Name == "deploy" || c.Name == "wire" || c.Name == agent.AskUser
-		if outside && !c.Waits() {
+		if outside && !c.Waits() && !c.Judged {
 			w.brokenf("call %s of %s may run here", c.Key, c.Name)
 		}
 		switch {
@@ -350,6 +396,7 @@ func tells(s *agent.State, text string) bool {
 			e := c.Elicitation
 			return c.Result != nil && strings.Contains(c.Result.Content, text) || c.Stopped != nil && strings.Contains(c.Stopped.Content, text) || e != nil && e.Answer != nil && strings.Contains(e.Answer.Content, text)
 		}) ||
+		slices.ContainsFunc(s.Checks, func(t agent.TextCheck) bool { return strings.Contains(t.Text, text) }) ||
 		slices.ContainsFunc(s.Queue, func(m agent.QueuedMessage) bool { return strings.Contains(m.Text, text) })
 }
 

@@ -17,6 +17,7 @@ import (
 // people who write, decide and interrupt, and the runs that end and go on. The seed determines all of it.
 type life struct {
 	chance *rand.Rand // for notifications, which change nothing else about a life
+	guard  *rand.Rand // for guardrails, which a third of the lives have
 	r      *rand.Rand
 	s      *agent.State
 	now    int64
@@ -34,7 +35,7 @@ type life struct {
 
 func newLife(seed uint64) *life {
 	l := &life{
-		r: rand.New(rand.NewPCG(seed, 7)), chance: rand.New(rand.NewPCG(seed, 8)), flights: map[agent.Key]func() agent.Event{}, ended: map[agent.Key]agent.Result{}, delivered: map[agent.Key]bool{},
+		r: rand.New(rand.NewPCG(seed, 7)), chance: rand.New(rand.NewPCG(seed, 8)), guard: rand.New(rand.NewPCG(seed, 9)), flights: map[agent.Key]func() agent.Event{}, ended: map[agent.Key]agent.Result{}, delivered: map[agent.Key]bool{},
 	}
 	l.def = agent.Definition{
 		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}},
@@ -50,9 +51,12 @@ func newLife(seed uint64) *life {
 			ModelCalls: pick(l.r, 0, 0, 2, 4), Tokens: pick(l.r, 0, 0, 0, 200), Time: pick(l.r, 0, time.Minute), Depth: pick(l.r, 0, 1, 1, 1),
 		},
 	}
+	if l.guard.IntN(3) == 0 {
+		l.def.Guardrails = agent.Guardrails{Messages: []string{"secrets", "tone"}, Answers: []string{"facts"}}
+	}
 	in := agent.Start{KeyVersion: agent.KeyVersion, Incarnation: "l", Agent: "x", Mode: pick(l.r, agent.Task, agent.Chat, agent.Chat)}
 	if l.r.IntN(2) == 0 {
-		in.Message = &agent.QueuedMessage{ID: "first", Text: "begin", Metadata: l.metadata()}
+		in.Message = &agent.QueuedMessage{ID: "first", Text: "message 0.", Metadata: l.metadata()}
 	}
 	in.Metadata = l.metadata()
 	l.s = agent.New("a", in, 0)
@@ -113,13 +117,16 @@ func (l *life) begin() {
 	case agent.CallModel:
 		l.apply(agent.ModelAsked{Key: step.Key})
 		fly(step.Key, func() agent.Event { return l.replied(step.Key) })
+	case agent.CheckText:
+		l.law.judges(step)
+		fly(step.Key, func() agent.Event { return l.judged(step) })
 	case agent.RunTools:
 		for _, c := range step.Calls {
 			if c.Search {
 				fly(agent.FindKey(c.Key), func() agent.Event { return l.recalled(c) })
 			}
 			switch {
-			case c.Waits(), c.Stopped != nil:
+			case c.Waits(), c.Stopped != nil, c.Judged:
 			case c.Child != "":
 				fly(c.Child, func() agent.Event { return l.childEnded(c.Child) })
 			default:
@@ -203,12 +210,15 @@ func (l *life) goOn() {
 	case agent.Compact:
 		l.compact(step)
 	case agent.RunTools:
-		if slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.WaitsFor() != "" }) {
+		if l.s.AsksAboutText() || slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.WaitsFor() != "" }) {
 			l.decide()
 			return
 		}
 		l.land()
 	case agent.Wait:
+		if l.s.AsksAboutText() {
+			l.decide()
+		}
 	default:
 		l.land()
 	}
@@ -217,7 +227,7 @@ func (l *life) goOn() {
 // rests reports whether the agent has nothing to do until a person acts.
 func (l *life) rests() bool {
 	_, waits := l.s.Next().(agent.Wait)
-	return waits || l.s.Outcome != nil
+	return waits && (l.s.Hold != nil || !l.s.AsksAboutText()) || l.s.Outcome != nil
 }
 
 // land ends a random effect that is in flight.
@@ -249,7 +259,7 @@ func (l *life) replied(key agent.Key) agent.Event {
 	e := agent.ModelReplied{Key: key, Time: l.now}
 	e.Reply.Usage = reported(l.now)
 	if l.r.IntN(3) == 0 {
-		e.Reply.Message.Content = "an answer"
+		e.Reply.Message.Content = fmt.Sprintf("answer %d.", len(l.log))
 		return e
 	}
 	for i := range 1 + l.r.IntN(4) {
@@ -272,6 +282,23 @@ func (l *life) replied(key agent.Key) agent.Event {
 	if l.r.IntN(3) == 0 {
 		l.foresee(e)
 	}
+	return e
+}
+
+// judged returns the verdict of a guardrail.
+func (l *life) judged(step agent.CheckText) agent.Event {
+	e := agent.TextChecked{Key: step.Key, Time: l.now, Recalled: l.guard.IntN(4) == 0}
+	switch n := l.guard.IntN(8); n {
+	case 0:
+		e.Verdict = agent.Verdict{Action: agent.TextRefused, Reason: "no"}
+	case 1, 2:
+		e.Verdict = agent.Verdict{Action: agent.TextAsks, Reason: "unsure"}
+	case 3:
+		e.Verdict = agent.Verdict{Action: agent.TextChanged, Text: fmt.Sprintf("changed %d.", len(l.log))}
+	default:
+		e.Verdict = agent.Verdict{Action: agent.TextAllowed}
+	}
+	l.law.texts[step.Key] = step
 	return e
 }
 
@@ -341,12 +368,12 @@ func (l *life) write() {
 	}
 	l.messages++
 	l.apply(agent.MessageReceived{Time: l.now, Message: agent.QueuedMessage{
-		ID: fmt.Sprint("m", l.messages), Text: fmt.Sprint("message ", l.messages), Steer: l.r.IntN(2) == 0, Metadata: l.metadata(),
+		ID: fmt.Sprint("m", l.messages), Text: fmt.Sprintf("message %d.", l.messages), Steer: l.r.IntN(2) == 0, Metadata: l.metadata(),
 	}})
 }
 
 func (l *life) decide() {
-	asked := slices.DeleteFunc(l.s.Pending(), func(c agent.Call) bool { return c.WaitsFor() == "" })
+	asked := slices.DeleteFunc(l.s.Open(), func(c agent.Call) bool { return c.WaitsFor() == "" })
 	if len(asked) > 0 {
 		l.say(pick(l.r, asked...))
 	}
@@ -390,6 +417,9 @@ func (l *life) decision(c agent.Call) agent.Decision {
 	}
 	d := agent.Decision{Key: c.Key, Approve: l.r.IntN(3) > 0, By: "ann"}
 	switch {
+	case c.Key.Kind() == agent.KindText:
+		d.Reason = pick(l.guard, "", "not so")
+		return d
 	case !d.Approve:
 		d.Reason = "too much"
 	case l.r.IntN(3) == 0:
@@ -522,7 +552,7 @@ func (l *life) apply(e agent.Event) bool {
 		return true // the turn is held because of this reply, so the agent may ask for the same key again
 	}
 	switch e.(type) {
-	case agent.DefinitionLoaded, agent.MessageReceived, agent.MessageTaken, agent.ModelReplied, agent.ToolFinished, agent.Decided:
+	case agent.DefinitionLoaded, agent.MessageReceived, agent.MessageTaken, agent.ModelReplied, agent.ToolFinished, agent.Decided, agent.TextChecked:
 		l.past = append(l.past, e)
 	}
 	return true

@@ -37,6 +37,8 @@ type Message struct {
 	Child Key `json:"child,omitempty"`
 	// Metadata is what the sender of a user's message knows about it; nil for any other message. No hash includes it.
 	Metadata Metadata `json:"metadata,omitempty"`
+	// Verdicts are those of guardrails that have not simply let the text through; nil if there are none. No hash includes them.
+	Verdicts []GivenVerdict `json:"verdicts,omitempty"`
 	// Time is the time of the message on the workflow clock, in Unix milliseconds. No hash includes it.
 	Time int64 `json:"time"`
 }

@@ -80,18 +80,18 @@ const CallsAtOnce = 32
 
 // Running returns the calls that are to run now, in the model's order. It returns every call that runs already. It
 // adds further calls in the model's order, until `limit` calls run. The parameter `started` reports whether a call
-// runs already. Running never returns a call that waits for somebody outside (see [Call.Waits]), or that has [Call].Stopped.
+// runs already. Running never returns a call that waits for somebody outside (see [Call.Waits]), or that has [Call].Stopped or [Call].Judged.
 func (r RunTools) Running(limit int, started func(Call) bool) []Call {
 	free := limit
 	runs := make([]bool, len(r.Calls))
 	for i, c := range r.Calls {
-		if runs[i] = !c.Waits() && c.Stopped == nil && started(c); runs[i] {
+		if runs[i] = !c.Waits() && c.Stopped == nil && !c.Judged && started(c); runs[i] {
 			free--
 		}
 	}
 	running := make([]Call, 0, min(limit, len(r.Calls)))
 	for i, c := range r.Calls {
-		if !runs[i] && !c.Waits() && c.Stopped == nil && free > 0 {
+		if !runs[i] && !c.Waits() && c.Stopped == nil && !c.Judged && free > 0 {
 			free--
 			runs[i] = true
 		}
@@ -152,6 +152,7 @@ func noRoom(now int64) Event {
 //     a reload was asked for, no model call is
 //     in flight, and no summary is to be made   → Load
 //  2. the turn is held                          → Wait (chat, or interrupted), Finish failed (task, or closing)
+//     guardrails judge the answer               → CheckText (Wait while a person is asked)
 //  3. the context is too long, in a turn        → Compact
 //  4. a steering message may enter now, and
 //     no model call is in flight                → TakeMessage
@@ -159,6 +160,9 @@ func noRoom(now int64) Event {
 //  6. a message waits in the queue              → TakeMessage
 //     otherwise                                 → Wait (chat, or no message yet, or sub-agents work in the background),
 //     Finish (task, or closing)
+//
+// Before a message is taken, and before calls with the answer of a person, guardrails judge the text: [CheckText]. While a person is asked
+// about a message, the agent waits.
 //
 // There is one exception. A run that began by a reset must search other runs for messages and decisions. Before this
 // search, all rules but rule 0 give [FindMessages] instead. For rule 2, see [Hold]. An agent is closing if
@@ -185,7 +189,7 @@ func (s *State) next() Step {
 	case s.Definition == nil:
 		return Load{Key: s.definitionKey(s.Agent, s.Reloads), Agent: s.Agent}
 	case len(s.Calls) > 0:
-		return RunTools{Calls: s.Pending()}
+		return s.checkQuestions(RunTools{Calls: s.Pending()})
 	case s.reloads():
 		return Load{Key: s.definitionKey(s.Agent, s.Reloads+1), Agent: s.Agent}
 	case s.Hold != nil:
@@ -193,6 +197,8 @@ func (s *State) next() Step {
 			return Wait{}
 		}
 		return Finish{Outcome{Status: Failed, Answer: s.Answer(), FinishReason: s.FinishReason(), Class: s.Hold.Class, Message: s.Hold.Message}}
+	case s.Withheld != nil:
+		return s.checkAnswer()
 	case s.TooLong && !s.answered():
 		return s.compact()
 	}
@@ -201,16 +207,19 @@ func (s *State) next() Step {
 		call = CallModel{Key: s.modelKey(), Count: s.SentCount()}
 	}
 	if i := s.steers(); i >= 0 && (call.Key == "" || call.Key != s.InFlight) {
-		return TakeMessage{ID: s.Queue[i].ID}
+		return s.take(s.Queue[i])
 	}
 	if call.Key != "" {
 		return call
 	}
 	if len(s.Queue) > 0 {
-		return TakeMessage{ID: s.nextTurn().ID}
+		return s.take(s.nextTurn())
 	}
-	if !s.Closing && (s.Mode == Chat || s.Count() == 0 || len(s.inBackground()) > 0) {
+	if !s.Closing && (s.Mode == Chat || s.Count() == 0 && len(s.Refused) == 0 || len(s.inBackground()) > 0) {
 		return Wait{}
+	}
+	if r := len(s.Refused); s.Count() == 0 && r > 0 && s.Mode == Task {
+		return Finish{Outcome{Status: Failed, Class: MessageRefused, Message: s.Refused[r-1].Reply()}}
 	}
 	return Finish{Outcome{Status: Completed, Answer: s.Answer(), FinishReason: s.FinishReason(), Stopped: s.Turn.Stopped}}
 }

@@ -151,12 +151,33 @@ func (s *State) notifyWaits(now int64) bool {
 		}
 		n.Calls = append(n.Calls, call)
 	}
+	about = s.notifyTexts(&n, about)
 	if len(about) == 0 {
 		return false
 	}
 	n.Status, n.WaitsFor = s.CopiedStatus(), n.Calls[0].WaitsFor
 	s.notify(n, about)
 	return true
+}
+
+// notifyTexts adds the texts about which a person is asked.
+func (s *State) notifyTexts(n *Notification, about []notifiedWait) []notifiedWait {
+	for i := range s.Checks {
+		t := &s.Checks[i]
+		if !t.Asks || t.Notified || !s.isJudged(*t) {
+			continue
+		}
+		t.Notified = true
+		about = append(about, notifiedWait{t.Key, WaitsForApproval})
+		if len(n.Calls) == maxNotifiedCalls {
+			n.CallsOmitted++
+			continue
+		}
+		n.Calls = append(n.Calls, NotifiedCall{
+			Key: t.Key, Tool: t.Left[0], Arguments: clip.Middle(t.call().Arguments, notifiedArgumentsBytes), WaitsFor: WaitsForApproval,
+		})
+	}
+	return about
 }
 
 // notifyHeld makes the notifications about a turn that is held. Their time is that of the hold.

@@ -233,6 +233,9 @@ func (e MessageReceived) apply(s *State) bool {
 	s.Queue = append(s.Queue, e.Message)
 	if s.Hold != nil {
 		if s.Hold.Class == Interrupted {
+			if len(s.guardrails(TextMessage)) > 0 {
+				s.Released = s.Hold
+			}
 			s.Queue[len(s.Queue)-1].Steer = true // the model gets the message before the turn goes on
 			for i := range s.Queue {
 				if m := &s.Queue[i]; m.Steer && m.Late == nil {
@@ -276,6 +279,8 @@ func (s *State) Entry() int {
 	switch {
 	case len(s.Calls) > 0:
 		return s.Count() + len(s.Calls)
+	case s.Withheld != nil:
+		return s.Count() + 1 // after the answer
 	case s.Count() == 0:
 		return 1 // after the first message
 	case s.Hold == nil && !s.answered() && (s.InFlight != "" || s.TooLong || s.Compacted > 0):
@@ -335,7 +340,7 @@ func (e MessageTaken) apply(s *State) bool {
 	i := slices.IndexFunc(s.Queue, func(m QueuedMessage) bool { return m.ID == e.ID })
 	m := s.Queue[i]
 	s.Queue = slices.Delete(s.Queue, i, i+1)
-	if m.Fresh {
+	if s.Released = nil; m.Fresh {
 		s.Recall = false
 	}
 	if s.answered() || s.Count() == 0 {
@@ -349,6 +354,10 @@ func (e MessageTaken) apply(s *State) bool {
 		}
 	}
 	message := Message{Message: m.message(), Key: Key(m.ID), Metadata: m.Metadata, Time: m.Time}
+	if t := s.check(TextMessage, Key(m.ID)); t != nil {
+		message.Content, message.Verdicts = t.Text, t.Verdicts
+		s.dropCheck(TextMessage, Key(m.ID))
+	}
 	if m.Late != nil {
 		message.Result, message.ResultAt = m.Late.Result.Kind, m.Late.At
 	}

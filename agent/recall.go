@@ -254,7 +254,7 @@ func (s *State) recallTold(call Key) CallRecord {
 		switch {
 		case c.Result != nil && !c.Result.Kind.stops():
 			return CallRecord{Result: c.Result, Decider: c.Decider, Phase: ChildRuns}
-		case c.Waits():
+		case c.Waits(), c.Judged:
 			return CallRecord{}
 		}
 		return CallRecord{Decider: c.Decider, Phase: ChildRuns}

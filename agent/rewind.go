@@ -99,6 +99,7 @@ func (e MessagesFound) apply(s *State) bool {
 	if s.Definition != nil {
 		waited := s.waitsOutside()
 		s.settleAll(e.Time)
+		s.settleTexts(e.Time)
 		for i := range s.Decisions {
 			s.giveLate(i, e.Time)
 		}
@@ -127,6 +128,8 @@ func (s *State) reopen() {
 	case CallModel:
 		s.Reopened = append(s.Reopened, step.Key)
 	case Compact:
+		s.Reopened = append(s.Reopened, step.Key)
+	case CheckText:
 		s.Reopened = append(s.Reopened, step.Key)
 	}
 }

@@ -109,6 +109,15 @@ type State struct {
 
 	// Queue are the messages that wait to enter the transcript.
 	Queue []QueuedMessage `json:"queue,omitempty"`
+	// Checks are the texts that guardrails judge.
+	Checks []TextCheck `json:"checks,omitempty"`
+	// Withheld is the answer of the model that guardrails judge; nil if there is none.
+	Withheld *WithheldAnswer `json:"withheld,omitempty"`
+	// Refused are the newest texts that were refused, oldest first.
+	Refused []RefusedText `json:"refused,omitempty"`
+	// Released is the hold of an interrupted turn that a message has ended, until the agent takes a message. If the message is refused, the
+	// turn is held again. It is nil for an agent without guardrails on messages.
+	Released *Hold `json:"released,omitempty"`
 	// SeenMessageIDs are the IDs of the newest messages that the agent has received, oldest first. The agent ignores
 	// a further message with one of these IDs.
 	SeenMessageIDs []string `json:"seen_message_ids,omitempty"`
@@ -178,6 +187,7 @@ type State struct {
 	// lastKey caches the newest result of [State.modelKey], and lastSummary that of [State.compact].
 	lastKey     modelKey
 	lastSummary summaryStep
+	lastCheck   TextCheck // caches the check of a message that has none yet: see [State.take]
 }
 
 // Turn is the agent's work from a user's message to the answer.
@@ -340,9 +350,9 @@ func (s *State) Sent(i int) llm.Message {
 
 // Deadline returns the time at which the running turn reaches its time limit, in Unix milliseconds. It returns 0 if the agent has no
 // definition yet, if no turn is running, or if the turn has no time limit. It also returns 0 while a call waits for somebody outside (see
-// [Call.Waits]): that may take days.
+// [Call.Waits]) or a person is asked about a text: that may take days. And it returns 0 while guardrails judge the answer.
 func (s *State) Deadline() int64 {
-	if s.Definition == nil || s.Definition.Limits.Time == 0 || !s.TurnRuns() || s.waitsOutside() {
+	if s.Definition == nil || s.Definition.Limits.Time == 0 || !s.TurnRuns() || s.waitsOutside() || s.Withheld != nil {
 		return 0
 	}
 	return s.Turn.Began + s.Definition.Limits.Time.Milliseconds()

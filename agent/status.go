@@ -63,7 +63,7 @@ func (s *State) statusAt(step Step) Status {
 		}
 		return Waiting
 	case RunTools:
-		if !slices.ContainsFunc(step.Calls, func(c Call) bool { return !c.Waits() || c.Search }) {
+		if !slices.ContainsFunc(step.Calls, func(c Call) bool { return !c.Waits() && !c.Judged || c.Search }) {
 			return Waiting
 		}
 	}
@@ -96,6 +96,8 @@ func (s *State) waitsForAt(step Step) WaitsFor {
 		return WaitsForRelease
 	case status == Waiting && calls:
 		return s.CallWaitsFor()
+	case status == Waiting && s.AsksAboutText():
+		return WaitsForApproval
 	case status == Waiting && s.Mode == Task && len(s.inBackground()) > 0:
 		return WaitsForSubAgents
 	case status == Waiting:
@@ -106,13 +108,16 @@ func (s *State) waitsForAt(step Step) WaitsFor {
 	return ""
 }
 
-// CallWaitsFor returns what the first call that waits for somebody outside waits for: see [Call.Waits]. It returns "" if there is
-// none. Other calls may run meanwhile.
+// CallWaitsFor returns what the first call that waits for somebody outside waits for: see [Call.Waits]. If there is none, and a person is
+// asked about a text, it returns [WaitsForApproval], and "" otherwise. Other calls may run meanwhile.
 func (s *State) CallWaitsFor() WaitsFor {
 	for _, c := range s.Calls {
 		if c.WaitsFor() != "" {
 			return c.WaitsFor()
 		}
+	}
+	if s.AsksAboutText() {
+		return WaitsForApproval
 	}
 	return ""
 }

@@ -53,6 +53,18 @@ func textLongID(bytes, limit int) string {
 		"the root agent has to be started with a shorter ID", bytes, limit)
 }
 
+// textRefused takes the place of a text that a guardrail or a person has refused.
+func textRefused(kind TextKind, v GivenVerdict) string {
+	text := fmt.Sprintf("The %s was refused by the guardrail %s", kind, v.Guardrail)
+	if v.Decider != nil {
+		text = fmt.Sprintf("The %s was refused by a person, whom the guardrail %s had asked", kind, v.Guardrail)
+	}
+	if v.Reason == "" {
+		return text + "."
+	}
+	return text + ": " + v.Reason
+}
+
 func textNotRun(why string) string { return "not run: " + why }
 
 // textUnknown follows the reason why a call that may have done its work has no result.

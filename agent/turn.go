@@ -41,6 +41,7 @@ func (e DefinitionLoaded) apply(s *State) bool {
 	if len(s.Calls) > 0 {
 		s.settleAll(s.Messages[len(s.Messages)-1].Time) // the decision may have come while there was no definition
 	}
+	s.settleTexts(0)
 	s.answerCalls()
 	return true
 }
@@ -82,7 +83,10 @@ func (e ModelReplied) apply(s *State) bool {
 	}
 	s.InFlight = ""
 	m := replied(e.Key, e.Reply.Message)
-	s.append(Message{Message: m, Key: e.Key, FinishReason: cutReason(e.Reply.FinishReason), Time: e.Time})
+	withheld := s.withholds(m, e)
+	if !withheld {
+		s.append(Message{Message: m, Key: e.Key, FinishReason: cutReason(e.Reply.FinishReason), Time: e.Time})
+	}
 	s.Turn.ModelCalls++
 	s.Usage.ModelCalls++
 	s.count(e)
@@ -95,7 +99,7 @@ func (e ModelReplied) apply(s *State) bool {
 		refusal = textNotRun(why)
 	}
 	s.openAll(e.Key, m.ToolCalls, e.Free, refusal, e.Time)
-	if e.Invalid != "" && len(m.ToolCalls) == 0 {
+	if e.Invalid != "" && len(m.ToolCalls) == 0 && !withheld {
 		s.correct(e)
 	}
 	s.advanceTranscript(e.Time)
@@ -183,7 +187,7 @@ func (e Stopped) apply(s *State) bool {
 }
 
 func (e TimeReached) apply(s *State) bool {
-	if e.Turn != s.Turn.Number || !s.TurnRuns() || s.Definition == nil || s.Turn.TimeUp {
+	if e.Turn != s.Turn.Number || !s.TurnRuns() || s.Definition == nil || s.Turn.TimeUp || s.Withheld != nil {
 		return false
 	}
 	why := textTime(s.Definition.Limits.Time)

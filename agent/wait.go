@@ -27,7 +27,7 @@ func (c *Call) asksApproval() bool { return c.Waits() && !c.Wait.For.kind().resu
 func (c *Call) handed() bool { return c.Wait.For.kind().handed }
 
 func (s *State) waitsOutside() bool {
-	return slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Waits() })
+	return s.AsksAboutText() || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Waits() })
 }
 
 // settle applies what the state knows about a call that begins to wait for somebody outside, or has begun. The order matters:

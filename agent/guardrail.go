@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Guardrails are the names of the functions and MCP tools that judge texts before they enter the agent or leave it. They judge in this
+// order, and each judges what the one before has let through.
+type Guardrails struct {
+	// Messages judge the messages of people and programs, and the answers of people to questions, before the model can see them.
+	Messages []string `json:"messages,omitempty"`
+	// Answers judge the answers of the model before they are in the transcript, and so before anybody gets them.
+	Answers []string `json:"answers,omitempty"`
+}
+
+// TextKind says what a text is that guardrails judge.
+type TextKind string
+
+const (
+	// TextMessage is a message, or the answer of a person to a question.
+	TextMessage TextKind = "message"
+	// TextAnswer is an answer of the model: a reply without tool calls.
+	TextAnswer TextKind = "answer"
+)
+
+// VerdictAction says what becomes of a text. The values never change, because histories contain them.
+type VerdictAction string
+
+const (
+	// TextAllowed lets the text through.
+	TextAllowed VerdictAction = "allow"
+	// TextChanged lets another text through in its place.
+	TextChanged VerdictAction = "change"
+	// TextRefused lets nothing through.
+	TextRefused VerdictAction = "refuse"
+	// TextAsks lets a person decide.
+	TextAsks VerdictAction = "ask"
+)
+
+// Verdict is the judgement of a guardrail, or of a person, on a text.
+type Verdict struct {
+	// Action says what becomes of the text.
+	Action VerdictAction `json:"action"`
+	// Text takes the place of the text. It is set with [TextChanged] only.
+	Text string `json:"text,omitempty"`
+	// Reason says why the text is refused, or why a person is asked. It has at most 4000 bytes.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Check returns an error if the verdict is not valid. The caller then lets a person decide.
+func (v Verdict) Check() error {
+	switch {
+	case len(v.Reason) > maxReasonBytes:
+		return fmt.Errorf("verdict: the reason has %d bytes; the limit is %d: shorten the reason", len(v.Reason), maxReasonBytes)
+	case !utf8.ValidString(v.Reason) || !utf8.ValidString(v.Text):
+		return errors.New("verdict: the text or the reason is not UTF-8; encode it as UTF-8")
+	case v.Action != TextChanged && v.Text != "":
+		return fmt.Errorf("verdict: there is a text with the action %q; only the action %q has one", v.Action, TextChanged)
+	}
+	switch v.Action {
+	case TextAllowed, TextRefused, TextAsks:
+		return nil
+	case TextChanged:
+		if strings.TrimSpace(v.Text) == "" {
+			return errors.New("verdict: the changed text is empty; refuse the text instead")
+		}
+		if len(v.Text) > MaxMessageBytes {
+			return fmt.Errorf("verdict: the changed text has %d bytes; the limit is %d: shorten it", len(v.Text), MaxMessageBytes)
+		}
+		return nil
+	}
+	return fmt.Errorf("verdict: the action is %.64q; it must be %q, %q, %q or %q", v.Action, TextAllowed, TextChanged, TextRefused, TextAsks)
+}
+
+// GivenVerdict is a verdict with the guardrail, and with the person who has decided.
+type GivenVerdict struct {
+	// Guardrail is the name of the guardrail.
+	Guardrail string `json:"guardrail"`
+	// Action and Reason are those of the [Verdict].
+	Action VerdictAction `json:"action"`
+	Reason string        `json:"reason,omitempty"`
+	// Decider is the person who has decided on the text; nil if the guardrail itself has.
+	Decider *Decider `json:"decider,omitempty"`
+}
+
+// RefusedText is a text that was refused. The state does not have the text itself.
+type RefusedText struct {
+	GivenVerdict
+	// Kind says what the text was.
+	Kind TextKind `json:"kind"`
+	// Of is the message ID of a message, the key of the model call of an answer, or the key of the call whose question was answered.
+	Of Key `json:"of"`
+	// Time is the time of the refusal, in Unix milliseconds.
+	Time int64 `json:"time"`
+}
+
+// Reply is what the sender of a message or the reader of an answer gets in place of the refused text.
+func (r RefusedText) Reply() string { return textRefused(r.Kind, r.GivenVerdict) }
+
+// maxRefused is the largest number of refusals in a state. A further one removes the oldest.
+const maxRefused = 200
+
+// MessageRefused is the class of the failure of a task whose only messages were refused.
+const MessageRefused = "MessageRefused"
+
+// RefusedMessage returns the refusal of the message with the given ID; nil if it was not refused.
+func (s *State) RefusedMessage(id string) *RefusedText {
+	return first(s.Refused, func(r *RefusedText) bool { return r.Kind == TextMessage && r.Of == Key(id) })
+}
+
+func (s *State) guardrails(kind TextKind) []string {
+	switch {
+	case s.Definition == nil:
+		return nil
+	case kind == TextAnswer:
+		return s.Definition.Guardrails.Answers
+	}
+	return s.Definition.Guardrails.Messages
+}
