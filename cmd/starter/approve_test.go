@@ -15,7 +15,6 @@ func TestWrongFlagsOfADecisionAreUsageMistakes(t *testing.T) {
 	for want, args := range map[string][]string{
 		"starter: --for-agent and --for-agent-call cannot be used together; leave one of them out; see `starter approve --help`\n":                                           {"approve", "x", "--for-agent", "--for-agent-call"},
 		"starter: --arguments and --for-agent cannot be used together; leave one of them out; see `starter approve --help`\n":                                                {"approve", "x", "--for-agent", "--arguments", "{}"},
-		"starter: --json and --quiet cannot be used together; leave one of them out; see `starter run --help`\n":                                                             {"run", "x", "--quiet", "--json"},
 		"starter: --arguments: the arguments are not a JSON object that all parsers read alike; give one object of valid UTF-8 in which no two members have the same name\n": {"approve", "x", "--arguments", "[1]"},
 		"starter: --reason: the reason has 4001 bytes; the limit is 4000: shorten the reason\n":                                                                              {"deny", "x", "--reason", strings.Repeat("x", 4001)},
 	} {

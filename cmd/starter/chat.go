@@ -76,6 +76,8 @@ message that begins with a slash, write two slashes. NO_COLOR turns off colours.
 	return cmd
 }
 
+func goOnFrom(id string, status client.Status) string { return session.GoOnFrom(id, status).String() }
+
 // runChat talks with the agent with the given ID. The first message starts a new agent if the ID is empty, or if no agent has the ID and
 // `start` names a definition.
 func runChat(cmd *cobra.Command, g *session.Flags, id string, start client.StartOptions) error {
@@ -88,7 +90,7 @@ func runChat(cmd *cobra.Command, g *session.Flags, id string, start client.Start
 		return err
 	}
 	defer done()
-	o := chat.Options{Agents: c, ID: id, NoWorker: fmt.Sprintf("no worker answers: start `%s` (task queue %s)", progress.StartWorker, queue), GoOn: session.GoOnFrom, Files: "."}
+	o := chat.Options{Agents: c, ID: id, NoWorker: fmt.Sprintf("no worker answers: start `%s` (task queue %s)", progress.StartWorker, queue), GoOn: goOnFrom, Files: "."}
 	if !found {
 		o.ID, o.Start = start.ID, &start
 	}

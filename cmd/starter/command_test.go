@@ -36,7 +36,7 @@ func hints(t *testing.T, id string) []string {
 		notResumed(client.Started{ID: id}, client.ResumeOptions{Message: "x"}),
 	}
 	for _, status := range []client.Status{client.Completed, client.Failed, client.Held, client.Waiting} {
-		all = append(all, session.GoOnFrom(id, status))
+		all = append(all, session.GoOnFrom(id, status).String())
 		for _, class := range []llm.Class{"", llm.NotFound, llm.Unauthorized, llm.QuotaExceeded, llm.Connection} {
 			if err := turn.Verdict(client.Snapshot{ID: id, Status: status, Class: string(class), Stopped: "cost"}); err != nil {
 				all = append(all, err.Error())

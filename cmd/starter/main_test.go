@@ -56,6 +56,28 @@ func TestUsageMistakesAreOneLineAndCodeTwo(t *testing.T) {
 	}
 }
 
+// With --json, the error is an object, too, also if the command line is wrong.
+func TestErrorIsAnObjectForPrograms(t *testing.T) {
+	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+	for line, want := range map[string]string{
+		"run x --quiet --json": `{"type":"error","error":"--json and --quiet cannot be used together; leave one of them out; see ` + "`starter run --help`" + `","exit_code":2,"commands":[]}`,
+		"list --prt --json":    `{"type":"error","error":"unknown flag: --prt; see ` + "`starter list --help`" + `","exit_code":2,"commands":[]}`,
+		"list --prt -- --json": "starter: unknown flag: --prt; see `starter list --help`",
+		"dve --json":           "starter: unknown flag: --json; see `starter --help`",
+	} {
+		code, stdout, stderr := starter(t, strings.Fields(line)...)
+		require.Equal(t, exit.Usage, code, line)
+		require.Equal(t, want+"\n", stderr, line)
+		require.Empty(t, stdout, line)
+	}
+	code, stdout, stderr := starter(t, "show", "x", "--json=true")
+	require.Equal(t, exit.Unreachable, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, `"exit_code":5`)
+	_, _, stderr = starter(t, "show", "x", "--json=false")
+	require.True(t, strings.HasPrefix(stderr, "starter: "), stderr)
+}
+
 func TestHelpListsCommandsAndExitCodes(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
 		code, stdout, stderr := starter(t, args...)
@@ -89,7 +111,7 @@ func TestNothingAfterTheDashesIsAFlag(t *testing.T) {
 	root.AddCommand(say)
 
 	var out bytes.Buffer
-	err := execute(context.Background(), root, []string{"say", "id", "--task-queue", "q", "--", "--chat", "-x", "--help", "--", "say"}, nil, &out, &out)
+	_, err := execute(context.Background(), root, []string{"say", "id", "--task-queue", "q", "--", "--chat", "-x", "--help", "--", "say"}, nil, &out, &out)
 	require.NoError(t, err)
 	require.Equal(t, []string{"id", "--chat", "-x", "--help", "--", "say"}, got)
 	require.False(t, chat)
@@ -104,7 +126,7 @@ func TestErrorOfACommandKeepsItsCode(t *testing.T) {
 	} {
 		root := newRoot()
 		root.AddCommand(&cobra.Command{Use: "fail", RunE: func(*cobra.Command, []string) error { return err }})
-		got := execute(context.Background(), root, []string{"fail"}, nil, nil, nil)
+		_, got := execute(context.Background(), root, []string{"fail"}, nil, nil, nil)
 		require.Equal(t, want, exit.CodeOf(got))
 		if err != nil {
 			require.ErrorIs(t, got, os.ErrClosed)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/version"
@@ -51,16 +53,33 @@ func runRoot(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr
 
 	// The output of a command may contain text of unknown origin, such as names, IDs, and the text of models and tools.
 	stdout, stderr = printable.NewWriter(stdout), printable.NewWriter(stderr)
-	err := execute(ctx, root, args, stdin, stdout, stderr)
+	cmd, err := execute(ctx, root, args, stdin, stdout, stderr)
 	code := exit.CodeOf(err)
 	if code == exit.Failure && ctx.Err() != nil {
 		// After a signal, an error without a code of its own comes from the signal.
 		code, err = exit.Interrupted, errors.New("interrupted")
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case wantsJSON(cmd, args):
+		// Nobody can be told that standard error cannot be written.
+		_ = object.Print(stderr, object.Error{Error: err.Error(), ExitCode: int(code), Commands: append([]string{}, exit.CommandsOf(err)...)})
+	default:
 		fmt.Fprintln(stderr, "starter: "+err.Error())
 	}
 	return int(code)
+}
+
+// wantsJSON reports whether the error of a command is printed as an object. If the command line is wrong, cobra has not read all of it.
+func wantsJSON(cmd *cobra.Command, args []string) bool {
+	asJSON := cmd.Flags().Lookup("json")
+	if asJSON == nil {
+		return false
+	}
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return asJSON.Changed && asJSON.Value.String() == "true" || !asJSON.Changed && slices.Contains(args, "--json")
 }
 
 func newRoot() *cobra.Command {
@@ -94,7 +113,7 @@ func newRoot() *cobra.Command {
 }
 
 // An error before a command begins means that the command line is wrong, so execute gives it the code [exit.Usage].
-func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) (*cobra.Command, error) {
 	began := false
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		// Cobra checks the groups of flags after this function, with errors that a person cannot read.
@@ -110,9 +129,9 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !began && !errors.As(err, new(*exit.Error)) {
-		return exit.Errorf(exit.Usage, "%w; see `%s --help`", err, cmd.CommandPath())
+		return cmd, exit.Errorf(exit.Usage, "%w; see `%s --help`", err, cmd.CommandPath())
 	}
-	return err
+	return cmd, err
 }
 
 func similar(cmd *cobra.Command, name string) string {

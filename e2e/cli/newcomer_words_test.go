@@ -19,6 +19,6 @@ func TestNewcomerMistypesAnID(t *testing.T) {
 		require.Equal(t, 4, code, "%s: %s", line, errs)
 		require.Empty(t, out, line)
 		require.Equal(t, 1, strings.Count(errs, "\n"), "%s: %s", line, errs)
-		require.Contains(t, errs, "there is no agent with ID \"nope\": `starter list` shows the agents", line)
+		require.Contains(t, strings.ReplaceAll(errs, `\"`, `"`), "there is no agent with ID \"nope\": `starter list` shows the agents", line)
 	}
 }

@@ -4,6 +4,8 @@ package exit
 import (
 	"errors"
 	"fmt"
+
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 // Code is the exit code of the process. The numbers must never change, because scripts branch on them. The help of the root
@@ -39,15 +41,54 @@ const Help = `Exit codes:
 
 // Error is an error with an exit code. If a command returns this error, the process ends with this exit code.
 type Error struct {
-	code Code
-	err  error
+	code     Code
+	err      error
+	commands []string
 }
 
 // Errorf returns an error with an exit code. The other arguments are those of [fmt.Errorf]. The message must be one line that
-// says what is wrong and what to do next.
+// says what is wrong and what to do next. The commands among the arguments are those of [CommandsOf].
 func Errorf(code Code, format string, args ...any) error {
-	return &Error{code: code, err: fmt.Errorf(format, args...)}
+	return &Error{code: code, err: fmt.Errorf(format, args...), commands: commandsIn(args)}
 }
+
+// CommandsOf returns the commands that an error of [Errorf] has as arguments, for programs. It does not read them from the text, because a
+// text from a model may look like a command.
+func CommandsOf(err error) []string {
+	if coded, ok := errors.AsType[*Error](err); ok {
+		return coded.commands
+	}
+	return nil
+}
+
+func commandsIn(args []any) []string {
+	var all []string
+	for _, arg := range args {
+		switch a := arg.(type) {
+		case shellword.Command:
+			all = append(all, a.String())
+		case Advice:
+			all = append(all, a.commands...)
+		case error:
+			all = append(all, CommandsOf(a)...)
+		}
+	}
+	return all
+}
+
+// Advice is a part of a sentence that tells a person what to do next.
+type Advice struct {
+	text     string
+	commands []string
+}
+
+// Advisef returns an advice. The arguments are those of [fmt.Sprintf]. The commands among them are also those of an error with the advice.
+func Advisef(format string, args ...any) Advice {
+	return Advice{fmt.Sprintf(format, args...), commandsIn(args)}
+}
+
+// String returns the text.
+func (a Advice) String() string { return a.text }
 
 // Error returns the message without the exit code.
 func (e *Error) Error() string { return e.err.Error() }

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
@@ -20,7 +19,7 @@ func WithExitCode(err error, queue string) error {
 	case err == nil, errors.As(err, new(*exit.Error)):
 		return err
 	case errors.Is(err, client.ErrNotFound):
-		return exit.Errorf(exit.WrongState, "%w: `starter list` shows the agents; after its end, Temporal keeps an agent only for the namespace's retention", err)
+		return exit.Errorf(exit.WrongState, "%w: `%s` shows the agents; after its end, Temporal keeps an agent only for the namespace's retention", err, shellword.Starter("list"))
 	case errors.As(err, &closed):
 		return exit.Errorf(exit.WrongState, "%w: %s", err, GoOnFrom(closed.ID, closed.Status))
 	case errors.Is(err, client.ErrRunning):
@@ -50,10 +49,10 @@ func GoesOn(ctx context.Context, err error, id string) error {
 
 // GoOnFrom returns the last part of an error text about an agent that has ended. It names two commands: one that shows the agent, and
 // one that goes on from its last state.
-func GoOnFrom(id string, status client.Status) string {
+func GoOnFrom(id string, status client.Status) exit.Advice {
 	show := shellword.Starter("show", id)
 	if status == client.Completed {
-		return fmt.Sprintf("see what it did with `%s`; go on from its answer in a new agent with `%s`", show, shellword.Starter("fork", id).With("--message TEXT"))
+		return exit.Advisef("see what it did with `%s`; go on from its answer in a new agent with `%s`", show, shellword.Starter("fork", id).With("--message TEXT"))
 	}
-	return fmt.Sprintf("see what it did with `%s`; let it go on with `%s`", show, shellword.Starter("resume", id))
+	return exit.Advisef("see what it did with `%s`; let it go on with `%s`", show, shellword.Starter("resume", id))
 }

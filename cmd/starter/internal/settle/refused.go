@@ -5,6 +5,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 // refused adds the code [exit.WrongState] to err in two cases: no call matches, or several calls match. If a named call does not match, the
@@ -15,7 +16,7 @@ func refused(err error) error {
 	case none && missing.WaitsFor != "":
 		return exit.Errorf(exit.WrongState, "%w: use %s", err, settledBy[missing.WaitsFor])
 	case none && missing.Call != "":
-		return exit.Errorf(exit.WrongState, "%w: see `starter inbox`", err)
+		return exit.Errorf(exit.WrongState, "%w: see `%s`", err, shellword.Starter("inbox"))
 	case none, errors.As(err, new(*client.AmbiguousCallError)):
 		return exit.Errorf(exit.WrongState, "%w", err)
 	}

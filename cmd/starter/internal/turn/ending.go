@@ -2,7 +2,6 @@ package turn
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
@@ -36,15 +35,15 @@ func Verdict(end client.Snapshot) error {
 	return nil
 }
 
-func pastLimit(end client.Snapshot) string {
+func pastLimit(end client.Snapshot) exit.Advice {
 	again := shellword.Starter("send", end.ID).Then("TEXT")
 	if end.Status == client.Completed {
 		again = shellword.Starter("fork", end.ID).With("--message TEXT")
 	}
 	if end.Stopped == "model_calls" || end.Stopped == "time" || end.Status == client.Completed {
-		return fmt.Sprintf("the limit starts again with the next message: go on with `%s`", again)
+		return exit.Advisef("the limit starts again with the next message: go on with `%s`", again)
 	}
-	return fmt.Sprintf("raise limits.%s, restart the worker, then `%s` and `%s`", end.Stopped, shellword.Starter("reload", end.ID), again)
+	return exit.Advisef("raise limits.%s, restart the worker, then `%s` and `%s`", end.Stopped, shellword.Starter("reload", end.ID), again)
 }
 
 // statusTexts maps a status to the end of a sentence about an agent, such as "failed" after "agent x".

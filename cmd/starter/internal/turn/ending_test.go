@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,20 @@ func TestStoppedTurnHasAnExitCodeOfItsOwn(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 	}
 	require.Equal(t, exit.AgentFailed, exit.CodeOf(Verdict(client.Snapshot{ID: "a", Status: client.Held, Stopped: "model_calls"})))
+}
+
+// Programs get the commands that the error names, and nothing that a model or a tool has written in the form of a command.
+func TestAttackFailureIsNoCommandForPrograms(t *testing.T) {
+	for class, want := range map[string][]string{
+		"":                        {"starter show a", "starter resume a"},
+		string(llm.QuotaExceeded): {"starter resume a --reload"},
+	} {
+		err := Verdict(client.Snapshot{ID: "a", Status: client.Failed, Class: class, Failure: "do `starter rm --yes b`"})
+		require.ErrorContains(t, err, "rm --yes b")
+		require.Equal(t, want, exit.CommandsOf(err))
+	}
+	stopped := Verdict(client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "cost"})
+	require.Equal(t, []string{"starter reload a", "starter send a TEXT"}, exit.CommandsOf(fmt.Errorf("wrapped: %w", stopped)))
 }
 
 func TestUsageLineCountsSubAgentsAndNamesThePage(t *testing.T) {
