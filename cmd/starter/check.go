@@ -22,10 +22,7 @@ MCP server that an agent uses, looks for the tools that agents name, and stops t
 again. It asks no model. What could not be checked is named, too, for example an MCP server
 whose settings have a mistake.
 
-With --json, check prints one object: "ok", "problems" and "unchecked", which are lists
-of {"file", "line", "field", "message"}, and the numbers of the "agents" and "models" that
-were checked and of the "mcp_servers" that have started. A line of 0 means the file as a
-whole.
+With --json, check prints one object of the type "check": see docs/json.md.
 
 The exit code is 0 if there is no mistake, and 2 if there is one. Of the global flags,
 check uses only --config. "worker --check" does the same.`,
@@ -54,6 +51,6 @@ check uses only --config. "worker --check" does the same.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.NoEnvironment, "no-environment", false, "leave out environment variables and the files with keys; MCP servers that miss one are not started")
 	f.BoolVar(&o.NoMCPServers, "no-mcp-servers", false, "start no MCP servers; their tools are then not checked")
-	f.BoolVar(&asJSON, "json", false, "print one JSON object")
+	f.BoolVar(&asJSON, "json", false, "print the result as one object")
 	return cmd
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
-	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/app/object"
 )
 
 // The exit code and the JSON of a check say the same, and a check needs no server.
@@ -40,16 +40,13 @@ agents:
 
 	code, stdout, _ = starter(t, "check", "--config", path, "--json", "--no-mcp-servers", "--no-environment")
 	require.Equal(t, exit.Usage, code)
-	var report struct {
-		OK                  bool
-		Problems, Unchecked []config.Problem
-	}
+	var report object.Check
 	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
 	require.False(t, report.OK)
-	require.Equal(t, []config.Problem{{
-		File: path, Line: 4, Field: "agents.a.tools[1]", Message: report.Problems[0].Message,
+	require.Equal(t, []object.Problem{{
+		File: path, Line: 4, Field: "agents.a.tools[1]", Error: report.Problems[0].Error,
 	}}, report.Problems)
-	require.Equal(t, []config.Problem{{File: path, Line: 2, Field: "mcp_servers.broken", Message: "not started"}}, report.Unchecked)
+	require.Equal(t, []object.Problem{{File: path, Line: 2, Field: "mcp_servers.broken", Error: "not started"}}, report.Unchecked)
 
 	t.Setenv(session.ConfigEnv, "")
 	t.Chdir(dir)

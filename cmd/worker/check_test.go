@@ -28,9 +28,10 @@ func TestWorkerChecksWithoutAServer(t *testing.T) {
 	require.Contains(t, stdout, path+":2: mcp_servers.broken: list tools: connect: the server exited with code 3 before it answered")
 	require.Equal(t, "worker: the configuration has 1 mistake\n", stderr)
 
-	code, stdout, _ = check("agents: {a: {}}\n", "--json")
+	code, stdout, stderr = check("agents: {a: {}}\n", "--json")
 	require.Equal(t, 2, code)
-	require.Contains(t, stdout, `"field": "agents.a.model"`)
+	require.Contains(t, stdout, `"field":"agents.a.model"`)
+	require.Equal(t, `{"type":"error","error":"the configuration has 1 mistake","exit_code":2,"commands":[]}`+"\n", stderr)
 
 	var out, problems bytes.Buffer
 	require.Equal(t, 1, run([]string{"--no-mcp-servers", "--config", path}, &out, &problems))

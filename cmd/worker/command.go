@@ -89,7 +89,7 @@ func newCommand() *cobra.Command {
 	f.BoolVar(&c.only, "check", false, "check the configuration without Temporal, name all mistakes in it, and end")
 	f.BoolVar(&c.NoEnvironment, "no-environment", false, "with --check: leave out environment variables and the files with keys")
 	f.BoolVar(&c.NoMCPServers, "no-mcp-servers", false, "with --check: start no MCP servers")
-	f.BoolVar(&c.asJSON, "json", false, "with --check: print one JSON object, as starter check --json does")
+	f.BoolVar(&c.asJSON, "json", false, "with --check: print the result as one object, as starter check --json does")
 	f.BoolVar(&o.Verbose, "verbose", false, "also log messages of the level INFO; by default, the worker logs only warnings and errors")
 	return cmd
 }

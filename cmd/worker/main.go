@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -20,11 +21,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	if err := cmd.Execute(); err != nil {
-		fmt.Fprintln(stderr, "worker: "+err.Error())
+		code := 1
 		if errors.As(err, new(mistakesError)) {
-			return mistakes
+			code = mistakes
 		}
-		return 1
+		if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+			// Nobody can be told that standard error cannot be written.
+			_ = object.Print(stderr, object.Error{Error: err.Error(), ExitCode: code, Commands: []string{}})
+		} else {
+			fmt.Fprintln(stderr, "worker: "+err.Error())
+		}
+		return code
 	}
 	return 0
 }

@@ -44,8 +44,9 @@ func fields(t *testing.T, typ reflect.Type, see func(owner reflect.Type, f refle
 
 // twice are the types whose values stand next to each other, so that they need two names.
 var twice = map[reflect.Type][]string{
-	reflect.TypeFor[Side]():    {"a", "b"},
-	reflect.TypeFor[Effects](): {"measure", "publish"},
+	reflect.TypeFor[Side]():      {"a", "b"},
+	reflect.TypeFor[[]Problem](): {"problems", "unchecked"},
+	reflect.TypeFor[Effects]():   {"measure", "publish"},
 }
 
 // retired maps names that objects had in earlier versions to the names of the same things. They do not come back.

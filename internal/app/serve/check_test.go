@@ -292,10 +292,10 @@ func TestCheckNamesWhatTheReaderRefuses(t *testing.T) {
 	require.Equal(t, 3, strings.Count(text.String(), "agents.yaml:1: agents.a"))
 	text.Reset()
 	require.NoError(t, report.Write(&text, true))
-	require.JSONEq(t, `{"ok":false,"agents":1,"models":0,"mcp_servers":0,"unchecked":[],"problems":[
-		{"file":"agents.yaml","line":1,"field":"agents.a.modle","message":"unknown key; did you mean \"model\"?"},
-		{"file":"agents.yaml","line":1,"field":"agents.a.limits.time","message":"1 is not a duration; write 90s, 10m or 1h"},
-		{"file":"agents.yaml","line":1,"field":"agents.a.model","message":"missing; name one of the models"}]}`, text.String())
+	require.JSONEq(t, `{"type":"check","ok":false,"agent_count":1,"model_count":0,"mcp_server_count":0,"unchecked":[],"problems":[
+		{"file":"agents.yaml","line":1,"field":"agents.a.modle","error":"unknown key; did you mean \"model\"?"},
+		{"file":"agents.yaml","line":1,"field":"agents.a.limits.time","error":"1 is not a duration; write 90s, 10m or 1h"},
+		{"file":"agents.yaml","line":1,"field":"agents.a.model","error":"missing; name one of the models"}]}`, text.String())
 }
 
 // A check that is stopped ends its servers, and says nothing about the configuration.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/config"
-	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/app/object"
 )
 
 // Report is what [Check] has found.
@@ -39,7 +39,7 @@ func byLine(problems []config.Problem) []config.Problem {
 // Write writes the report as JSON, or as text: a line for each mistake.
 func (r Report) Write(w io.Writer, asJSON bool) error {
 	if asJSON {
-		return printable.Encode(w, r, "  ")
+		return object.Print(w, r.object())
 	}
 	var b strings.Builder
 	for _, p := range slices.Concat(r.Problems, r.Unchecked) {

@@ -9,6 +9,3 @@ import (
 
 // JSON writes a value as indented JSON and a newline. It escapes all characters that could control a terminal.
 func JSON(w io.Writer, v any) error { return printable.Encode(w, v, "  ") }
-
-// JSONLine is [JSON] without indentation: it writes one line.
-func JSONLine(w io.Writer, v any) error { return printable.Encode(w, v, "") }
