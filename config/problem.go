@@ -9,16 +9,16 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// Problem is one mistake in a configuration. Its JSON is what `starter check --json` prints.
+// Problem is one mistake in a configuration.
 type Problem struct {
 	// File is the name that was passed to [Load] or [Parse].
-	File string `json:"file"`
+	File string
 	// Line is the line in the file, counted from 1. 0 means the file as a whole.
-	Line int `json:"line"`
+	Line int
 	// Field is the path of the value, such as `agents.assistant.limits.time`. Empty means the file as a whole.
-	Field string `json:"field"`
+	Field string
 	// Message says what is wrong and what to write instead. What a program wrote may follow on further lines.
-	Message string `json:"message"`
+	Message string
 }
 
 // maxProblem is the largest length of the text of a problem, in characters. There is a limit because the keys in a file may

@@ -14,15 +14,15 @@ import (
 // Report is what [Check] has found.
 type Report struct {
 	// OK says that there is no mistake.
-	OK bool `json:"ok"`
+	OK bool
 	// Problems are the mistakes, sorted by line.
-	Problems []config.Problem `json:"problems"`
+	Problems []config.Problem
 	// Unchecked are the parts of the configuration that were not checked, and why, sorted by line.
-	Unchecked []config.Problem `json:"unchecked"`
+	Unchecked []config.Problem
 	// Agents and Models are the numbers of agents and models that were checked, and MCPServers is the number of MCP servers that have started.
-	Agents     int `json:"agents"`
-	Models     int `json:"models"`
-	MCPServers int `json:"mcp_servers"`
+	Agents     int
+	Models     int
+	MCPServers int
 }
 
 func newReport(problems, unchecked []config.Problem) Report {
