@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/internal/app/object"
 )
 
 // dev starts a server that can be used, and leaves nothing behind after Ctrl-C.
@@ -53,6 +56,28 @@ func TestDevRunsUntilCtrlCAndLeavesNothing(t *testing.T) {
 	require.NoError(t, cmd.Wait(), "Ctrl-C is the normal end")
 	_, err = net.Dial("tcp", address)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+}
+
+// A program that starts the server reads its addresses from one line, and nothing else follows.
+func TestDevTellsProgramsItsAddresses(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "dev", "--port", "0", "--json")
+	cmd.Env = append(os.Environ(), asStarter+"=1")
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	output := json.NewDecoder(stdout)
+	var server object.Server
+	require.NoError(t, output.Decode(&server))
+	conn, err := net.Dial("tcp", server.Address)
+	require.NoError(t, err)
+	conn.Close()
+	require.Equal(t, "default", server.Namespace)
+	require.Regexp(t, "^http://", server.WebUI)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	require.ErrorIs(t, output.Decode(&server), io.EOF)
+	require.NoError(t, cmd.Wait())
 }
 
 func TestDevNamesTheTakenPortAndTheFlag(t *testing.T) {

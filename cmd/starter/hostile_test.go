@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -81,19 +82,23 @@ func TestAttackNoOutputDrivesTheTerminal(t *testing.T) {
 		"tail --json": func(w io.Writer) error {
 			return object.Print(w, object.Came(hostile, 1, hostileSnapshot().Messages[0]))
 		},
-		"error":      func(io.Writer) error { return errors.New(hostile) },
-		"completion": func(w io.Writer) error { _, err := io.WriteString(w, hostile+"\t"+hostile); return err },
+		"error":        func(io.Writer) error { return errors.New(hostile) },
+		"error --json": func(io.Writer) error { return errors.New(hostile) },
+		"completion":   func(w io.Writer) error { _, err := io.WriteString(w, hostile+"\t"+hostile); return err },
 	} {
 		var stdout, stderr bytes.Buffer
 		root := newRoot()
-		root.AddCommand(&cobra.Command{Use: "hostile", RunE: func(cmd *cobra.Command, _ []string) error { return write(cmd.OutOrStdout()) }})
-		runRoot(root, []string{"hostile"}, strings.NewReader(""), &stdout, &stderr)
+		cmd := &cobra.Command{Use: "hostile", RunE: func(cmd *cobra.Command, _ []string) error { return write(cmd.OutOrStdout()) }}
+		cmd.Flags().Bool("json", false, "")
+		root.AddCommand(cmd)
+		runRoot(root, []string{"hostile", fmt.Sprint("--json=", strings.HasSuffix(name, "--json"))}, strings.NewReader(""), &stdout, &stderr)
 		require.NotEmpty(t, stdout.String()+stderr.String(), name)
 		safeTerminal(t, stdout.String())
 		safeTerminal(t, stderr.String())
 		if strings.HasSuffix(name, "--json") {
-			require.Contains(t, stdout.String(), `\u009b31m`, name)
-			for line := range strings.Lines(stdout.String()) {
+			printed := stdout.String() + stderr.String()
+			require.Contains(t, printed, `\u009b31m`, name)
+			for line := range strings.Lines(printed) {
 				require.True(t, json.Valid([]byte(line)), name)
 			}
 		} else if name == "list" || name == "show" {
