@@ -31,6 +31,8 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 		return m.enter()
 	case "ctrl+o":
 		m.expandAll()
+	case "ctrl+g":
+		return m.edit()
 	case "ctrl+z":
 		return m.suspend()
 	case "tab", "alt+up", "shift+tab", "alt+down":

@@ -205,6 +205,10 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.delivered(msg)
 	case attachedMsg:
 		m.filesRead(msg)
+	case editMsg:
+		return openEditor(msg.path)
+	case editedMsg:
+		m.edited(msg)
 	case listedMsg:
 		m.listed(msg)
 	case refreshedMsg:
