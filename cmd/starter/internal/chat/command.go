@@ -25,6 +25,8 @@ Ctrl-O      expands all calls, reasoning and sub-agents, and folds them
 PgUp PgDn   scroll, Home and End to the first and the last line
 Tab         completes a command, or a file after @; a message brings the
             text of the files that it names, such as @notes.md
+Ctrl-F      finds a text in the conversation; Ctrl-T goes up to the beginning
+            of an answer
 Ctrl-G      opens the input in $VISUAL or $EDITOR
 Up          brings back what you typed, also in earlier chats; Ctrl-L redraws
 Ctrl-C      twice detaches: the agent goes on; Ctrl-Z suspends the chat

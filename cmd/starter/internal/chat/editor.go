@@ -2,6 +2,7 @@ package chat
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -34,9 +35,9 @@ func (m *model) edit() tea.Cmd {
 }
 
 // openEditor opens a file in the editor of the person. The terminal belongs to the editor meanwhile.
-func openEditor(path string) tea.Cmd {
+func openEditor(ctx context.Context, path string) tea.Cmd {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi")
-	return tea.ExecProcess(editorCommand(editor, path), func(err error) tea.Msg {
+	return tea.ExecProcess(editorCommand(ctx, editor, path), func(err error) tea.Msg {
 		defer os.Remove(path)
 		if err != nil {
 			return editedMsg{err: fmt.Errorf("%s: %w; set EDITOR to an editor that runs in a terminal", editor, err)}
@@ -61,12 +62,12 @@ func scratch(text string) (string, error) {
 
 // editorCommand returns the command that edits a file. The editor may have arguments, such as "code --wait". On Unix, it is a command of the
 // shell, as git takes it.
-func editorCommand(editor, path string) *exec.Cmd {
+func editorCommand(ctx context.Context, editor, path string) *exec.Cmd {
 	if runtime.GOOS == "windows" {
 		words := append(strings.Fields(editor), path)
-		return exec.Command(words[0], words[1:]...) //nolint:gosec // the person has set the editor
+		return exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // the person has set the editor
 	}
-	return exec.Command("sh", "-c", editor+` "$1"`, editor, path) //nolint:gosec // the person has set the editor
+	return exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, editor, path) //nolint:gosec // the person has set the editor
 }
 
 // edited puts the text of the editor into the input. The person can read it again before Enter sends it.

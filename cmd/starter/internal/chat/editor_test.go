@@ -33,7 +33,7 @@ func TestEditorIsACommand(t *testing.T) {
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	require.NoError(t, editorCommand("sed -i 's/b/& $HOME/'", path).Run())
+	require.NoError(t, editorCommand(t.Context(), "sed -i 's/b/& $HOME/'", path).Run())
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "a b $HOME c", string(text))

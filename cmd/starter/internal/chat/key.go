@@ -14,6 +14,9 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 	if cmd, done := m.afterPress(press); done {
 		return cmd
 	}
+	if m.findKey(press) {
+		return nil
+	}
 	name := press.String()
 	leaving, stopping := m.leaving, m.stopping
 	m.leaving, m.stopping = name == "ctrl+c", false
@@ -31,6 +34,10 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 		return m.enter()
 	case "ctrl+o":
 		m.expandAll()
+	case "ctrl+f":
+		m.find()
+	case "ctrl+t":
+		m.toAnswer()
 	case "ctrl+g":
 		return m.edit()
 	case "ctrl+z":

@@ -58,7 +58,7 @@ func (m *model) word() (text string, at int, ok bool) {
 // choices returns the entries of the menu; none if it is not on the screen.
 func (m *model) choices() []choice {
 	text, at, ok := m.word()
-	if !ok || text == "" || text == m.menu.closed || m.recalled > 0 || m.denying != nil {
+	if !ok || text == "" || text == m.menu.closed || m.recalled > 0 || m.denying != nil || m.finding != nil {
 		return nil
 	}
 	var all []choice

@@ -61,7 +61,9 @@ type model struct {
 	// person has sent from this chat.
 	recalled int
 	menu     menu
-	entered  []string
+	// finding is the search of the person in the conversation; nil if there is none.
+	finding *finding
+	entered []string
 	// pastes are the long texts that were pasted: see [model.pasted].
 	pastes []string
 	// failed is a message that was not delivered. If the person sends the same text again, it has the same ID, so that the agent
@@ -109,7 +111,7 @@ func (m *model) attach(id string, started bool) {
 	m.conversation = conversation{fresh: !started, calls: map[string]*item{}, now: m.now}
 	m.growing, m.arguments = memo{}, map[agent.Key]*memo{}
 	m.up, m.selected, m.denying, m.pressed, m.showing, m.arrival = 0, nil, nil, nil, nil, ""
-	m.revealed = false
+	m.revealed, m.finding = false, nil
 	m.sending, m.refreshing, m.stale, m.own, m.asked = false, false, false, false, time.Time{}
 }
 
@@ -194,6 +196,11 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.key(msg)
 	case tea.PasteMsg:
 		m.leaving, m.recalled = false, 0
+		if m.finding != nil {
+			m.finding.text += oneLine(msg.Content)
+			m.match(m.finding.start, true)
+			return nil
+		}
 		m.unpress()
 		msg.Content = m.pasted(msg.Content)
 		return m.write(msg)
@@ -206,7 +213,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case attachedMsg:
 		m.filesRead(msg)
 	case editMsg:
-		return openEditor(msg.path)
+		return openEditor(m.ctx, msg.path)
 	case editedMsg:
 		m.edited(msg)
 	case listedMsg:

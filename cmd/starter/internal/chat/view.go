@@ -18,18 +18,25 @@ import (
 func (m *model) View() tea.View {
 	body := m.body(m.room() + m.up)
 	body = body[:max(0, len(body)-m.up)]
-	body = body[max(0, len(body)-m.room()):]
+	body = m.marks(body[max(0, len(body)-m.room()):])
 	lines := make([]string, max(0, m.room()-len(body)), m.height)
 	lines = append(lines, body...)
 	v := tea.NewView("")
 	v.AltScreen = true
 	rest := append([]string{faint.Render(m.statusLine())}, strings.Split(m.input.View(), "\n")...)
-	rest = append(rest, faint.Render(cut(m.hint(), m.width)))
+	hint, column := m.hint(), 0
+	if m.finding != nil {
+		hint, column = m.findHint()
+	}
+	rest = append(rest, faint.Render(cut(hint, m.width)))
 	lines = append(lines, m.menuView()...)
 	at := len(lines) + 1
 	lines = append(lines, rest...)
 	v.SetContent(strings.Join(lines, "\n"))
-	if c := m.input.Cursor(); c != nil {
+	if c := m.input.Cursor(); c != nil && m.finding != nil {
+		c.X, c.Y = column, len(lines)-1
+		v.Cursor = c
+	} else if c != nil {
 		c.Y += at
 		v.Cursor = c
 	}
