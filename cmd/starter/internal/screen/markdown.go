@@ -5,57 +5,42 @@ import (
 	"regexp"
 	"strings"
 
-	"charm.land/glamour/v2"
-	"charm.land/glamour/v2/ansi"
-	"charm.land/glamour/v2/styles"
 	"charm.land/lipgloss/v2"
 	xansi "github.com/charmbracelet/x/ansi"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
 
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// Markdown renders texts of models. Its zero value is ready to use. It keeps the renderer of the last width, and must not be used by several
-// goroutines at once.
-type Markdown struct {
-	width    int
-	renderer *glamour.TermRenderer
-}
+// Markdown renders texts of models. Its zero value is ready to use. It must not be used by several goroutines at once.
+type Markdown struct{ parser parser.Parser }
 
 // maxMarkdown is the size in bytes of the largest text that is rendered, which takes about a tenth of a second.
 const maxMarkdown = 100_000
 
 var (
-	// hide replaces the two characters with which Markdown contains HTML by characters without a meaning. So the renderer decodes no
-	// character reference such as &#27;, which would become an escape, and drops no text such as <String>.
-	hide = strings.NewReplacer("&", "\ue000", "<", "\ue001")
-	// unhide reverses hide. In addresses the renderer has percent-encoded the characters.
-	unhide = strings.NewReplacer("\ue000", "&", "\ue001", "<", "%EE%80%80", "&", "%EE%80%81", "<")
-	// styling is a sequence that sets colour or weight. The renderer writes no other sequence, except for links.
+	// styling is a sequence that sets colour or weight. The renderer writes no other sequence.
 	styling = regexp.MustCompile("\x1b\\[[0-9;:]*m")
-	// nested matches a line that begins with more than eight marks of quotes and lists, or with a mark after 60 spaces. The renderer
-	// takes a minute for a thousand marks.
+	// nested matches a line that begins with more than eight marks of quotes and lists, or with a mark after 60 spaces. A parser takes
+	// very long for a thousand marks, and nobody reads them.
 	nested = regexp.MustCompile(`(?m)^(?:[ \t]*(?:(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])[ \t]*){9}|[ \t]{60,}(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]))`)
-	// link is the sequence with which a terminal makes text a link. Its address comes from the model, so it is removed. The text
-	// shows the address anyway.
-	link = regexp.MustCompile("\x1b\\]8;[^\x07\x1b]*(?:\x07|\x1b\\\\)")
 )
 
 // Render returns the lines of a Markdown text. The text may be of unknown origin: the only escape sequences in the result set colour or
-// weight, and come from the renderer. If the text is too long or too deeply nested, or if the renderer fails, its lines are returned
-// without rendering.
-func (m *Markdown) Render(text string, width int) []string {
-	text = printable.Text(text)
-	if m.renderer == nil || m.width != width {
-		m.width = width
-		m.renderer, _ = glamour.NewTermRenderer(glamour.WithStyles(markdownStyle()), glamour.WithWordWrap(width), glamour.WithPreservedNewLines())
+// weight, and come from the renderer. HTML and character references such as &#27; stand as they are. If the text is too long or too deeply
+// nested, its lines are returned without rendering.
+func (m *Markdown) Render(markdown string, width int) []string {
+	markdown, width = printable.Text(markdown), max(1, width)
+	var lines []string
+	if len(markdown) <= maxMarkdown && !nested.MatchString(markdown) {
+		lines = m.render(markdown, width)
+	} else {
+		lines = Wrap(markdown, width)
 	}
-	out := text
-	if m.renderer != nil && len(text) <= maxMarkdown && !nested.MatchString(text) {
-		if rendered, err := m.renderer.Render(hide.Replace(text)); err == nil {
-			out = rendered
-		}
-	}
-	lines := Wrap(safe(unhide.Replace(out)), width)
 	for i, line := range lines {
 		lines[i] = trimRight(line)
 	}
@@ -68,9 +53,21 @@ func (m *Markdown) Render(text string, width int) []string {
 	return lines
 }
 
-// safe removes links, keeps colours and weights, and escapes all other characters that control a terminal.
+func (m *Markdown) render(markdown string, width int) []string {
+	if m.parser == nil {
+		m.parser = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Parser()
+	}
+	source := []byte(markdown)
+	r := renderer{source: source, highlighting: highlighting{left: maxHighlight}}
+	var lines []string
+	for _, line := range r.blocks(m.parser.Parse(text.NewReader(source)), width, true) {
+		lines = append(lines, safe(line))
+	}
+	return lines
+}
+
+// safe keeps colours and weights, and escapes all other characters that control a terminal.
 func safe(rendered string) string {
-	rendered = link.ReplaceAllString(rendered, "")
 	var b strings.Builder
 	at := 0
 	for _, found := range styling.FindAllStringIndex(rendered, -1) {
@@ -82,7 +79,7 @@ func safe(rendered string) string {
 	return b.String()
 }
 
-// blanks are the spaces with which the renderer fills a line, together with the sequences between them.
+// blanks are the spaces at the end of a line, together with the sequences between them.
 var blanks = regexp.MustCompile("(?: |\x1b\\[[0-9;:]*m)+$")
 
 func trimRight(line string) string {
@@ -115,20 +112,21 @@ func HardWrap(text string, width int) []string {
 	return strings.Split(xansi.Hardwrap(strings.ReplaceAll(text, "\t", "    "), max(1, width), true), "\n")
 }
 
-// markdownStyle returns the style of Markdown. It uses only the weights and the basic colours of a terminal, which can be read on a
-// light and on a dark background. Code has one colour, because the colours of a highlighter assume a background.
-func markdownStyle() ansi.StyleConfig {
-	yes, cyan, none := true, "6", uint(0)
-	s := styles.NoTTYStyleConfig
-	s.Document = ansi.StyleBlock{Margin: &none}
-	for _, heading := range []*ansi.StyleBlock{&s.H1, &s.H2, &s.H3, &s.H4, &s.H5, &s.H6} {
-		heading.Bold, heading.Prefix = &yes, ""
+// renderer draws the parts of one Markdown text.
+type renderer struct {
+	source       []byte
+	highlighting highlighting
+}
+
+// blocks returns the lines of the blocks in a node. `apart` says whether an empty line stands between two blocks.
+func (r *renderer) blocks(n ast.Node, width int, apart bool) []string {
+	var lines []string
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		drawn := r.block(child, max(1, width))
+		if len(lines) > 0 && len(drawn) > 0 && apart {
+			lines = append(lines, "")
+		}
+		lines = append(lines, drawn...)
 	}
-	s.Strong = ansi.StylePrimitive{Bold: &yes}
-	s.Emph = ansi.StylePrimitive{Italic: &yes}
-	s.Code = ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: &cyan}}
-	s.CodeBlock.Color = &cyan
-	s.Link = ansi.StylePrimitive{Underline: &yes}
-	s.HorizontalRule = ansi.StylePrimitive{Format: "\n────────\n"}
-	return s
+	return lines
 }

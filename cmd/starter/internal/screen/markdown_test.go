@@ -83,8 +83,8 @@ func FuzzMarkdownDrivesNoTerminal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { requireSafe(t, text) })
 }
 
-// ownStyle matches the sequences of markdownStyle.
-var ownStyle = regexp.MustCompile("^\x1b\\[(?:0|1|3|4|9|36)?(?:;(?:1|3|4|9|36))*m$")
+// ownStyle matches the sequences of the type style.
+var ownStyle = regexp.MustCompile("^\x1b\\[(?:0|1|2|3|4|9|3[1-6])?(?:;(?:1|2|3|4|9|3[1-6]))*m$")
 
 // requireSafe asserts that a rendered text has no escape sequence other than those of the project's own style.
 func requireSafe(t *testing.T, text string) {
