@@ -15,6 +15,7 @@ type Agents interface {
 	Send(ctx context.Context, id string, m client.Message) (client.Sent, error)
 	Await(ctx context.Context, id string, see func(client.Progress)) (client.Snapshot, error)
 	Watch(ctx context.Context, id string, from int) iter.Seq2[client.Progress, error]
+	List(ctx context.Context, o client.ListOptions) iter.Seq2[client.Entry, error]
 	ShowRecorded(ctx context.Context, id string) (client.Snapshot, error)
 	Tree(ctx context.Context, id string) ([]client.Entry, error)
 	Pending(ctx context.Context, id string) ([]client.Waits, error)

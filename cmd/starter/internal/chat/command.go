@@ -42,6 +42,7 @@ const commandsText = `Commands
 /revoke [NAME...]        revokes permissions; without a name, all of them
 /interrupt               interrupts the agent
 /fork [N]                goes on in a new agent with the first N messages
+/chats                   lists the agents; Enter goes on with another one
 /model                   the model
 /cost                    tokens and cost
 /copy                    copies the last reply, if your terminal allows it
@@ -115,6 +116,8 @@ func (m *model) command(c command) (tea.Cmd, error) {
 	case "/model":
 		m.note(modelText(m.id, m.snap))
 		return nil, nil
+	case "/chats":
+		return m.chats(), nil
 	case "/quit":
 		return tea.Quit, nil
 	case "/copy":

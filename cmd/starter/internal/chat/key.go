@@ -14,6 +14,9 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 	if cmd, done := m.afterPress(press); done {
 		return cmd
 	}
+	if cmd, done := m.pickKey(press); done {
+		return cmd
+	}
 	if m.findKey(press) {
 		return nil
 	}

@@ -58,7 +58,7 @@ func (m *model) word() (text string, at int, ok bool) {
 // choices returns the entries of the menu; none if it is not on the screen.
 func (m *model) choices() []choice {
 	text, at, ok := m.word()
-	if !ok || text == "" || text == m.menu.closed || m.recalled > 0 || m.denying != nil || m.finding != nil {
+	if !ok || text == "" || text == m.menu.closed || m.recalled > 0 || m.denying != nil || m.finding != nil || m.picker != nil {
 		return nil
 	}
 	var all []choice
@@ -141,8 +141,11 @@ func isName(text string) bool {
 	return slices.ContainsFunc(commandLines, func(line string) bool { name, _, _ := strings.Cut(line, " "); return name == text })
 }
 
-// menuView returns the lines of the menu.
+// menuView returns the lines of the menu, or of the picker.
 func (m *model) menuView() []string {
+	if m.picker != nil {
+		return m.picker.view(m.width, m.height)
+	}
 	all := m.choices()
 	at := min(m.menu.at, max(0, len(all)-1))
 	room := min(menuLines, max(1, m.height/3))

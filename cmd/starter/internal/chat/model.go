@@ -63,6 +63,8 @@ type model struct {
 	menu     menu
 	// finding is the search of the person in the conversation; nil if there is none.
 	finding *finding
+	// picker is the list of agents among which the person chooses; nil if it is not on the screen.
+	picker  *picker
 	entered []string
 	// pastes are the long texts that were pasted: see [model.pasted].
 	pastes []string
@@ -111,7 +113,7 @@ func (m *model) attach(id string, started bool) {
 	m.conversation = conversation{fresh: !started, calls: map[string]*item{}, now: m.now}
 	m.growing, m.arguments = memo{}, map[agent.Key]*memo{}
 	m.up, m.selected, m.denying, m.pressed, m.showing, m.arrival = 0, nil, nil, nil, nil, ""
-	m.revealed, m.finding = false, nil
+	m.revealed, m.finding, m.picker = false, nil, nil
 	m.sending, m.refreshing, m.stale, m.own, m.asked = false, false, false, false, time.Time{}
 }
 
@@ -251,6 +253,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.report(msg.err)
 	case forkedMsg:
 		return m.forked(msg)
+	case chatsMsg:
+		m.openPicker(msg)
 	case askedMsg:
 		m.answered(msg)
 	case toldMsg:

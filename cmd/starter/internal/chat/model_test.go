@@ -33,6 +33,7 @@ type recorder struct {
 	found       bool
 	permissions []agent.Permission
 	snap        client.Snapshot
+	agents      []client.Entry
 	// answer is the answer to questions aside.
 	answer string
 }
@@ -72,6 +73,16 @@ func (r *recorder) Watch(context.Context, string, int) iter.Seq2[client.Progress
 	return func(yield func(client.Progress, error) bool) {
 		for _, p := range r.reports {
 			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r *recorder) List(context.Context, client.ListOptions) iter.Seq2[client.Entry, error] {
+	return func(yield func(client.Entry, error) bool) {
+		for _, e := range r.agents {
+			if !yield(e, nil) {
 				return
 			}
 		}

@@ -192,6 +192,8 @@ func (m *model) hint() string {
 		return "Press Esc again to interrupt the agent; its calls then end."
 	case len(m.choices()) > 0:
 		return m.fitted("Tab completes", "Up Down select", "Esc closes the list")
+	case m.picker != nil:
+		return m.fitted("Enter opens the chat", "Up Down select", "type to filter", "Esc closes the list")
 	case m.denying != nil:
 		return "Type the reason. Enter denies " + printable.Name(m.denying.Call.Name) + " · Esc goes back"
 	case m.pressed != nil:
