@@ -275,7 +275,7 @@ func TestConversationIsShown(t *testing.T) {
 
   • a
   • b
-talk · waits for you · $0.2500 · context 5,432 of 100,000 · 12,412 tokens · gpt
+talk · waits for you · $0.2500 · context 5,432 of 100,000 · main (gpt)
 > Type a message
 Enter sends · /help · Ctrl-J new line · Ctrl-O expands · Ctrl-C twice detaches`, s.screen())
 	s.keys("ctrl+o")
@@ -521,6 +521,39 @@ func TestEscInterruptsAndCtrlCTwiceDetaches(t *testing.T) {
 	s.keys("ctrl+c")
 	require.True(t, s.quit)
 	require.Equal(t, Result{ID: "talk", Started: true, Status: client.Running}, s.m.result())
+}
+
+// A person who comes back to an agent sees that its turn was interrupted.
+func TestInterruptionIsShownInALaterChat(t *testing.T) {
+	for _, size := range sizes {
+		s := newStage(t, true)
+		s.event(size)
+		s.says(user("go"))
+		s.report(client.Progress{Status: client.Held, WaitsFor: client.WaitsForMessage})
+		s.shows("> go\n\nInterrupted. The next message goes on")
+		s.says(user("on"))
+		s.report(working)
+		require.NotContains(t, s.screen(), "Interrupted.")
+		s.keys("esc")
+		s.report(client.Progress{Status: client.Held, WaitsFor: client.WaitsForMessage})
+		require.Equal(t, 1, strings.Count(s.screen(), "Interrupted."))
+	}
+}
+
+// The help is read from its first line.
+func TestHelpBeginsWithItsFirstLine(t *testing.T) {
+	for _, size := range sizes {
+		s := newStage(t, true)
+		s.event(size)
+		for i := range 30 {
+			s.says(user(fmt.Sprint("message ", i)))
+		}
+		s.report(idle)
+		s.keys("/help", "enter")
+		s.shows("Keys\n  Enter  ")
+		s.report(idle)
+		s.shows("Keys\n  Enter  ")
+	}
 }
 
 // A message that a person types after Esc reaches the agent after the interrupt. If it came first, the interrupt would hold its turn.

@@ -28,6 +28,9 @@ func (m *model) tail() []string {
 	for _, o := range m.outbox {
 		lines = append(lines, m.pending(o.text, o.received)...)
 	}
+	if m.wasInterrupted() {
+		lines = append(lines, "", faint.Render(cut(interruptedText, m.width)))
+	}
 	if m.status == client.Held && m.waitsFor != client.WaitsForMessage && m.snap.Failure != "" {
 		lines = append(lines, "", faint.Render(cut("The agent is held. Your next message lets it go on.", m.width)))
 		lines = append(lines, styled(indented("  ", m.snap.Failure, m.width), faint)...)
@@ -37,6 +40,23 @@ func (m *model) tail() []string {
 		lines = append(lines, m.wait(&m.waits[i], &m.waits[i] == active)...)
 	}
 	return lines
+}
+
+// wasInterrupted reports whether a person has interrupted the turn, and no note of this chat says so, because it was in another chat or by
+// another command.
+func (m *model) wasInterrupted() bool {
+	if m.status != client.Held || m.waitsFor != client.WaitsForMessage {
+		return false
+	}
+	for _, it := range slices.Backward(m.items) {
+		switch {
+		case it.kind == noteItem && it.text == interruptedText:
+			return false
+		case it.index >= 0:
+			return true
+		}
+	}
+	return true
 }
 
 func (m *model) pending(text string, received bool) []string {

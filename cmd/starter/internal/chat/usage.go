@@ -9,20 +9,29 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
+	"github.com/reagent-dev/reagent/llm"
 )
 
+// modelName returns the name of a model in the configuration, and if it differs, the provider's name behind it.
+func modelName(c llm.Candidate) string {
+	if c.Name == c.Model {
+		return printable.Name(c.Name)
+	}
+	return fmt.Sprintf("%s (%s)", printable.Name(c.Name), printable.Name(c.Model))
+}
+
+// modelText lists the models of an agent.
 func modelText(id string, snap client.Snapshot) string {
 	if len(snap.Models) == 0 {
 		return "The model is not known yet."
 	}
-	first := snap.Models[0]
-	text := fmt.Sprintf("The model is %s (%s)", printable.Name(first.Name), printable.Name(first.Model))
+	text := "The model is " + modelName(snap.Models[0])
 	for i, spare := range snap.Models[1:] {
 		text += ", then "
 		if i == 0 {
 			text = strings.TrimSuffix(text, ", then ") + "; if it does not reply, "
 		}
-		text += fmt.Sprintf("%s (%s)", printable.Name(spare.Name), printable.Name(spare.Model))
+		text += modelName(spare)
 	}
 	return text + fmt.Sprintf(". To change it, change the configuration, restart the worker, and run `%s`.", shellword.Starter("reload", id))
 }

@@ -130,11 +130,11 @@ func (m *model) statusLine() string {
 		}
 		parts = append(parts, text)
 	}
+	if len(m.snap.Models) > 0 {
+		parts = append(parts, modelName(m.snap.Models[0]))
+	}
 	if n := spent.Tokens(); n > 0 {
 		parts = append(parts, grouped(n)+" tokens")
-	}
-	if len(m.snap.Models) > 0 {
-		parts = append(parts, printable.Name(m.snap.Models[0].Model))
 	}
 	return cut(m.fitted(parts...), m.width)
 }
