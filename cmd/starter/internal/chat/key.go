@@ -11,6 +11,10 @@ import (
 )
 
 func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
+	if press.String() == "alt+esc" { // Esc twice, so soon that the terminal sends both at once
+		esc := tea.KeyPressMsg{Code: tea.KeyEscape}
+		return tea.Batch(m.key(esc), m.key(esc))
+	}
 	if cmd, done := m.afterPress(press); done {
 		return cmd
 	}

@@ -186,4 +186,6 @@ func TestEscTwiceInterruptsWhileACallWaits(t *testing.T) {
 	require.Empty(t, s.asked, "another key was between")
 	s.keys("esc", "esc")
 	require.Equal(t, []string{"interrupt talk"}, s.asked)
+	s.event(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt})
+	require.Len(t, s.asked, 2, "some terminals send both at once")
 }
