@@ -70,6 +70,7 @@ type Plugin struct {
 	options  Options
 	current  *activities.Current
 	hide     *redact.Redactor // hides the secrets of the options
+	late     *lateConverter   // nil if the options have a converter
 	closed   sync.Once
 
 	mu        sync.Mutex
@@ -112,7 +113,12 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 		return nil, errors.New("reagent: Options.Agents is empty: define an agent")
 	}
 	o.MCPServers = hidden(o.MCPServers, hide)
-	p := &Plugin{temporal: temporal, options: o, hide: hide}
+	var late *lateConverter
+	if o.Converter == nil {
+		late = new(lateConverter)
+		o.Converter = late
+	}
+	p := &Plugin{temporal: temporal, options: o, hide: hide, late: late}
 	if err := p.build(ctx); err != nil {
 		p.Close()
 		return nil, fmt.Errorf("reagent: %w", p.hidden(err))

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
@@ -163,6 +164,9 @@ const inboxReads = 8
 // Inbox reads the histories of the agents that wait (see [protocol.AttributeWaitingFor]), and of those that were started without
 // search attributes. If the namespace does not have the search attributes of agents, it reads the history of each agent that has not
 // ended.
+//
+// If the histories of some agents cannot be read, for example because the client lacks their codec, Inbox returns the calls of the others, and
+// an [*UnreadableAgentsError].
 func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
 	options := ListOptions{Statuses: []Status{Running}, outside: true}
 	for _, err := range c.List(ctx, options) {
@@ -172,6 +176,7 @@ func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
 		break
 	}
 	var all []Waits
+	var unreadable []error
 	var mu sync.Mutex
 	group, reading := errgroup.WithContext(ctx)
 	group.SetLimit(inboxReads)
@@ -187,6 +192,10 @@ func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, found.waiting...)
+			if errors.As(err, new(*history.UnreadableError)) {
+				unreadable = append(unreadable, err)
+				return nil
+			}
 			return err
 		})
 	}
@@ -196,8 +205,26 @@ func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
 	slices.SortFunc(all, func(x, y Waits) int { // the calls of one reply in the order of the model
 		return cmp.Or(cmp.Compare(x.Since, y.Since), cmp.Compare(x.AgentID, y.AgentID), cmp.Compare(x.Call.Position, y.Call.Position))
 	})
+	if len(unreadable) > 0 {
+		slices.SortFunc(unreadable, func(x, y error) int { return cmp.Compare(x.Error(), y.Error()) })
+		return all, &UnreadableAgentsError{Errs: unreadable}
+	}
 	return all, nil
 }
+
+// UnreadableAgentsError says that the histories of some agents cannot be read: see [Client.Inbox].
+type UnreadableAgentsError struct {
+	// Errs has an error for each of these agents. Each wraps a [*history.UnreadableError].
+	Errs []error
+}
+
+// Error counts the agents and has the text of the first error.
+func (e *UnreadableAgentsError) Error() string {
+	return fmt.Sprintf("%d agents cannot be read, the first because of: %v", len(e.Errs), e.Errs[0])
+}
+
+// Unwrap returns [UnreadableAgentsError.Errs].
+func (e *UnreadableAgentsError) Unwrap() []error { return e.Errs }
 
 // DecideOptions are the options of [Client.Approve], which ignores Reason, and of [Client.Deny], which uses only Reason and By. The zero
 // value is a decision of the user of this process.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -35,7 +36,8 @@ and adds, and a command as it would run. Long arguments are cut, unless --full i
 
 inbox needs no worker. It reads the histories of all running agents. If the namespace has
 the search attributes of "starter setup", inbox reads only the histories of agents that are
-waiting, and of agents that started before the setup. This is faster.`,
+waiting, and of agents that started before the setup. This is faster. Agents that cannot be
+read, for example for want of a codec, are named on stderr, and the exit code is then 8.`,
 		Example: `  starter inbox
   starter inbox --watch
   starter inbox --full
@@ -58,13 +60,20 @@ type inboxOptions struct{ json, watch, full bool }
 const inboxPause = 5 * time.Second
 
 func (o inboxOptions) run(cmd *cobra.Command, c *client.Client) error {
-	shown := map[agent.Key]bool{}
+	shown, warned := map[agent.Key]bool{}, false
 	for {
 		slow := time.AfterFunc(progress.Silence, func() { fmt.Fprintln(cmd.ErrOrStderr(), "Reading the histories of the running agents…") })
 		all, err := c.Inbox(cmd.Context())
 		slow.Stop()
-		if err != nil {
+		unreadable, partly := errors.AsType[*client.UnreadableAgentsError](err)
+		if err != nil && !partly {
 			return err
+		}
+		if partly && !warned {
+			warned = true
+			for _, each := range unreadable.Errs {
+				fmt.Fprintln(cmd.ErrOrStderr(), session.Explain(each))
+			}
 		}
 		var fresh []client.Waits
 		for _, w := range all {
@@ -78,7 +87,10 @@ func (o inboxOptions) run(cmd *cobra.Command, c *client.Client) error {
 				return err
 			}
 		}
-		if !o.watch {
+		switch {
+		case !o.watch && partly:
+			return exit.Errorf(exit.Partly, "%d of the agents that may wait cannot be read", len(unreadable.Errs))
+		case !o.watch:
 			return nil
 		}
 		select {

@@ -6,7 +6,7 @@ import (
 
 	sdk "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/callback"
@@ -15,7 +15,7 @@ import (
 // The functions of this file are only compiled. The documentation shows parts of them: see [TestDocumentsShowCodeAsItIs].
 var (
 	_ = acceptResults
-	_ = encode
+	_ = encrypt
 )
 
 func acceptResults(temporal sdk.Client, mux *http.ServeMux, secret string) error {
@@ -27,20 +27,23 @@ func acceptResults(temporal sdk.Client, mux *http.ServeMux, secret string) error
 	return nil
 }
 
-func encode(ctx context.Context, codec converter.PayloadCodec, queue string) (*reagent.Client, error) {
-	encoded := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec)
-	failures := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
-		DataConverter: encoded, EncodeCommonAttributes: true,
+func encrypt(ctx context.Context, mux *http.ServeMux, oldKey, newKey []byte, options reagent.Options) (*reagent.Client, error) {
+	codec, err := reagent.NewEncryptionCodec(reagent.EncryptionOptions{
+		Keys: map[string][]byte{"2025": oldKey, "2026": newKey}, KeyID: "2026",
 	})
-	connection, err := sdk.Dial(sdk.Options{DataConverter: encoded, FailureConverter: failures})
 	if err != nil {
 		return nil, err
 	}
-	agents, err := reagent.New(ctx, connection, reagent.Options{Converter: encoded, TaskQueue: queue}) // for the worker
-	_ = agents
+	encoding := reagent.NewClientPlugin(codec)
+	temporal, err := sdk.Dial(sdk.Options{Plugins: []sdk.Plugin{encoding}})
 	if err != nil {
 		return nil, err
 	}
-	reader := reagent.NewClient(connection, queue).WithConverter(encoded) // to read agents
-	return reader, nil
+	agents, err := reagent.New(ctx, temporal, options)
+	if err != nil {
+		return nil, err
+	}
+	_ = worker.New(temporal, options.TaskQueue, worker.Options{Plugins: []worker.Plugin{agents}})
+	mux.Handle("/codec/", http.StripPrefix("/codec", converter.NewPayloadCodecHTTPHandler(codec))) // for starter and the Web UI
+	return encoding.Client(temporal, options.TaskQueue), nil                                       // starts and reads agents
 }

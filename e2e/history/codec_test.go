@@ -4,18 +4,25 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	sdk "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/tool"
 )
 
 // dialed returns a client of the shared Temporal server. The client has the options that the environment variables
@@ -140,6 +147,90 @@ func TestPayloadsAreEncrypted(t *testing.T) {
 	w.Eventually("the list tells them apart", func() bool {
 		return len(w.List("--agent", "x")) == 4 && len(w.List("--agent", "clerk")) == 2
 	})
+}
+
+// A program gives its codec once, to the plugin of its Temporal client. The worker, its activities, the client that reads agents and, through a
+// codec server, starter then use it. Nobody without the key reads anything, and is told why. What is readable is shown all the same.
+func TestCodecIsGivenOnce(t *testing.T) {
+	const secret = "SecretText"
+	t.Setenv("TEMPORAL_CODEC_ENDPOINT", "") // of a run of all tests with a codec server
+	t.Setenv("TEMPORAL_CODEC_AUTH", "")
+	codec, err := reagent.NewEncryptionCodec(reagent.EncryptionOptions{Keys: map[string][]byte{"k1": make([]byte, 32)}, KeyID: "k1"})
+	require.NoError(t, err)
+	plugin := reagent.NewClientPlugin(codec)
+	connection, err := sdk.Dial(sdk.Options{
+		HostPort: world.Server.Address(), Plugins: []sdk.Plugin{plugin}, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	})
+	require.NoError(t, err)
+	defer connection.Close()
+	model := llmtest.Func(func(_ context.Context, req llm.Request) (llm.Reply, error) {
+		switch last := req.Messages[len(req.Messages)-1]; {
+		case last.Role == llm.User && last.Content == secret:
+			return llmtest.Call(llmtest.ToolCall("1", "clerk", `{"task":"`+secret+` for the clerk"}`)), nil
+		case last.Role == llm.Tool && last.Content == secret+" of the clerk":
+			return llmtest.Call(llmtest.ToolCall("2", "pay", `{"for":"`+secret+`"}`)), nil
+		}
+		return llmtest.Say(secret + " of the clerk"), nil
+	})
+	var paid atomic.Int32
+	pay := reagent.Func("pay", "pays", tool.AtMostOnce, func(context.Context, struct {
+		For string `json:"for"`
+	}) (string, error) {
+		paid.Add(1)
+		return secret, nil
+	})
+	queue := "q-" + t.Name() + "-encrypted"
+	agents, err := reagent.New(t.Context(), connection, reagent.Options{
+		TaskQueue: queue, Models: map[string]reagent.Model{"main": {Name: "scripted", Client: model}}, Tools: []reagent.Tool{pay},
+		Agents: []reagent.Agent{
+			{Name: "x", Model: "main", Tools: []string{"pay"}, Agents: []string{"clerk"}, Approval: reagent.ApprovalPolicy{"pay": reagent.ApprovalAlways}},
+			{Name: "clerk", Model: "main"},
+		},
+	})
+	require.NoError(t, err)
+	running := worker.New(connection, queue, worker.Options{Plugins: []worker.Plugin{agents}})
+	require.NoError(t, running.Start())
+	defer running.Stop()
+
+	client := plugin.Client(connection, queue)
+	_, err = client.Start(t.Context(), reagent.StartOptions{ID: t.Name(), Agent: "x", Message: secret})
+	require.NoError(t, err)
+	world.Eventually(t, "the call waits", func() bool {
+		waiting, err := client.Pending(t.Context(), t.Name())
+		return err == nil && len(waiting) == 1 && waiting[0].Call.Name == "pay"
+	})
+	kept := stored(t, t.Name())
+	require.Contains(t, string(kept), "encryption-key-id")
+	require.NotContains(t, string(kept), secret)
+
+	// An agent without the codec waits beside it.
+	w := world.New(t, world.Script(llmtest.Call(llmtest.ToolCall("1", "ask_user", `{"question":"which?"}`)), llmtest.Say("done")), nil, "    tools: [ask_user]\n")
+	w.Worker()
+	w.Must("run", "--detach", "--id", t.Name()+"-plain", "ask")
+	w.Eventually("both wait", func() bool {
+		out, errs, code := w.Starter("inbox")
+		return code == 8 && strings.Contains(out, t.Name()+"-plain") && strings.Contains(errs, "agent "+t.Name()+",") && strings.Contains(errs, "TEMPORAL_CODEC_ENDPOINT")
+	})
+	_, errs, code := w.Starter("show", t.Name())
+	require.NotZero(t, code)
+	require.Contains(t, errs, "TEMPORAL_CODEC_ENDPOINT")
+
+	server := httptest.NewServer(converter.NewPayloadCodecHTTPHandler(codec))
+	defer server.Close()
+	t.Setenv("TEMPORAL_CODEC_ENDPOINT", server.URL)
+	w.Must("approve", t.Name())
+	ended := func() bool {
+		s, err := client.Describe(t.Context(), t.Name())
+		return err == nil && s.Status == "completed"
+	}
+	world.Eventually(t, "the agent ends", ended)
+	require.Contains(t, w.Must("show", t.Name()), secret+" of the clerk")
+
+	// The activities read the runs of the agent, too: after a reset, the payment is recalled and not made again.
+	w.Temporal, w.Client = connection, client
+	w.Reset(t.Name(), "", 1)
+	world.Eventually(t, "the agent ends once more", ended)
+	require.EqualValues(t, 1, paid.Load())
 }
 
 // If the codec server does not answer for a while, agents wait for it. No call is repeated, and no agent fails.

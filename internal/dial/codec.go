@@ -120,6 +120,21 @@ func retryingConverter(server codecSource) converter.DataConverter {
 	})
 }
 
+// Encoded returns a data converter that encodes with codecs in this process. In a workflow, an error of a codec fails the workflow task, as
+// that of a codec server does.
+func Encoded(codecs ...converter.PayloadCodec) converter.DataConverter {
+	var failing []converter.PayloadCodec
+	for _, codec := range codecs {
+		failing = append(failing, failingTask{codec})
+	}
+	plain := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codecs...)
+	return contextConverter{
+		DataConverter: plain,
+		inWorkflow:    converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), failing...),
+		withContext:   func(context.Context) converter.DataConverter { return plain },
+	}
+}
+
 // contextConverter passes each value on to another data converter: in workflows to `inWorkflow`, outside of workflows to the
 // result of `withContext`, and to the embedded converter if the SDK passes no context.
 type contextConverter struct {

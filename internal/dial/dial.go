@@ -38,7 +38,7 @@ const DefaultAddress = "127.0.0.1:7233"
 func ClientOptions(address, namespace string) (client.Options, error) {
 	opts, codec, err := options(address, namespace)
 	if codec != nil {
-		encode(&opts, commandConverter(codec))
+		Encode(&opts, commandConverter(codec))
 	}
 	return opts, err
 }
@@ -55,13 +55,13 @@ func WorkerOptions(address, namespace string) (client.Options, error) {
 	if _, err := codec(context.Background()).Encode([]*commonpb.Payload{{}}); err != nil {
 		return client.Options{}, fmt.Errorf("the codec server that TEMPORAL_CODEC_ENDPOINT names did not encode a test payload: %w; check the server and its address", err)
 	}
-	encode(&opts, retryingConverter(codec))
+	Encode(&opts, retryingConverter(codec))
 	return opts, nil
 }
 
-// encode makes a client encode its payloads and failures with `dc`. Failures are encoded because they contain texts of models
+// Encode makes a client encode its payloads and failures with `dc`. Failures are encoded because they contain texts of models
 // and tools.
-func encode(opts *client.Options, dc converter.DataConverter) {
+func Encode(opts *client.Options, dc converter.DataConverter) {
 	opts.DataConverter = dc
 	opts.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
 		DataConverter: dc, EncodeCommonAttributes: true,

@@ -1,0 +1,76 @@
+package reagent
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	temporal "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+)
+
+func encryption(t *testing.T, o EncryptionOptions) *EncryptionCodec {
+	codec, err := NewEncryptionCodec(o)
+	require.NoError(t, err)
+	return codec
+}
+
+// A payload is readable with its key, as long as this key is there, and with no other. A changed one is an error.
+func TestEncryptedPayloadNeedsItsKey(t *testing.T) {
+	first, second := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 16)
+	old := encryption(t, EncryptionOptions{Keys: map[string][]byte{"2025": first}, KeyID: "2025"})
+	both := encryption(t, EncryptionOptions{Keys: map[string][]byte{"2025": first, "2026": second}, KeyID: "2026"})
+	only := encryption(t, EncryptionOptions{Keys: map[string][]byte{"2026": second}, KeyID: "2026"})
+	wrong := encryption(t, EncryptionOptions{Keys: map[string][]byte{"2025": second}, KeyID: "2025"})
+
+	plain := []*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(`"secret"`)}}
+	sealed, err := old.Encode(plain)
+	require.NoError(t, err)
+	require.NotContains(t, sealed[0].String(), "secret")
+	require.NotContains(t, sealed[0].String(), "json/plain")
+	again, err := old.Encode(plain)
+	require.NoError(t, err)
+	require.NotEqual(t, sealed[0].Data, again[0].Data, "equal payloads do not look equal")
+	for _, codec := range []*EncryptionCodec{old, both} {
+		opened, err := codec.Decode(sealed)
+		require.NoError(t, err)
+		require.Equal(t, plain[0].String(), opened[0].String())
+	}
+	_, err = only.Decode(sealed)
+	var unknown *UnknownKeyError
+	require.ErrorAs(t, err, &unknown)
+	require.Equal(t, "2025", unknown.ID)
+	_, err = wrong.Decode(sealed)
+	require.ErrorContains(t, err, `decrypt a payload with the key "2025"`)
+	sealed[0].Data[len(sealed[0].Data)-1]++
+	_, err = old.Decode(sealed)
+	require.Error(t, err)
+
+	sealed, err = both.Encode(plain)
+	require.NoError(t, err)
+	_, err = only.Decode(sealed)
+	require.NoError(t, err, "the new key encrypts")
+
+	_, err = both.Decode(plain)
+	require.ErrorIs(t, err, ErrPlainPayload)
+	before := encryption(t, EncryptionOptions{Keys: map[string][]byte{"k": first}, KeyID: "k", PlainPayloads: true})
+	opened, err := before.Decode(plain)
+	require.NoError(t, err)
+	require.Equal(t, plain, opened)
+
+	_, err = NewEncryptionCodec(EncryptionOptions{Keys: map[string][]byte{"k": []byte("short")}, KeyID: "k"})
+	require.ErrorContains(t, err, `the key "k" has 5 bytes`)
+	_, err = NewEncryptionCodec(EncryptionOptions{Keys: map[string][]byte{"k": first}})
+	require.ErrorContains(t, err, `KeyID is "": name one of the Keys: ["k"]`)
+}
+
+// A client with a converter of its own would send payloads that the plugin does not encode, so it is refused.
+func TestClientPluginIsTheOnlyConverter(t *testing.T) {
+	plugin := NewClientPlugin(encryption(t, EncryptionOptions{Keys: map[string][]byte{"k": make([]byte, 32)}, KeyID: "k"}))
+	_, err := temporal.NewLazyClient(temporal.Options{Plugins: []temporal.Plugin{plugin}, DataConverter: converter.GetDefaultDataConverter()})
+	require.ErrorContains(t, err, "beside the ClientPlugin")
+	c, err := temporal.NewLazyClient(temporal.Options{Plugins: []temporal.Plugin{plugin}})
+	require.NoError(t, err)
+	c.Close()
+}
