@@ -39,11 +39,15 @@ type listener struct {
 	missed int
 }
 
-// hubBuffer is the number of chunks that a Hub buffers for each listener: see [Hub.Listen].
-const hubBuffer = 1024
+const (
+	// hubBuffer is the number of chunks that a Hub buffers for each listener: see [Hub.Listen].
+	hubBuffer = 1024
+	// hubEnds is the number of chunks for which there is room beyond that if they have an End.
+	hubEnds = 128
+)
 
 // Stream passes a chunk to the listeners of the chunk's agent, and to the listeners of all agents. Stream does not block: if
-// the buffer of a listener is full, the listener misses the chunk.
+// the buffer of a listener is full, the listener misses the chunk. The end of an attempt at a model call has a place of its own.
 func (h *Hub) Stream(p Chunk) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,13 +55,17 @@ func (h *Hub) Stream(p Chunk) {
 		if l.agentID != "" && l.agentID != p.AgentID {
 			continue
 		}
-		p.Missed = l.missed
-		select {
-		case l.pieces <- p:
-			l.missed = 0
-		default:
-			l.missed++
+		room := hubBuffer
+		if p.End != "" { // who misses it would wait for it
+			room += hubEnds
 		}
+		if len(l.pieces) >= room { // only here do chunks come in, under the lock
+			l.missed++
+			continue
+		}
+		p.Missed = l.missed
+		l.pieces <- p
+		l.missed = 0
 	}
 }
 
@@ -66,9 +74,10 @@ func (h *Hub) Stream(p Chunk) {
 // ends or the loop is left. Use it in one loop only.
 //
 // It has room for 1024 chunks that the loop has not taken yet. While it is full, new chunks are lost, and the field Missed of the next
-// chunk counts them.
+// chunk counts them. A chunk with an End still comes, unless 128 of them wait already. So a loop that is too slow learns that the reply is
+// complete, and finds it whole in the transcript.
 func (h *Hub) Listen(ctx context.Context, agentID string) iter.Seq[Chunk] {
-	l := &listener{agentID: agentID, pieces: make(chan Chunk, hubBuffer)}
+	l := &listener{agentID: agentID, pieces: make(chan Chunk, hubBuffer+hubEnds)}
 	h.mu.Lock()
 	if h.listeners == nil {
 		h.listeners = map[*listener]struct{}{}

@@ -35,6 +35,26 @@ func TestHubHandsPiecesToThoseWhoListen(t *testing.T) {
 	require.Equal(t, hubBuffer+1, n)
 	require.Empty(t, hub.listeners, "who stops is forgotten")
 
+	// A listener that is too slow for the text still learns that the attempt has ended, and that something is missing.
+	pieces = hub.Listen(ctx, "a")
+	for range hubBuffer + 5 {
+		hub.Stream(Chunk{AgentID: "a", Delta: llm.Delta{Text: "x"}})
+	}
+	hub.Stream(Chunk{AgentID: "a", End: Committed})
+	for range 2 * hubEnds {
+		hub.Stream(Chunk{AgentID: "a", End: Discarded}) // never blocks
+	}
+	n = 0
+	for p := range pieces {
+		if p.End != "" {
+			require.Equal(t, Committed, p.End)
+			require.Equal(t, 5, p.Missed)
+			break
+		}
+		n++
+	}
+	require.Equal(t, hubBuffer, n)
+
 	hub.Listen(ctx, "")
 	require.Len(t, hub.listeners, 1)
 	cancel()
