@@ -13,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/weblink"
 )
 
 const defaultPort = 7233
@@ -103,11 +104,13 @@ func greeting(server *devserver.Server, dbFilename string) string {
 	return fmt.Sprintf(`Temporal  %s (namespace %s)
 Web UI    %s
 Data      %s
+Waiting   %s
+          is the list of the agents that wait for a person: see docs/people.md
 
 Next, in another terminal, start a worker:
 
   %sgo run ./cmd/worker --config examples/agents.yaml
 
 Ctrl-C stops the server.
-`, server.Address(), server.Namespace(), server.UIURL(), data, env)
+`, server.Address(), server.Namespace(), server.UIURL(), data, weblink.Waiting(server.UIURL(), server.Namespace()), env)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
@@ -36,7 +38,7 @@ func TestDevRunsUntilCtrlCAndLeavesNothing(t *testing.T) {
 	for lines := bufio.NewScanner(stdout); !strings.Contains(said.String(), "Ctrl-C") && lines.Scan(); {
 		fmt.Fprintln(&said, lines.Text())
 	}
-	m := regexp.MustCompile(`^Temporal  (\S+) \(namespace mine\)\nWeb UI    (\S+)\nData      in memory.*\n`).FindStringSubmatch(said.String())
+	m := regexp.MustCompile(`^Temporal  (\S+) \(namespace mine\)\nWeb UI    (\S+)\nData      in memory.*\nWaiting   (\S+)\n`).FindStringSubmatch(said.String())
 	require.NotNil(t, m, said.String())
 	address, ui := m[1], m[2]
 	require.Contains(t, said.String(), "  TEMPORAL_ADDRESS="+address+" TEMPORAL_NAMESPACE=mine go run ./cmd/worker --config examples/agents.yaml\n")
@@ -50,6 +52,11 @@ func TestDevRunsUntilCtrlCAndLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.CheckHealth(t.Context(), &client.CheckHealthRequest{})
 	require.NoError(t, err)
+	waiting, err := url.Parse(m[3])
+	require.NoError(t, err)
+	require.Equal(t, "/namespaces/mine/workflows", waiting.Path)
+	_, err = c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Namespace: "mine", Query: waiting.Query().Get("query")})
+	require.NoError(t, err, "the server knows the attributes of the link")
 	c.Close()
 
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))

@@ -24,6 +24,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/app/devserver"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
+	"github.com/reagent-dev/reagent/internal/weblink"
 )
 
 // Options are the options of [Run]. The fields `Worker`, `Out` and `Printer` are required.
@@ -165,7 +166,7 @@ func (d *demo) runGuide(ctx context.Context) error {
 	}
 	s := &d.summary
 	s.AgentID = started.ID
-	s.WebUI = fmt.Sprintf("%s/namespaces/%s/workflows/%s", d.server.UIURL(), d.server.Namespace(), started.ID)
+	s.WebUI = weblink.Agent(d.server.UIURL(), d.server.Namespace(), started.ID)
 	d.ready("Agent", started.ID)
 	d.printf("  see it work at %s\n\n", s.WebUI)
 	if err := d.follow(ctx, started.ID, guideAgent); err != nil {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/reagent-dev/reagent/internal/dial"
+	"github.com/reagent-dev/reagent/internal/weblink"
 )
 
 // uiEnv is for a Web UI that the starter does not find itself.
@@ -38,7 +38,7 @@ func (g *Flags) Link(ctx context.Context, id string) string {
 	if base == "" {
 		return ""
 	}
-	return base + "/namespaces/" + url.PathEscape(g.Namespace) + "/workflows/" + url.PathEscape(id)
+	return weblink.Agent(base, g.Namespace, id)
 }
 
 // InCloud reports whether the server is in Temporal Cloud.
