@@ -118,6 +118,9 @@ const (
 // ApprovalIf returns a rule for calls whose arguments fulfil a condition, such as "args.amount > 50": see [activities.ApprovalIf].
 func ApprovalIf(condition string) ApprovalRule { return activities.ApprovalIf(condition) }
 
+// Guardrails judge what enters an agent and what leaves it: see [activities.Agent].
+type Guardrails = agent.Guardrails
+
 // Hook receives notifications of agents: see [activities.Hook].
 type Hook = activities.Hook
 
@@ -239,7 +242,17 @@ func Func[In, Out any](name, description string, effect tool.Effect, fn func(con
 	return made
 }
 
-// invalidTool is what [Func] returns for a function that cannot be a tool. It carries the error of [tool.Func] to [New].
+// Guardrail makes a tool for [Options.Tools] from a function that judges texts: see [tool.Guardrail]. Name it in the Guardrails of an
+// [Agent]. If the name is not valid, the error comes from [New].
+func Guardrail(name, description string, judge func(context.Context, tool.JudgedText) (tool.Verdict, error)) Tool {
+	made, err := tool.Guardrail(name, description, judge)
+	if err != nil {
+		return invalidTool{err: err}
+	}
+	return made
+}
+
+// invalidTool is what [Func] and [Guardrail] return for a function that cannot be a tool. It carries the error to [New].
 type invalidTool struct {
 	Tool
 	err error

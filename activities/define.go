@@ -47,6 +47,7 @@ func (e *AgentError) Unwrap() error { return e.Err }
 // define makes the definition of an agent that this worker serves. The error has an [*AgentError] for each of these mistakes:
 //   - The output schema is not valid, or the schema of a tool cannot be hashed.
 //   - A model or a tool cannot be found, or its source cannot be asked.
+//   - A guardrail cannot be found, is named twice, or is a tool of a stateful MCP server.
 //   - Two tools or sub-agents have names that look alike.
 //   - A key of the approval policy matches nothing.
 //   - The definition is too large.
@@ -67,6 +68,7 @@ func (a *Activities) define(ctx context.Context, name string, o agent.Overrides)
 			problems = append(problems, &AgentError{Agent: name, Field: field, Err: err})
 		}
 	}
+	a.addGuardrails(ctx, &d, conf.Guardrails, report)
 	report("output_schema", tool.CheckSchema(conf.OutputSchema))
 	report("", a.addModels(&d, conf.models()))
 	d.Params.OutputSchema = conf.OutputSchema

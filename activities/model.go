@@ -96,9 +96,9 @@ func (a *Activities) reply(e *attempt.Operation, in protocol.CallModelInput) (pr
 // there are other candidates, the returned error makes the next attempt call another candidate: see [attempt.Attempt.FallBack].
 //
 // Neither a summary of the conversation nor an aside is part of an answer, so ask does not stream the chunks of these and does not report
-// them as partial text.
+// them as partial text. Nor does it for an answer that guardrails judge.
 func (a *Activities) ask(e *attempt.Operation, in protocol.CallModelInput, req llm.Request) (llm.Reply, error) {
-	ctx, beat, summary := llm.WithMetadata(e.Context(), in.Metadata), e.Attempt(), in.Compact || in.Aside
+	ctx, beat, summary := llm.WithMetadata(e.Context(), in.Metadata), e.Attempt(), in.Compact || in.Aside || in.Judged
 	id, key := names(ctx)
 	turn := beat.Candidate()
 	candidate := req.Candidates[turn%len(req.Candidates)]

@@ -57,6 +57,9 @@ type Agent struct {
 	// ApprovalTimeout is how long a call waits for a person's decision: at least 1ms. After this time, the call is denied. Zero means no
 	// limit.
 	ApprovalTimeout time.Duration
+	// Guardrails judge the messages before the model gets them, and the answers before anybody gets them. They name tools of the worker that
+	// [tool.Guardrail] has made, or tools of MCP servers, as Tools does.
+	Guardrails agent.Guardrails
 	// OutputSchema is the JSON schema that the agent's answers must match. Empty means that an answer is text.
 	OutputSchema json.RawMessage
 	// Limits holds the agent's limits. A field that is zero gets its default: see [agent.Limits.WithDefaults].

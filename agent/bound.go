@@ -14,11 +14,16 @@ import (
 
 // CheckCall returns an error if the text is not the key of a call: [KindTool], a hyphen and 32 hexadecimal digits in lower case.
 func CheckCall(key Key) error {
-	digits, ok := strings.CutPrefix(string(key), KindTool+"-")
-	if !ok || len(digits) != 32 || strings.Trim(digits, "0123456789abcdef") != "" {
+	if !isKey(key, KindTool) {
 		return fmt.Errorf("the key %q is not the key of a call, such as tool-0123456789abcdef0123456789abcdef; list the calls again", clip.Text(string(key), 64))
 	}
 	return nil
+}
+
+// isKey reports whether the text is the kind, a hyphen and 32 hexadecimal digits in lower case.
+func isKey(key Key, kind string) bool {
+	digits, ok := strings.CutPrefix(string(key), kind+"-")
+	return ok && len(digits) == 32 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // CheckUpdateID returns an error if the text is not an ID by which an agent recognises an update that comes twice: 1 to [MaxIDBytes]

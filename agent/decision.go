@@ -16,7 +16,7 @@ import (
 // that of an external call (see [EffectExternal]) or the answer to a question. A decision applies only to the arguments that the person
 // saw.
 type Decision struct {
-	// Key is the key of the call. The key depends on the arguments of the call.
+	// Key is the key of the call, which depends on the arguments of the call; or that of the check of a text: see [TextCheck].
 	Key Key `json:"key"`
 	// Approve reports whether the person approves the call. False means a denial, unless Result is set.
 	Approve bool `json:"approve"`
@@ -134,7 +134,7 @@ const (
 // example, a result must be UTF-8: the history has JSON, which cannot keep other bytes.
 func (d Decision) Check() error {
 	switch {
-	case CheckCall(d.Key) != nil:
+	case CheckCall(d.Key) != nil && !isKey(d.Key, KindText):
 		return fmt.Errorf("decision: %w", CheckCall(d.Key))
 	case len(d.Reason) > maxReasonBytes:
 		return fmt.Errorf("decision: the reason has %d bytes; the limit is %d: shorten the reason", len(d.Reason), maxReasonBytes)

@@ -111,6 +111,9 @@ func (s *State) RefusedMessage(id string) *RefusedText {
 	return first(s.Refused, func(r *RefusedText) bool { return r.Kind == TextMessage && r.Of == Key(id) })
 }
 
+// JudgesAnswers reports whether guardrails judge the answers of the model.
+func (s *State) JudgesAnswers() bool { return len(s.guardrails(TextAnswer)) > 0 }
+
 func (s *State) guardrails(kind TextKind) []string {
 	switch {
 	case s.Definition == nil:

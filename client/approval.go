@@ -140,7 +140,7 @@ func (c *Client) outsideOf(ctx context.Context, e Entry) (outside, error) {
 		return outside{}, err
 	}
 	all := outside{status: e.Status}
-	for _, call := range run.State.Pending() {
+	for _, call := range run.State.Open() {
 		if !call.Waits() {
 			continue
 		}

@@ -143,7 +143,7 @@ func (c *Client) ShowRecorded(ctx context.Context, id string) (Snapshot, error) 
 	if s == nil {
 		return snap, nil
 	}
-	snap.Messages, snap.First, snap.Pending, snap.Queue = s.Messages, s.Dropped, s.Pending(), workflows.Waiting(s.Queue)
+	snap.Messages, snap.First, snap.Pending, snap.Queue = s.Messages, s.Dropped, s.Open(), workflows.Waiting(s.Queue)
 	snap.Children, err = c.children(ctx, s.Children)
 	return snap, err
 }

@@ -80,7 +80,7 @@ type Snapshot struct {
 	Count int
 	// Retry is a failed call that is tried again; nil if there is none.
 	Retry *Retry
-	// Pending are the tool calls without a result.
+	// Pending are the tool calls without a result, and a call for each text about which a guardrail asks a person: see [agent.State.Open].
 	Pending []agent.Call
 	// Waiting are the calls of the agent and its sub-agents that wait for somebody outside. Only [Client.Reply] sets it.
 	Waiting []Waits

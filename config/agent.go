@@ -36,7 +36,13 @@ func (r *reader) agent(p place) Agent {
 		"approval": {"Which calls need a person's approval, by tool, SERVER.TOOL, SERVER.*, sub-agent or default.",
 			func(p place) { a.Approval = r.approval(p) }},
 		"approval_timeout": {"How long a call waits for a person's decision before it is denied; without limit by default.", r.duration(&a.ApprovalTimeout)},
-		"limits":           {"Limits of the agent.", func(p place) { r.limits(p, &a.Limits) }},
+		"guardrails": {"What judges the messages and the answers: SERVER.TOOL for a tool of an MCP server.", func(p place) {
+			r.object(p, keys{
+				"messages": {"What judges the messages, in this order, before the model gets them.", r.texts(&a.Guardrails.Messages, r.text)},
+				"answers":  {"What judges the answers, in this order, before anybody gets them.", r.texts(&a.Guardrails.Answers, r.text)},
+			})
+		}},
+		"limits": {"Limits of the agent.", func(p place) { r.limits(p, &a.Limits) }},
 	})
 	return a
 }

@@ -173,6 +173,8 @@ func (r *reader) checkAgent(name string, a Agent, cfg *Config) {
 			r.problemf(item, "%q is not among the agents of this agent; add it to agents, too", sub)
 		}
 	}
+	r.checkGuardrails(path+".guardrails.messages", a.Guardrails.Messages, cfg)
+	r.checkGuardrails(path+".guardrails.answers", a.Guardrails.Answers, cfg)
 	r.checkApproval(path, a, cfg)
 	if r.present(path+".instructions") && r.present(path+".instructions_file") {
 		r.problemf(path, "has both instructions and instructions_file; keep one")
@@ -252,6 +254,21 @@ func (r *reader) checkTool(path, tool string, cfg *Config) {
 		r.problemf(path, "%q is not one of the mcp_servers; %s", server, suggestBut(server, cfg.MCPServers))
 	case name == "":
 		r.problemf(path, "names a server and no tool; write %s.* for all tools of the server", server)
+	}
+}
+
+func (r *reader) checkGuardrails(path string, names []string, cfg *Config) {
+	for i, name := range names {
+		item := fmt.Sprintf("%s[%d]", path, i)
+		switch _, all := strings.CutSuffix(name, ".*"); {
+		case r.hasProblem(item):
+		case all:
+			r.problemf(item, "%q is more than one tool; write server.tool", name)
+		case slices.Contains(names[:i], name):
+			r.problemf(item, "%q is given twice; remove one", name)
+		default:
+			r.checkTool(item, name, cfg)
+		}
 	}
 }
 

@@ -217,8 +217,16 @@ type Agent struct {
 	Approval map[string]string
 	// ApprovalTimeout is how long a call waits for a person's decision, before it is denied. Zero means no limit.
 	ApprovalTimeout time.Duration
+	// Guardrails name the functions and the tools of MCP servers that judge messages and answers. An entry is "server.tool", or the name of
+	// a Go function of a program: see [tool.Guardrail].
+	Guardrails agent.Guardrails
 	// Limits are the limits of the agent, with the defaults of [agent.Limits.WithDefaults].
 	Limits agent.Limits
+}
+
+// ToolEntries returns Tools and the guardrails, in a new slice.
+func (a Agent) ToolEntries() []string {
+	return slices.Concat(a.Tools, a.Guardrails.Messages, a.Guardrails.Answers)
 }
 
 // External is a tool whose results come from outside. Agents name it in `tools` like a built-in tool.

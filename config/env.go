@@ -160,7 +160,7 @@ func (c *Config) CheckEnvironment() error {
 		for _, name := range a.Models() {
 			models[name] = true
 		}
-		for _, tool := range a.Tools {
+		for _, tool := range a.ToolEntries() {
 			server, _ := SplitTool(tool)
 			servers[server] = true
 		}

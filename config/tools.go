@@ -42,9 +42,10 @@ func (c *Config) tools() map[string]bool {
 	return known
 }
 
-// CheckTools returns an [*Error] with two kinds of problems:
+// CheckTools returns an [*Error] with these problems:
 //   - An entry of the `tools` of an agent is not a built-in tool, not an external tool, and not a tool of an MCP server. Whether an MCP
 //     server has a tool is known only after the worker has connected to it.
+//   - A guardrail is not a tool of an MCP server.
 //   - A folder of `builtin` does not exist or is not a folder. The folder of the tool `shell` counts only if an agent has this tool.
 //
 // A worker whose tools are all in the configuration calls CheckTools before it starts. [Parse] does not, because a program may have tools
@@ -65,12 +66,24 @@ func (c *Config) CheckTools() error {
 				problems = append(problems, c.source.at(path, "%q is not one of the tools; %s", tool, suggest(tool, known)))
 			}
 		}
+		problems = append(problems, c.checkGuardrails(name, "messages", c.Agents[name].Guardrails.Messages)...)
+		problems = append(problems, c.checkGuardrails(name, "answers", c.Agents[name].Guardrails.Answers)...)
 	}
 	problems = append(problems, c.checkFolder("builtin.files_root", c.Tools.Root)...)
 	if c.userOf(shellTool) != "" && c.Tools.Shell.Folder != c.Tools.Root {
 		problems = append(problems, c.checkFolder("builtin.shell.folder", c.Tools.Shell.Folder)...)
 	}
 	return c.found(problems)
+}
+
+func (c *Config) checkGuardrails(agent, kind string, names []string) (problems []Problem) {
+	for i, name := range names {
+		if server, _ := SplitTool(name); server == "" {
+			problems = append(problems, c.source.at(fmt.Sprintf("agents.%s.guardrails.%s[%d]", agent, kind, i),
+				"%q is not a tool of an MCP server; write server.tool, because this worker has no guardrails of its own", name))
+		}
+	}
+	return problems
 }
 
 func (c *Config) checkFolder(field, folder string) []Problem {

@@ -105,6 +105,9 @@ func (d *driver) mustContinueAsNew(ctx workflow.Context, step agent.Step) bool {
 	if find, ok := step.(agent.FindMessages); ok {
 		step = find.Then // the next run searches
 	}
+	if check, ok := step.(agent.CheckText); ok {
+		step = check.Then // the next run asks the guardrail
+	}
 	switch step := step.(type) {
 	case agent.Load:
 		return false

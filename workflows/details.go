@@ -93,7 +93,7 @@ func (d *driver) details() string {
 	if n := len(s.Queue); n > 0 {
 		fmt.Fprintf(&b, "\n**Queued**: %s\n", waiting(s.Hold != nil, n))
 	}
-	if pending := s.Pending(); len(pending) > 0 {
+	if pending := s.Open(); len(pending) > 0 {
 		b.WriteString("\n**Pending**\n\n")
 		b.WriteString(strings.Join(callLines(len(pending), func(i int) (name, arguments string) {
 			return pending[i].Name, pending[i].Arguments
@@ -156,7 +156,7 @@ func (d *driver) nextAct() string {
 // whoActs says which calls wait for somebody outside, and with which commands a person settles them.
 func (d *driver) whoActs() string {
 	lines := []string{"**Next**: you. These calls wait for a person:\n"} // a list needs an empty line before it
-	for _, c := range d.state.Pending() {
+	for _, c := range d.state.Open() {
 		if !c.Waits() {
 			continue
 		}

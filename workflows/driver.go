@@ -218,8 +218,11 @@ func (d *driver) collectResults(ctx workflow.Context) {
 
 // ready reports whether the result of an operation can be applied: see the field result of [operation]. The result of a model call
 // waits for the searches that follow a reset, because another run may have stopped the call and put a message into the transcript
-// instead.
+// instead. The verdict on a text waits for the search of other runs, too.
 func (d *driver) ready(f *operation) bool {
+	if f.key.Kind() == agent.KindText && d.state.Reset != d.state.Searched {
+		return false // another run may have a person's decision on the text
+	}
 	if f.key.Kind() == agent.KindModel && (d.state.Reset != d.state.Searched || d.awaitsLate()) {
 		return false
 	}
@@ -242,6 +245,8 @@ func (d *driver) looks(step agent.Step) bool {
 	switch step := step.(type) {
 	case agent.FindMessages:
 		return true
+	case agent.CheckText:
+		return d.looks(step.Then)
 	case agent.RunTools:
 		return slices.ContainsFunc(step.Calls, func(c agent.Call) bool { return c.Search })
 	}
@@ -310,6 +315,8 @@ func (d *driver) carryOut(step agent.Step) {
 		d.startActivity(step.Key, func(ctx workflow.Context, f *operation) { d.callModel(ctx, f, step) })
 	case agent.Compact:
 		d.startActivity(step.Key, func(ctx workflow.Context, f *operation) { d.compact(ctx, f, step) })
+	case agent.CheckText:
+		d.startActivity(step.Key, func(ctx workflow.Context, f *operation) { d.checkText(ctx, f, step) })
 	case agent.FindMessages:
 		d.launch(&operation{key: step.Key}, func(ctx workflow.Context) { d.findMessages(ctx, step) })
 	case agent.RunTools:

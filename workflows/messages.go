@@ -320,11 +320,12 @@ func (d *driver) view() (protocol.StateView, error) {
 	}, nil
 }
 
-// pending answers a [protocol.PendingQuery] with the tool calls that have no result yet. While the driver has no state, it
+// pending answers a [protocol.PendingQuery] with the tool calls that have no result yet, and the texts about which a person
+// is asked: see [agent.State.Open]. While the driver has no state, it
 // returns nil.
 func (d *driver) pending() ([]agent.Call, error) {
 	if d.state == nil {
 		return nil, nil
 	}
-	return d.state.Pending(), nil
+	return d.state.Open(), nil
 }

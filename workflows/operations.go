@@ -69,6 +69,9 @@ func (d *driver) load(ctx workflow.Context, f *operation, step agent.Load) {
 
 func (d *driver) callModel(ctx workflow.Context, f *operation, step agent.CallModel) {
 	in := protocol.CallModelInput{Count: step.Count, Delta: d.delta(step.Count), PartialText: d.state.ReportsText(d.now())}
+	if d.state.JudgesAnswers() { // nobody sees an answer before it was judged
+		in.Judged, in.PartialText = true, false
+	}
 	if in.Rules = d.state.Definition.ApprovalRules(); len(in.Rules) > 0 {
 		in.Agent = d.state.Definition.Name
 	}

@@ -22,7 +22,7 @@ import (
 func (d *driver) markWaits() {
 	var begun []agent.Call
 	waits := map[agent.Key]agent.WaitsFor{}
-	for _, c := range d.state.Calls {
+	for _, c := range d.state.Open() {
 		waitsFor := c.WaitsFor()
 		if waitsFor == "" {
 			continue

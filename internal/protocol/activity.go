@@ -9,6 +9,8 @@ const (
 	CallModel = "CallModel"
 	// CallTool makes one tool call.
 	CallTool = "CallTool"
+	// CheckText asks a guardrail for its verdict on a text.
+	CheckText = "CheckText"
 	// AwaitAgent waits for the end of a sub-agent that was started earlier.
 	AwaitAgent = "AwaitAgent"
 	// ReadAgent reads the state of an agent from the history of an earlier run.

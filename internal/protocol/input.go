@@ -41,6 +41,8 @@ type CallModelInput struct {
 	Agent string            `json:"agent,omitempty"`
 	// PartialText says that the activity reports the text of the reply while the text grows.
 	PartialText bool `json:"partial_text,omitempty"`
+	// Judged says that guardrails judge the answers, so nobody sees the text of the reply before.
+	Judged bool `json:"judged,omitempty"`
 	// Metadata is that of the agent and of the running turn: see [agent.State.CurrentMetadata].
 	Metadata agent.Metadata `json:"metadata,omitempty"`
 }
@@ -86,6 +88,19 @@ func (in CallToolInput) OmitDefaults() CallToolInput {
 		in.Batch = 0
 	}
 	return in
+}
+
+// CheckTextInput is the input of the activity [CheckText], which asks a guardrail for its verdict on a text.
+type CheckTextInput struct {
+	Recall
+	// Guardrail is the name of the guardrail.
+	Guardrail string `json:"guardrail"`
+	// Kind says what the text is.
+	Kind agent.TextKind `json:"kind"`
+	// Text is the text.
+	Text string `json:"text"`
+	// Metadata is that of the agent and of the running turn: see [agent.State.CurrentMetadata].
+	Metadata agent.Metadata `json:"metadata,omitempty"`
 }
 
 // AwaitAgentInput is the input of the activity [AwaitAgent], which waits for the end of a sub-agent that was started earlier.

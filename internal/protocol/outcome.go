@@ -51,6 +51,35 @@ type ToolResult struct {
 	Told *agent.Result `json:"told,omitempty"`
 }
 
+// CheckedText is the result of the activity [CheckText]: the verdict of a guardrail.
+type CheckedText struct {
+	agent.Verdict
+	// Recalled says that the verdict comes from the history of an earlier run.
+	Recalled bool `json:"recalled,omitempty"`
+}
+
+// TextEvent returns the event that tells an agent that a guardrail has judged a text. The activity [CheckText] returned the result r or the
+// error `err`. The key is the ID of the activity. After an error, a person decides. The current time is `now`, in Unix milliseconds. If the
+// activity was cancelled, TextEvent returns nil.
+func TextEvent(key agent.Key, r CheckedText, err error, now int64) agent.Event {
+	e := agent.TextChecked{Key: key, Verdict: r.Verdict, Recalled: r.Recalled, Time: now}
+	switch {
+	case temporal.IsCanceledError(err):
+		return nil
+	case err != nil:
+		_, message := cause(err)
+		e.Verdict = Unjudged(message)
+	case r.Check() != nil:
+		e.Verdict = Unjudged(r.Check().Error())
+	}
+	return e
+}
+
+// Unjudged is the verdict of a guardrail that has failed: a person decides.
+func Unjudged(problem string) agent.Verdict {
+	return agent.Verdict{Action: agent.TextAsks, Reason: clip.Text("the guardrail gave no verdict: "+problem, 2000)}
+}
+
 // LostTool is the result of a call if a worker stopped while the tool may have run.
 func LostTool() ToolResult { return ToolResult{Kind: agent.OutcomeUnknown} }
 

@@ -8,7 +8,8 @@ const (
 	TranscriptQuery = "transcript"
 	// StateQuery returns a [StateView].
 	StateQuery = "state"
-	// PendingQuery returns a slice of [agent.Call]: the tool calls that have no result yet.
+	// PendingQuery returns a slice of [agent.Call]: the tool calls that have no result yet, and the
+	// texts about which a person is asked: see [agent.State.Open].
 	PendingQuery = "pending"
 )
 

@@ -68,6 +68,7 @@ var storedRoots = []struct {
 		{"`LoadAgent`: input", protocol.LoadAgentInput{}}, {"`LoadAgent`: result", agent.Definition{}},
 		{"`CallModel`: input", protocol.CallModelInput{}}, {"`CallModel`: result", protocol.ModelResult{}},
 		{"`CallTool`: input", protocol.CallToolInput{}}, {"`CallTool`: result", protocol.ToolResult{}},
+		{"`CheckText`: input", protocol.CheckTextInput{}}, {"`CheckText`: result", protocol.CheckedText{}},
 		{"`AwaitAgent`: input", protocol.AwaitAgentInput{}}, {"`AwaitAgent`: result", protocol.AgentEnd{}},
 		{"`ReadAgent`: input", protocol.ReadAgentInput{}}, {"`ReadAgent`: result", protocol.Page{}},
 		{"`ReadProgress`: input", protocol.ReadProgressInput{}}, {"`ReadProgress`: result", protocol.AgentProgress{}},
@@ -76,7 +77,7 @@ var storedRoots = []struct {
 		{"`Notify`: input", protocol.NotifyInput{}},
 	}},
 	{"Heartbeats", "", []stored{
-		{"`CallModel`, `CallTool`, `LoadAgent`, `ReadAgent`, `FindMessages`, `FindCall`", protocol.Progress{}},
+		{"`CallModel`, `CallTool`, `CheckText`, `LoadAgent`, `ReadAgent`, `FindMessages`, `FindCall`", protocol.Progress{}},
 		{"`AwaitAgent`: the ID of the sub-agent's run", ""},
 	}},
 	{"Updates and signals", "", []stored{

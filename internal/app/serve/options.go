@@ -48,7 +48,7 @@ func servedAgents(cfg *config.Config) []reagent.Agent {
 			Name: name, Description: a.Description, Model: a.Model, Fallback: a.Fallback, Instructions: a.Instructions,
 			Tools: a.Tools, Agents: a.Agents, Approval: approvalPolicy(a.Approval), ApprovalTimeout: a.ApprovalTimeout, Background: a.Background,
 			Choices:    reagent.Choices(a.Choices),
-			KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Limits: a.Limits,
+			KeepAgents: a.KeepAgents, Priority: a.Priority, OutputSchema: a.OutputSchema, Guardrails: a.Guardrails, Limits: a.Limits,
 		})
 	}
 	return all
@@ -147,13 +147,13 @@ func approvalPolicy(rules map[string]string) reagent.ApprovalPolicy {
 	return policy
 }
 
-// usesServer reports whether an agent has a tool of an MCP server.
+// usesServer reports whether an agent has a tool or a guardrail of an MCP server.
 func usesServer(cfg *config.Config, name string) bool {
 	ofServer := func(entry string) bool {
 		server, _ := config.SplitTool(entry)
 		return server == name
 	}
-	return anyAgent(cfg, func(a config.Agent) bool { return slices.ContainsFunc(a.Tools, ofServer) })
+	return anyAgent(cfg, func(a config.Agent) bool { return slices.ContainsFunc(a.ToolEntries(), ofServer) })
 }
 
 func mcpServers(cfg *config.Config) ([]mcp.Server, error) {

@@ -67,6 +67,7 @@ agents:
     approval: {default: never, calculator: always, "near.*": destructive}
     approval_timeout: 1h
     keep_agents: true
+    guardrails: {messages: [far.judge], answers: [far.judge]}
     choices: {models: [small], reasoning_efforts: [low]}
     priority: 1
     output_schema: {type: object}

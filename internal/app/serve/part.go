@@ -114,6 +114,15 @@ func (c *checker) chooseParts(a *reagent.Agent, options *reagent.Options, starte
 	drop := func(entry string) bool { return dropped[entry] }
 	a.Tools, a.Agents = slices.DeleteFunc(slices.Clone(a.Tools), drop), slices.DeleteFunc(slices.Clone(a.Agents), drop)
 	a.Background = slices.DeleteFunc(slices.Clone(a.Background), func(sub string) bool { return !slices.Contains(a.Agents, sub) })
+	guardrails := func(list string, names []string) (known []string) {
+		for n, name := range names {
+			if server, _ := config.SplitTool(name); started[server] && !item("guardrails."+list, n) {
+				known = append(known, name)
+			}
+		}
+		return known
+	}
+	a.Guardrails = reagent.Guardrails{Messages: guardrails("messages", a.Guardrails.Messages), Answers: guardrails("answers", a.Guardrails.Answers)}
 	policy := reagent.ApprovalPolicy{}
 	for key, rule := range a.Approval {
 		if server, _ := config.SplitTool(key); !dropped[key] && (server == "" || started[server]) && !c.reported(field+"approval."+key) {
