@@ -49,7 +49,8 @@ type Registry interface {
 func (c *Current) Register(r Registry) {
 	for name, run := range map[string]any{
 		protocol.LoadAgent: returning(c, (*Activities).LoadAgent), protocol.CallModel: c.CallModel, protocol.CallTool: c.CallTool,
-		protocol.CheckText: returning(c, (*Activities).CheckText), protocol.AwaitAgent: returning(c, (*Activities).AwaitAgent), protocol.ReadAgent: returning(c, (*Activities).ReadAgent),
+		protocol.CheckText: returning(c, (*Activities).CheckText), protocol.ResolveOverrides: returning(c, (*Activities).ResolveOverrides),
+		protocol.AwaitAgent: returning(c, (*Activities).AwaitAgent), protocol.ReadAgent: returning(c, (*Activities).ReadAgent),
 		protocol.FindMessages: returning(c, (*Activities).FindMessages), protocol.ReadProgress: returning(c, (*Activities).ReadProgress),
 		protocol.FindCall: returning(c, (*Activities).FindCall), protocol.Notify: doing(c, (*Activities).Notify),
 		protocol.ReturnCalls: doing(c, (*Activities).ReturnCalls),

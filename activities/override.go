@@ -2,14 +2,84 @@ package activities
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"go.temporal.io/sdk/temporal"
+
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
+
+// ResolveOverrides checks whether the configuration allows the overrides of a message, and returns what they make of the agent's definition.
+// If an earlier run of the agent has already resolved them, it returns the result of that run.
+//
+// If the configuration does not allow them, the error has the type [protocol.BadOverrides]. If this worker does not serve the agent, it is
+// that of [Activities.LoadAgent].
+func (a *Activities) ResolveOverrides(ctx context.Context, in protocol.ResolveOverridesInput) (agent.TurnDefinition, error) {
+	return reading(ctx, a, "resolve the overrides of a message", in, a.resolveOverrides)
+}
+
+func (a *Activities) resolveOverrides(ctx context.Context, in protocol.ResolveOverridesInput) (agent.TurnDefinition, error) {
+	m, err := a.runs.Recall(ctx, in.Recall)
+	if err != nil {
+		return agent.TurnDefinition{}, err
+	}
+	var earlier agent.TurnDefinition
+	if ok, err := a.runs.Decode(m, &earlier); ok || err != nil {
+		return earlier, err
+	}
+	conf, served := a.agents[in.Agent]
+	if !served {
+		return agent.TurnDefinition{}, a.unknownAgent(ctx, in.Agent)
+	}
+	d, err := a.overrideTurn(conf, in)
+	if err != nil {
+		return d, temporal.NewNonRetryableApplicationError(err.Error(), protocol.BadOverrides, nil)
+	}
+	return d, nil
+}
+
+// overrideTurn returns what the overrides of a message make of the definition of an agent with the given configuration. It returns an error
+// if the configuration does not allow them.
+func (a *Activities) overrideTurn(conf Agent, in protocol.ResolveOverridesInput) (d agent.TurnDefinition, err error) {
+	o := in.Overrides
+	if err := a.allow(conf, o); err != nil {
+		return d, err
+	}
+	if o.Model != "" {
+		models := slices.DeleteFunc(slices.Clone(in.Models[min(1, len(in.Models)):]), func(name string) bool {
+			_, known := a.models[name]
+			return name == o.Model || !known
+		})
+		conf.Model, conf.Fallback = o.Model, models
+		main := a.models[o.Model]
+		whole := agent.Definition{Params: main.Params}
+		if err := a.addModels(&whole, conf.models()); err != nil {
+			return d, fmt.Errorf("overrides: %w", err)
+		}
+		whole.Params.ReasoningEffort = cmp.Or(in.ReasoningEffort, whole.Params.ReasoningEffort)
+		d = agent.TurnDefinition{
+			Candidates: whole.Candidates, Prices: whole.Prices, Params: &whole.Params, TaskQueue: main.TaskQueue, SendReasoning: whole.SendReasoning,
+		}
+	}
+	conf.Limits = conf.Limits.WithDefaults().Lowered(o.Limits)
+	if err := a.checkCost(conf); err != nil {
+		return d, fmt.Errorf("overrides: %w", err)
+	}
+	kept, err := narrow(in.Tools, o.Tools)
+	if err != nil {
+		return d, err
+	}
+	for _, t := range kept {
+		d.Tools = append(d.Tools, t.Name)
+	}
+	return d, nil
+}
 
 // override returns the configuration of an agent with the model, the instructions and the limits of the overrides. It returns an error if the
 // configuration does not allow them. In development mode, every model of the worker and every effort may be chosen, and the instructions
@@ -18,17 +88,8 @@ func (a *Activities) override(conf Agent, o agent.Overrides) (Agent, error) {
 	if o.Equal(agent.Overrides{}) {
 		return conf, nil
 	}
-	allowed := slices.Concat(conf.models(), conf.Choices.Models)
-	if a.development {
-		allowed = slices.Sorted(maps.Keys(a.models))
-	}
-	switch {
-	case o.WholeInstructions != "" && !a.development:
-		return conf, errors.New("overrides: the instructions may be replaced only by a worker in development mode; start it with `worker --dev`, or add to the instructions")
-	case o.Model != "" && !slices.Contains(allowed, o.Model):
-		return conf, fmt.Errorf("overrides: the agent may not use the model %q; choose one of %s", o.Model, strings.Join(allowed, ", "))
-	case o.ReasoningEffort != "" && !a.development && !slices.Contains(conf.Choices.ReasoningEfforts, o.ReasoningEffort):
-		return conf, fmt.Errorf("overrides: the agent does not allow the reasoning effort %q; its choices are: %s", o.ReasoningEffort, strings.Join(conf.Choices.ReasoningEfforts, ", "))
+	if err := a.allow(conf, o); err != nil {
+		return conf, err
 	}
 	if o.Model != "" {
 		conf.Fallback = slices.DeleteFunc(slices.Clone(conf.Fallback), func(name string) bool { return name == o.Model })
@@ -43,6 +104,23 @@ func (a *Activities) override(conf Agent, o agent.Overrides) (Agent, error) {
 		return conf, fmt.Errorf("overrides: %w", err)
 	}
 	return conf, nil
+}
+
+// allow returns an error if the configuration of an agent does not allow the overrides. It does not check the tools.
+func (a *Activities) allow(conf Agent, o agent.Overrides) error {
+	allowed := slices.Concat(conf.models(), conf.Choices.Models)
+	if a.development {
+		allowed = slices.Sorted(maps.Keys(a.models))
+	}
+	switch {
+	case o.WholeInstructions != "" && !a.development:
+		return errors.New("overrides: the instructions may be replaced only by a worker in development mode; start it with `worker --dev`, or add to the instructions")
+	case o.Model != "" && !slices.Contains(allowed, o.Model):
+		return fmt.Errorf("overrides: the agent may not use the model %q; choose one of %s", o.Model, strings.Join(allowed, ", "))
+	case o.ReasoningEffort != "" && !a.development && !slices.Contains(conf.Choices.ReasoningEfforts, o.ReasoningEffort):
+		return fmt.Errorf("overrides: the agent does not allow the reasoning effort %q; its choices are: %s", o.ReasoningEffort, strings.Join(conf.Choices.ReasoningEfforts, ", "))
+	}
+	return nil
 }
 
 // narrow returns those tools and sub-agents that the overrides name. No names mean all. The tool with which an agent manages its sub-agents

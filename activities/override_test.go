@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
 )
@@ -71,6 +72,46 @@ func TestOverridesNeverAllowMore(t *testing.T) {
 		`no tool or sub-agent "agents"`:                                  {Tools: []string{"stock", "agents"}},
 	} {
 		_, err := a.define(t.Context(), "x", o)
+		require.ErrorContains(t, err, wrong)
+	}
+}
+
+// The overrides of a message choose among what the configuration allows, and among the tools that the agent has.
+func TestOverridesOfAMessageNeverAllowMore(t *testing.T) {
+	a, err := New(Options{
+		Temporal: struct{ client.Client }{},
+		Agents:   []Agent{{Name: "x", Model: "main", Fallback: []string{"spare"}, Choices: Choices{Models: []string{"best"}, ReasoningEfforts: []string{"low"}}}},
+		Models: map[string]Model{
+			"main": {Model: "m"}, "spare": {Model: "s"}, "other": {Model: "o"},
+			"best": {Model: "b", Params: llm.Params{MaxOutputTokens: 7}, Price: agent.Price{Input: 1}, SendReasoning: true, TaskQueue: "slow"},
+		},
+	})
+	require.NoError(t, err)
+	own := agent.Definition{
+		Name: "x", Candidates: []llm.Candidate{{Name: "main", Model: "m"}, {Name: "spare", Model: "s"}, {Name: "gone", Model: "g"}},
+		Tools: []agent.Tool{{Name: "add", Ref: "notes.add"}, {Name: "drop", Ref: "notes.drop"}, {Name: "clerk", Agent: "clerk"}, {Name: "price", Ref: "price"}},
+	}
+	of := func(o agent.Overrides) (agent.TurnDefinition, error) {
+		return a.overrideTurn(a.agents["x"], protocol.NewResolveOverridesInput(&own, agent.Overrides{ReasoningEffort: "low"}, o))
+	}
+	d, err := of(agent.Overrides{Model: "best", Tools: []string{"notes.*", "clerk"}, Instructions: "Be brief."})
+	require.NoError(t, err)
+	require.Equal(t, agent.TurnDefinition{
+		Candidates: []llm.Candidate{{Name: "best", Model: "b"}, {Name: "spare", Model: "s", Params: &llm.Params{}}},
+		Prices:     []agent.Price{{Input: 1}, {}}, Params: &llm.Params{MaxOutputTokens: 7, ReasoningEffort: "low"},
+		TaskQueue: "slow", SendReasoning: true, Tools: []string{"add", "drop", "clerk"},
+	}, d)
+	d, err = of(agent.Overrides{ReasoningEffort: "low", Limits: agent.Limits{Tokens: 100}})
+	require.NoError(t, err)
+	require.Equal(t, agent.TurnDefinition{}, d)
+	for wrong, o := range map[string]agent.Overrides{
+		`may not use the model "other"; choose one of main, spare, best`: {Model: "other"},
+		`does not allow the reasoning effort "high"`:                     {ReasoningEffort: "high"},
+		`no tool or sub-agent "stock"`:                                   {Tools: []string{"price", "stock"}},
+		`development mode`:                                               {WholeInstructions: "Be wild."},
+		`limit Cost is set, but no model`:                                {Limits: agent.Limits{Cost: agent.Dollars(1)}},
+	} {
+		_, err := of(o)
 		require.ErrorContains(t, err, wrong)
 	}
 }

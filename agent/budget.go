@@ -171,9 +171,11 @@ func (s *State) charge(u llm.Usage, candidate string) {
 // price returns the prices of one of the agent's models: the candidate with the given name. An empty name means the
 // first candidate. If the prices are unknown, price returns the zero [Price].
 func (s *State) price(name string) Price {
-	for i, c := range s.Definition.Candidates {
-		if (c.Name == name || name == "") && i < len(s.Definition.Prices) {
-			return s.Definition.Prices[i]
+	for _, d := range []*Definition{s.Definition, s.Own()} { // an aside may have begun before the overrides of a turn held
+		for i, c := range d.Candidates {
+			if (c.Name == name || name == "") && i < len(d.Prices) {
+				return d.Prices[i]
+			}
 		}
 	}
 	return Price{}

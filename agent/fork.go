@@ -108,6 +108,9 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 			fork.Compactions = append(fork.Compactions, c)
 		}
 	}
+	if s.OwnDefinition != nil {
+		fork.define(s.OwnDefinition)
+	}
 	fork.TranscriptHash = fork.hashSent(fork.SentCount())
 	answered := false
 	for _, m := range fork.Messages {
@@ -115,7 +118,10 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 			fork.Turn.Number++
 		}
 		if answered && !m.Notice {
-			fork.Turn.Metadata = nil // the message begins another turn
+			fork.Turn.Metadata, fork.Turn.Overrides = nil, nil // the message begins another turn
+		}
+		if o := fork.overridesOf(QueuedMessage{ID: string(m.Key), Overrides: m.Overrides}); o != nil {
+			fork.Turn.Overrides = o
 		}
 		fork.Turn.Metadata = fork.Turn.Metadata.With(m.Metadata)
 		answered = m.Role == llm.Assistant && len(m.ToolCalls) == 0

@@ -29,6 +29,7 @@ type Key string
 // The kinds of keys. The kind is the first part of a key, and says what the key is for.
 const (
 	KindDefinition = "definition"  // reading the agent's definition
+	KindOverrides  = "overrides"   // resolving the overrides of a turn: see ResolveOverrides
 	KindModel      = "model"       // a model call
 	KindTool       = "tool"        // a tool call
 	KindChild      = "agent"       // a sub-agent
@@ -46,7 +47,7 @@ const (
 func (k Key) Kind() string {
 	kind, _, _ := strings.Cut(string(k), "-")
 	switch kind {
-	case KindDefinition, KindModel, KindTool, KindChild, KindState, KindProgress, KindMessages, KindFind, KindNotify, KindText, KindLate:
+	case KindDefinition, KindOverrides, KindModel, KindTool, KindChild, KindState, KindProgress, KindMessages, KindFind, KindNotify, KindText, KindLate:
 		return kind
 	}
 	return ""

@@ -37,6 +37,7 @@ type law struct {
 	refused   []string                      // texts that a guardrail or a person has refused
 	refusals  int
 	reloaded  agent.Key // the model call that was next when the definition was read again
+	allowed   agent.Key // the model call whose overrides were checked last
 }
 
 // place identifies a call even if its arguments, and with them its key, are changed.
@@ -153,6 +154,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	w.asksPeople(s)
 	w.losesNothing(s)
 	w.owes(s)
+	w.overrides(s, step)
 	w.keepsOrder(s)
 	w.staysEnded(s, step)
 	w.sendsWhatIsValid(s, step)

@@ -56,7 +56,7 @@ func newLife(seed uint64) *life {
 	}
 	in := agent.Start{KeyVersion: agent.KeyVersion, Incarnation: "l", Agent: "x", Mode: pick(l.r, agent.Task, agent.Chat, agent.Chat)}
 	if l.r.IntN(2) == 0 {
-		in.Message = &agent.QueuedMessage{ID: "first", Text: "message 0.", Metadata: l.metadata()}
+		in.Message = &agent.QueuedMessage{ID: "first", Text: "message 0.", Metadata: l.metadata(), Overrides: l.overrides()}
 	}
 	in.Metadata = l.metadata()
 	l.s = agent.New("a", in, 0)
@@ -110,6 +110,8 @@ func (l *life) begin() {
 	switch step := step.(type) {
 	case agent.Load:
 		fly(step.Key, func() agent.Event { return l.loaded(step.Key) })
+	case agent.ResolveOverrides:
+		fly(step.Key, func() agent.Event { return l.resolved(step) })
 	case agent.Compact:
 		if step.Key != "" {
 			fly(step.Key, func() agent.Event { return l.summarised(step.Key) })
@@ -367,9 +369,13 @@ func (l *life) write() {
 		return
 	}
 	l.messages++
-	l.apply(agent.MessageReceived{Time: l.now, Message: agent.QueuedMessage{
+	m := agent.QueuedMessage{
 		ID: fmt.Sprint("m", l.messages), Text: fmt.Sprintf("message %d.", l.messages), Steer: l.r.IntN(2) == 0, Metadata: l.metadata(),
-	}})
+	}
+	if !m.Steer {
+		m.Overrides = l.overrides()
+	}
+	l.apply(agent.MessageReceived{Time: l.now, Message: m})
 }
 
 func (l *life) decide() {
@@ -552,7 +558,7 @@ func (l *life) apply(e agent.Event) bool {
 		return true // the turn is held because of this reply, so the agent may ask for the same key again
 	}
 	switch e.(type) {
-	case agent.DefinitionLoaded, agent.MessageReceived, agent.MessageTaken, agent.ModelReplied, agent.ToolFinished, agent.Decided, agent.TextChecked:
+	case agent.DefinitionLoaded, agent.OverridesResolved, agent.OverridesRefused, agent.MessageReceived, agent.MessageTaken, agent.ModelReplied, agent.ToolFinished, agent.Decided, agent.TextChecked:
 		l.past = append(l.past, e)
 	}
 	return true

@@ -39,6 +39,8 @@ type Message struct {
 	Metadata Metadata `json:"metadata,omitempty"`
 	// Verdicts are those of guardrails that have not simply let the text through; nil if there are none. No hash includes them.
 	Verdicts []GivenVerdict `json:"verdicts,omitempty"`
+	// Overrides are those of a user's message: see [QueuedMessage].Overrides. No hash includes them.
+	Overrides Overrides `json:"overrides,omitzero"`
 	// Time is the time of the message on the workflow clock, in Unix milliseconds. No hash includes it.
 	Time int64 `json:"time"`
 }

@@ -153,6 +153,7 @@ func noRoom(now int64) Event {
 //     in flight, and no summary is to be made   → Load
 //  2. the turn is held                          → Wait (chat, or interrupted), Finish failed (task, or closing)
 //     guardrails judge the answer               → CheckText (Wait while a person is asked)
+//     the overrides of the turn do not hold yet → ResolveOverrides
 //  3. the context is too long, in a turn        → Compact
 //  4. a steering message may enter now, and
 //     no model call is in flight                → TakeMessage
@@ -199,6 +200,8 @@ func (s *State) next() Step {
 		return Finish{Outcome{Status: Failed, Answer: s.Answer(), FinishReason: s.FinishReason(), Class: s.Hold.Class, Message: s.Hold.Message}}
 	case s.Withheld != nil:
 		return s.checkAnswer()
+	case s.unresolved():
+		return s.resolve()
 	case s.TooLong && !s.answered():
 		return s.compact()
 	}

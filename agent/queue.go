@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,9 @@ type QueuedMessage struct {
 	PartialText bool `json:"partial_text,omitempty"`
 	// Metadata is what the sender knows about the message. It holds for the turn that takes the message.
 	Metadata Metadata `json:"metadata,omitempty"`
+	// Overrides change the definition for the turn that the message begins, within what the definition allows. A steering message has
+	// none, because it enters a turn that is running.
+	Overrides Overrides `json:"overrides,omitzero"`
 	// After is the number of messages that the transcript must have before a steering message may enter the running
 	// turn. 0 means that there is no such condition. The sender sets it to the result of [State.Entry]. After a reset,
 	// Temporal delivers all earlier messages at once. The number keeps each message at its position in the transcript.
@@ -126,6 +130,9 @@ func CheckMessage(m QueuedMessage) error {
 	if strings.ContainsFunc(m.ID, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return fmt.Errorf("%w: the id %q has white space or control characters; use letters, digits and punctuation only", ErrMessage, m.ID)
 	}
+	if m.Steer && !m.Overrides.Equal(Overrides{}) {
+		return fmt.Errorf("%w: a steering message enters the running turn, so it cannot have overrides; send it without \"steer\"", ErrMessage)
+	}
 	if size := m.EncodedBytes(); size > MaxEncodedBytes {
 		return fmt.Errorf("%w: the message has %d bytes when encoded as JSON, in which \"<\", \">\" and \"&\" take 6 bytes each; the limit is %d: "+
 			"put long material into a file that a tool can read", ErrMessage, size, MaxEncodedBytes)
@@ -160,7 +167,7 @@ func (m QueuedMessage) check() error {
 	case m.After < 0:
 		return fmt.Errorf("%w: the field \"after\" is %d; it must be 0 or more", ErrMessage, m.After)
 	}
-	if err := m.Metadata.Check(); err != nil {
+	if err := cmp.Or(m.Metadata.Check(), m.Overrides.checkOfMessage()); err != nil {
 		return fmt.Errorf("%w: %w", ErrMessage, err)
 	}
 	return checkImages(m)
@@ -343,8 +350,13 @@ func (e MessageTaken) apply(s *State) bool {
 	if s.Released = nil; m.Fresh {
 		s.Recall = false
 	}
-	if s.answered() || s.Count() == 0 {
+	overrides := s.overridesOf(m)
+	switch {
+	case s.answered() || s.Count() == 0:
 		s.Turn = Turn{Number: s.Turn.Number + 1, Began: e.Time}
+		s.override(overrides)
+	case overrides != nil: // a person has interrupted the turn before
+		s.override(overrides)
 	}
 	s.Turn.PartialText = s.Turn.PartialText || m.PartialText
 	s.Turn.Metadata = s.Turn.Metadata.With(m.Metadata)
@@ -353,7 +365,7 @@ func (e MessageTaken) apply(s *State) bool {
 			child.attach()
 		}
 	}
-	message := Message{Message: m.message(), Key: Key(m.ID), Metadata: m.Metadata, Time: m.Time}
+	message := Message{Message: m.message(), Key: Key(m.ID), Metadata: m.Metadata, Overrides: m.Overrides, Time: m.Time}
 	if t := s.check(TextMessage, Key(m.ID)); t != nil {
 		message.Content, message.Verdicts = t.Text, t.Verdicts
 		s.dropCheck(TextMessage, Key(m.ID))

@@ -125,6 +125,8 @@ func (s *State) reopen() {
 	switch step := s.next().(type) {
 	case Load:
 		s.Reopened = append(s.Reopened, step.Key)
+	case ResolveOverrides:
+		s.Reopened = append(s.Reopened, step.Key)
 	case CallModel:
 		s.Reopened = append(s.Reopened, step.Key)
 	case Compact:

@@ -69,6 +69,9 @@ type State struct {
 
 	// Definition is the agent's definition; nil if it has not been read yet.
 	Definition *Definition `json:"definition,omitempty"`
+	// OwnDefinition is the agent's definition while the overrides of a message hold: see [TurnOverrides]. Definition is then the one with
+	// these overrides. It is nil if Definition is the agent's own.
+	OwnDefinition *Definition `json:"own_definition,omitempty"`
 	// PrefixHash is a hash of the part that all requests with this definition have in common: see [HashPrefix].
 	PrefixHash string `json:"prefix_hash,omitempty"`
 
@@ -209,6 +212,8 @@ type Turn struct {
 	PartialText bool `json:"partial_text,omitempty"`
 	// Metadata is the metadata of the messages of the turn. That of a later message takes precedence.
 	Metadata Metadata `json:"metadata,omitempty"`
+	// Overrides are those of the turn; nil if it has none.
+	Overrides *TurnOverrides `json:"overrides,omitempty"`
 }
 
 // Usage counts what the agent has used. A reply counts once, even if earlier attempts at its model call failed.

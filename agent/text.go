@@ -176,6 +176,10 @@ func textCost(limit Money) string {
 	return fmt.Sprintf("this agent reached its limit of %s (limits.cost)", limit)
 }
 
+func textOverridesRefused(why string) string {
+	return "I have not begun this turn, because its overrides do not hold: " + why
+}
+
 func textInvalid(problem string) string {
 	return "Your answer does not fit the JSON schema that was asked for: " + problem + ". Answer again, with the JSON only."
 }

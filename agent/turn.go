@@ -23,15 +23,11 @@ func (e DefinitionLoaded) apply(s *State) bool {
 		s.Reload = false
 		s.Reloads++
 	}
-	reasoned := s.Definition != nil && s.Definition.SendReasoning
-	s.Definition = &e.Definition
-	if s.Definition.SendReasoning != reasoned {
-		s.TranscriptHash = s.hashSent(s.SentCount()) // requests send the messages in another form now
-	}
 	if len(s.OutputSchema) > 0 {
-		s.Definition.Params.OutputSchema = s.OutputSchema
+		e.Definition.Params.OutputSchema = s.OutputSchema
 	}
-	s.PrefixHash = HashPrefix(e.Definition.RequestPrefix())
+	s.OwnDefinition = nil // the overrides of the turn are resolved again
+	s.define(&e.Definition)
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		if _, known := s.Definition.Tool(c.Name); !known && c.Result == nil && c.Child == "" {
@@ -253,7 +249,7 @@ func (e Resumed) apply(s *State) bool {
 // forgetDefinition makes the agent read its definition before it does anything else. The next definition may send the messages in another
 // form.
 func (s *State) forgetDefinition() {
-	s.Definition = nil
+	s.Definition, s.OwnDefinition = nil, nil
 	s.TranscriptHash = s.hashSent(s.SentCount())
 }
 

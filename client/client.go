@@ -121,6 +121,8 @@ type StartOptions struct {
 	Message string
 	// MessageMetadata is what the program knows about the first message, such as the user who writes it: see [Message].Metadata.
 	MessageMetadata agent.Metadata
+	// MessageOverrides change the definition for the turn of the first message: see [Message].Overrides.
+	MessageOverrides agent.Overrides
 	// MessageID is the ID of this message: see [Message]. Empty means a new ID. After an error of [Client.Start], the agent may or
 	// may not have been started. If a program then sends the message again with the same ID, the agent takes it only once.
 	MessageID string
@@ -222,7 +224,7 @@ func (o StartOptions) start() (agent.Start, error) {
 		return in, nil
 	}
 	var err error
-	in.Message, err = newMessage(agent.QueuedMessage{ID: o.MessageID, Text: o.Message, Images: o.Images, Metadata: o.MessageMetadata, PartialText: o.PartialText})
+	in.Message, err = newMessage(agent.QueuedMessage{ID: o.MessageID, Text: o.Message, Images: o.Images, Metadata: o.MessageMetadata, Overrides: o.MessageOverrides, PartialText: o.PartialText})
 	return in, err
 }
 
@@ -263,6 +265,11 @@ type Message struct {
 	// Metadata is what the program knows about the message, such as the user who writes it: see [agent.Metadata]. It holds for the turn
 	// that takes the message, together with that of the agent. The metadata of an answer to a question has no effect.
 	Metadata agent.Metadata
+	// Overrides change the definition of the agent for the turn that the message begins, within what the definition allows: see
+	// [agent.Overrides]. The limits of tokens and cost are for this turn, and the instructions have at most
+	// [agent.MaxMessageInstructions] bytes. If the definition does not allow them, the turn ends without a model call, and the agent gets
+	// the status [Held], or fails if it is a task. They cannot be used with Steer, and those of an answer to a question have no effect.
+	Overrides agent.Overrides
 	// PartialText asks for the text of the replies to the message, and for the output of the tools, while they grow: see
 	// [StartOptions].
 	PartialText bool
@@ -278,7 +285,7 @@ func (m Message) Check() error {
 }
 
 func (m Message) queued() agent.QueuedMessage {
-	return agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Metadata: m.Metadata, Steer: m.Steer, PartialText: m.PartialText}
+	return agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Metadata: m.Metadata, Overrides: m.Overrides, Steer: m.Steer, PartialText: m.PartialText}
 }
 
 // Sent is the result of [Client.Send]. After an error, it has only the ID of the message.

@@ -47,7 +47,7 @@ var ErrNothingToRerun = errors.New("there is no input to run again")
 // definition anew, so it has what has changed in the configuration since. Rerun reads histories and needs no worker.
 //
 //   - The input of a task is its first message, with its images and metadata. The input of a chat is all its messages from users, in their
-//     order. The new agent takes each when it has answered the one before. The output schema, the metadata and the mode are the same, too.
+//     order, with their overrides. The new agent takes each when it has answered the one before. The output schema, the metadata and the mode are the same, too.
 //   - With the option `At`, the new agent is a fork with the first messages. It then gets the later messages of users, also in task mode.
 //   - Decisions of people, answers to questions and permissions are not part of the input.
 //
@@ -132,7 +132,7 @@ func asked(transcript []agent.Message, queue []agent.QueuedMessage) []agent.Queu
 		if m.Role != llm.User || m.Notice || m.Key == "" || m.Key.Kind() == agent.KindLate {
 			continue
 		}
-		message := agent.QueuedMessage{Text: m.Content, Metadata: m.Metadata}
+		message := agent.QueuedMessage{Text: m.Content, Metadata: m.Metadata, Overrides: m.Overrides}
 		for _, part := range m.Parts {
 			message.Images = append(message.Images, part.URL)
 		}
@@ -140,7 +140,7 @@ func asked(transcript []agent.Message, queue []agent.QueuedMessage) []agent.Queu
 	}
 	for _, m := range queue {
 		if m.Late == nil {
-			all = append(all, agent.QueuedMessage{Text: m.Text, Images: m.Images, Metadata: m.Metadata})
+			all = append(all, agent.QueuedMessage{Text: m.Text, Images: m.Images, Metadata: m.Metadata, Overrides: m.Overrides})
 		}
 	}
 	return all

@@ -39,9 +39,10 @@ func (r Retry) Unserved() bool {
 // retried has the types of activities whose failures people should see, and maps each to [Retry.What]. The activity that
 // waits for a sub-agent is not in the map, because each attempt of that activity fails while the sub-agent is running.
 var retried = map[string]string{
-	protocol.CallModel: "model",
-	protocol.CallTool:  "tool",
-	protocol.LoadAgent: "definition",
+	protocol.CallModel:        "model",
+	protocol.CallTool:         "tool",
+	protocol.LoadAgent:        "definition",
+	protocol.ResolveOverrides: "overrides",
 }
 
 // retry returns the failed call that a [Snapshot] shows; nil if there is none. `pending` has the agent's activities that have

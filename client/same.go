@@ -37,7 +37,8 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 			for _, part := range s.Messages[0].Parts {
 				images = append(images, part.URL)
 			}
-			return s.Messages[0].Content == o.Message && slices.Equal(images, o.Images) && maps.Equal(s.Messages[0].Metadata, o.MessageMetadata), nil
+			return s.Messages[0].Content == o.Message && slices.Equal(images, o.Images) && maps.Equal(s.Messages[0].Metadata, o.MessageMetadata) &&
+				s.Messages[0].Overrides.Equal(o.MessageOverrides), nil
 		}
 		if run, err = c.previous(ctx, o.ID, run); err != nil {
 			if errors.Is(err, ErrNotFound) {
@@ -50,7 +51,7 @@ func (c *Client) Same(ctx context.Context, o StartOptions) (bool, error) {
 	if run.Start.Message != nil {
 		first = *run.Start.Message
 	}
-	return first.Text == o.Message && slices.Equal(first.Images, o.Images) && maps.Equal(first.Metadata, o.MessageMetadata), nil
+	return first.Text == o.Message && slices.Equal(first.Images, o.Images) && maps.Equal(first.Metadata, o.MessageMetadata) && first.Overrides.Equal(o.MessageOverrides), nil
 }
 
 // sameJSON reports whether two JSON texts differ in white space only.

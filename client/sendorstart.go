@@ -32,7 +32,8 @@ import (
 func (c *Client) SendOrStart(ctx context.Context, id string, m Message, o StartOptions) (Sent, error) {
 	own := m.ID == ""
 	m.ID = cmp.Or(m.ID, uuid.NewString())
-	o.ID, o.Message, o.MessageID, o.Images, o.MessageMetadata, o.PartialText = id, m.Text, m.ID, m.Images, m.Metadata, m.PartialText
+	o.ID, o.Message, o.MessageID, o.Images, o.PartialText = id, m.Text, m.ID, m.Images, m.PartialText
+	o.MessageMetadata, o.MessageOverrides = m.Metadata, m.Overrides
 	o.Mode = cmp.Or(o.Mode, agent.Chat)
 	unsent := Sent{MessageID: m.ID}
 	if _, err := o.start(); err != nil { // also if the agent exists, so that a mistake does not show up only later

@@ -310,6 +310,8 @@ func (d *driver) carryOut(step agent.Step) {
 	switch step := step.(type) {
 	case agent.Load:
 		d.startActivity(step.Key, func(ctx workflow.Context, f *operation) { d.load(ctx, f, step) })
+	case agent.ResolveOverrides:
+		d.startActivity(step.Key, func(ctx workflow.Context, f *operation) { d.resolveOverrides(ctx, f, step) })
 	case agent.CallModel:
 		d.state.Apply(agent.ModelAsked{Key: step.Key})
 		d.startActivity(step.Key, func(ctx workflow.Context, f *operation) { d.callModel(ctx, f, step) })

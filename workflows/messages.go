@@ -309,8 +309,8 @@ func (d *driver) view() (protocol.StateView, error) {
 		return protocol.StateView{Agent: d.start.Agent, Mode: d.start.Mode, Status: agent.Running, Reading: true}, nil
 	}
 	digest := ""
-	if s.Definition != nil {
-		digest = s.Definition.Digest()
+	if own := s.Own(); own != nil {
+		digest = own.Digest()
 	}
 	return protocol.StateView{
 		Digest: digest, Agent: s.Agent, Mode: s.Mode, Status: s.Status(), WaitsFor: s.WaitsFor(), Turn: s.Turn, Messages: s.Count(), Queue: len(s.Queue),

@@ -67,6 +67,20 @@ func (d *driver) load(ctx workflow.Context, f *operation, step agent.Load) {
 	}
 }
 
+// resolveOverrides checks the overrides of a message, by the activity ResolveOverrides. A cancelled activity changes nothing.
+func (d *driver) resolveOverrides(ctx workflow.Context, f *operation, step agent.ResolveOverrides) {
+	in := protocol.NewResolveOverridesInput(d.state.Own(), d.state.Overrides, step.Overrides)
+	in.Recall = d.recallHint(step.Key)
+	ctx = workflow.WithStartToCloseTimeout(d.reading(ctx, string(step.Key), "overrides of a message"), loadTimeout)
+	f.result = workflow.ExecuteActivity(ctx, protocol.ResolveOverrides, in)
+	f.ended = func(ctx workflow.Context) {
+		var def agent.TurnDefinition
+		if err := f.result.Get(ctx, &def); !temporal.IsCanceledError(err) {
+			d.apply(protocol.OverridesEvent(step.Key, def, err, d.now()))
+		}
+	}
+}
+
 func (d *driver) callModel(ctx workflow.Context, f *operation, step agent.CallModel) {
 	in := protocol.CallModelInput{Count: step.Count, Delta: d.delta(step.Count), PartialText: d.state.ReportsText(d.now())}
 	if d.state.JudgesAnswers() { // nobody sees an answer before it was judged

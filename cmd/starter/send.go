@@ -29,6 +29,7 @@ type sending struct {
 	images             []string
 	messageID          string
 	metadata           agent.Metadata
+	overrides          agent.Overrides
 	wait               time.Duration
 	// choice says which choice of a question the message has named by its number.
 	choice string
@@ -55,6 +56,10 @@ If TEXT is "-", or is missing, send reads it from standard input.
 send needs a worker. It waits for one as long as --wait allows, and then ends with exit
 code 5.
 
+--model, --reasoning-effort, --only-tool, --add-instructions and --limit hold for the turn of
+the message and no longer, as those of "starter run" hold for the agent. The message then
+begins a turn of its own, as with --next.
+
 An agent takes each message ID once. A script that may send a message twice should give
 both the same --message-id: the agent then drops the second one, and send says so.
 
@@ -76,6 +81,7 @@ it, and counts as failed.`,
 	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` or a web address; you can repeat the flag; all files together have at most 1 MiB")
 	f.StringVar(&o.messageID, "message-id", "", "`ID` of the message, which the agent takes only once (default: a new one)")
 	input.AddMetadata(f, &o.metadata, "what tools, hooks and people get to know about the message, such as who writes it")
+	input.AddOverrides(f, &o.overrides)
 	f.BoolVar(&o.next, "next", false, "if the agent is working, let it read the message after its answer")
 	f.BoolVar(&o.json, "json", false, "print the answer as an object; with --detach, the ID of the message")
 	return bulk.Offer(g, cmd, cobra.ArbitraryArgs, o.toAll)
@@ -95,7 +101,7 @@ func (o *sending) toAll(cmd *cobra.Command, words []string) (bulk.Action, error)
 		Verb: "Send the message to", Done: "have the message", Statuses: bulk.Open, Again: "--message-id " + shellword.Quote(m.ID),
 		Do: bulk.Reached(cmd, func(ctx context.Context, t bulk.Target, before client.Snapshot) (bulk.Outcome, error) {
 			m := m
-			m.Steer = !o.next && before.Status != client.Waiting
+			m.Steer = o.steers(before)
 			sent, err := t.Client.Send(ctx, t.ID, m)
 			if err == nil && sent.Duplicate {
 				return bulk.Outcome{Result: object.Already}, nil
@@ -105,9 +111,14 @@ func (o *sending) toAll(cmd *cobra.Command, words []string) (bulk.Action, error)
 	}, nil
 }
 
+// steers reports whether the message enters the running turn. One with overrides begins a turn of its own.
+func (o *sending) steers(before client.Snapshot) bool {
+	return !o.next && before.Status != client.Waiting && o.overrides.Equal(agent.Overrides{})
+}
+
 // message makes the message from the flags. Its text is in `words` or on standard input: see [input.Text].
 func (o sending) message(cmd *cobra.Command, words []string) (m client.Message, err error) {
-	m = client.Message{ID: o.messageID, Metadata: o.metadata}
+	m = client.Message{ID: o.messageID, Metadata: o.metadata, Overrides: o.overrides}
 	if m.Text, err = input.Text(cmd, words); err != nil {
 		return m, err
 	}
@@ -166,7 +177,7 @@ func (o *sending) deliver(ctx context.Context, a *client.Agent, m client.Message
 		}
 		o.choice = settle.ChoiceText(typed, m.Text)
 	}
-	m.Steer = !o.next && before.Status != client.Waiting
+	m.Steer = o.steers(before)
 	bounded, _, cancel := session.Within(ctx, o.wait)
 	defer cancel()
 	if sent, err = a.Send(bounded, m); err != nil {

@@ -5,6 +5,8 @@ package protocol
 const (
 	// LoadAgent reads the definition of the agent.
 	LoadAgent = "LoadAgent"
+	// ResolveOverrides checks the overrides of a message, and returns what they make of the agent's definition.
+	ResolveOverrides = "ResolveOverrides"
 	// CallModel makes one model call.
 	CallModel = "CallModel"
 	// CallTool makes one tool call.
@@ -36,6 +38,8 @@ const (
 	// BadAgent means that the worker cannot make the agent's definition, for example because the configuration contradicts
 	// itself.
 	BadAgent = "BadAgent"
+	// BadOverrides means that the agent's definition does not allow the overrides of a message.
+	BadOverrides = "BadOverrides"
 	// Missing means that the worker does not have the agent's model or tool. Another worker may have it.
 	Missing = "Missing"
 	// Unavailable means that the activity could not reach something that it needs, such as the transcript, the list of runs,

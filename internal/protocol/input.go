@@ -16,6 +16,38 @@ type LoadAgentInput struct {
 	Overrides agent.Overrides `json:"overrides,omitzero"`
 }
 
+// ResolveOverridesInput is the input of the activity [ResolveOverrides].
+type ResolveOverridesInput struct {
+	Recall
+	// Agent is the name of the definition.
+	Agent string `json:"agent"`
+	// Overrides are those of the message.
+	Overrides agent.Overrides `json:"overrides"`
+	// ReasoningEffort is the one that the agent was started with: see [agent.Start].Overrides.
+	ReasoningEffort string `json:"reasoning_effort,omitempty"`
+	// Models are the names of the models in the agent's definition, if the overrides name another model.
+	Models []string `json:"models,omitempty"`
+	// Tools are the tools and sub-agents in the agent's definition, if the overrides choose some of them. They have only their names.
+	Tools []agent.Tool `json:"tools,omitempty"`
+}
+
+// NewResolveOverridesInput returns the input without a recall. `own` is the definition of the agent, without the overrides of the message.
+func NewResolveOverridesInput(own *agent.Definition, start, o agent.Overrides) ResolveOverridesInput {
+	in := ResolveOverridesInput{Agent: own.Name, Overrides: o}
+	if o.Model != "" {
+		in.ReasoningEffort = start.ReasoningEffort
+		for _, c := range own.Candidates {
+			in.Models = append(in.Models, c.Name)
+		}
+	}
+	if len(o.Tools) > 0 {
+		for _, t := range own.Tools {
+			in.Tools = append(in.Tools, agent.Tool{Name: t.Name, Ref: t.Ref, Agent: t.Agent, Background: t.Background})
+		}
+	}
+	return in
+}
+
 // CallModelInput is the input of the activity [CallModel]. It says how the activity gets the request for the model. It does
 // not contain the request itself, because every model call would add the whole conversation to the history again. The
 // activity's ID is the key of the request, a hash of the request's content. The activity checks the request by this key.

@@ -154,6 +154,16 @@ type AgentProgress struct {
 	IdleMS int64 `json:"idle_ms"`
 }
 
+// OverridesEvent returns the event that tells an agent that the activity [ResolveOverrides] has ended. The activity returned d or the error
+// `err`. The key is the ID of the activity. `now` is the current time, in Unix milliseconds.
+func OverridesEvent(key agent.Key, d agent.TurnDefinition, err error, now int64) agent.Event {
+	if err != nil {
+		class, message := cause(err)
+		return agent.OverridesRefused{Key: key, Class: class, Message: message, Time: now}
+	}
+	return agent.OverridesResolved{Key: key, Definition: d, Time: now}
+}
+
 // LoadEvent returns the event that tells an agent that the activity [LoadAgent] has ended. The activity returned the
 // definition d or the error `err`. The key is the ID of the activity.
 func LoadEvent(key agent.Key, d agent.Definition, err error) agent.Event {

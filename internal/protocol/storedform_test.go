@@ -66,6 +66,7 @@ var storedRoots = []struct {
 	}},
 	{"Activities", "The ID of an activity is a key: see [design.md](design.md), section 4.", []stored{
 		{"`LoadAgent`: input", protocol.LoadAgentInput{}}, {"`LoadAgent`: result", agent.Definition{}},
+		{"`ResolveOverrides`: input", protocol.ResolveOverridesInput{}}, {"`ResolveOverrides`: result", agent.TurnDefinition{}},
 		{"`CallModel`: input", protocol.CallModelInput{}}, {"`CallModel`: result", protocol.ModelResult{}},
 		{"`CallTool`: input", protocol.CallToolInput{}}, {"`CallTool`: result", protocol.ToolResult{}},
 		{"`CheckText`: input", protocol.CheckTextInput{}}, {"`CheckText`: result", protocol.CheckedText{}},
@@ -77,7 +78,7 @@ var storedRoots = []struct {
 		{"`Notify`: input", protocol.NotifyInput{}},
 	}},
 	{"Heartbeats", "", []stored{
-		{"`CallModel`, `CallTool`, `CheckText`, `LoadAgent`, `ReadAgent`, `FindMessages`, `FindCall`", protocol.Progress{}},
+		{"`CallModel`, `CallTool`, `CheckText`, `LoadAgent`, `ResolveOverrides`, `ReadAgent`, `FindMessages`, `FindCall`", protocol.Progress{}},
 		{"`AwaitAgent`: the ID of the sub-agent's run", ""},
 	}},
 	{"Updates and signals", "", []stored{
