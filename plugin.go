@@ -109,7 +109,7 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 	if o.Commands == nil {
 		o.Commands = hint.Starter{}
 	}
-	if len(o.Agents) == 0 {
+	if len(o.Agents) == 0 && o.Lookup == nil {
 		return nil, errors.New("reagent: Options.Agents is empty: define an agent")
 	}
 	o.MCPServers = hidden(o.MCPServers, hide)
@@ -138,7 +138,7 @@ func (p *Plugin) build(ctx context.Context) error {
 	}
 	made, err := activities.New(activities.Options{
 		Lease: lease, Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry, Notify: o.Notify, Callbacks: o.Callbacks, Commands: o.Commands,
-		Development: o.Development, ToolTimeout: o.ToolTimeout, ResultsDir: o.ResultsDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
+		Lookup: o.Lookup, Development: o.Development, ToolTimeout: o.ToolTimeout, ResultsDir: o.ResultsDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
 		Redact: p.hide.Text,
 	})
 	if err == nil {

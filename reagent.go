@@ -31,8 +31,11 @@ import (
 type Options struct {
 	// TaskQueue is the task queue of the worker. Defaults to [DefaultTaskQueue].
 	TaskQueue string
-	// Agents defines the agents. At least one is required.
+	// Agents defines the agents. At least one is required, unless Lookup is set.
 	Agents []Agent
+	// Lookup returns agents that are made at run time, such as one for each customer: see [activities.Options].Lookup. Nil means that there
+	// are no such agents.
+	Lookup func(ctx context.Context, name string) (found Agent, ok bool, err error)
 	// Models holds the models. The key of an entry is the name by which agents refer to the model.
 	Models map[string]Model
 	// Tools are the tools that run in this process: see [Func].

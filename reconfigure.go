@@ -46,17 +46,17 @@ func (p *Plugin) reconfigure(ctx context.Context, o Options) (Reconfigured, erro
 	if p.stopped {
 		return done, errors.New("the worker has been stopped: make a new one")
 	}
-	if len(o.Agents) == 0 {
+	if len(o.Agents) == 0 && o.Lookup == nil {
 		return done, errors.New("Options.Agents is empty: define an agent")
 	}
 	p.hide.Add(o.secrets()...)
 	next := p.options
 	next.Agents, next.Models, next.Tools, next.MCPServers, next.Elsewhere = o.Agents, o.Models, o.Tools, hidden(o.MCPServers, p.hide), o.Elsewhere
-	next.Notify, next.Callbacks, next.Development = o.Notify, o.Callbacks, o.Development
+	next.Notify, next.Callbacks, next.Lookup, next.Development = o.Notify, o.Callbacks, o.Lookup, o.Development
 	models, modelsErr := next.models(p.hide)
 	tools, toolsErr := newToolbox(ctx, next, p.tools)
 	made, err := p.current.Get().With(activities.Options{
-		Agents: next.Agents, Models: models, Tools: &tools.registry, Notify: next.Notify, Callbacks: next.Callbacks, Development: next.Development,
+		Agents: next.Agents, Models: models, Tools: &tools.registry, Notify: next.Notify, Callbacks: next.Callbacks, Lookup: next.Lookup, Development: next.Development,
 	})
 	var digests map[string]string
 	if err == nil {

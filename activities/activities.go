@@ -39,6 +39,7 @@ type Activities struct {
 	models         map[string]Model
 	tools          *tool.Registry
 	development    bool
+	more           Lookup
 	toolTimeout    time.Duration
 	streamer       Streamer
 	redact         func(string) string

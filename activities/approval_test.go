@@ -66,7 +66,7 @@ func approver(t *testing.T, conf Agent) (*Activities, error) {
 // asked returns the tools and sub-agents of the agent "x" that need an approval, sorted.
 func asked(t *testing.T, a *Activities) []string {
 	t.Helper()
-	d, err := a.define(t.Context(), "x", agent.Overrides{})
+	d, err := a.define(t.Context(), a.agents["x"], agent.Overrides{})
 	require.NoError(t, err)
 	var names []string
 	for _, each := range d.Tools {
@@ -166,7 +166,7 @@ func TestPolicyThatAsksForNothingLeavesTheDefinitionAsItIs(t *testing.T) {
 	define := func(p ApprovalPolicy) agent.Definition {
 		a, err := approver(t, Agent{Tools: []string{"files.*"}, Agents: []string{"helper"}, Approval: p})
 		require.NoError(t, err)
-		d, err := a.define(t.Context(), "x", agent.Overrides{})
+		d, err := a.define(t.Context(), a.agents["x"], agent.Overrides{})
 		require.NoError(t, err)
 		return d
 	}

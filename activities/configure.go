@@ -23,6 +23,7 @@ func (a *Activities) With(o Options) (*Activities, error) {
 
 func (a *Activities) configure(o Options) error {
 	a.agents, a.hooks, a.models, a.tools, a.development = map[string]Agent{}, map[string]hook{}, o.Models, o.Tools.Clone(), o.Development
+	a.more = o.Lookup
 	for _, own := range []func() (tool.Tool, error){a.resultReader, questions} {
 		made, err := own()
 		if err == nil {

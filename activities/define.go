@@ -44,7 +44,7 @@ func (e *AgentError) Error() string {
 // Unwrap returns [AgentError.Err].
 func (e *AgentError) Unwrap() error { return e.Err }
 
-// define makes the definition of an agent that this worker serves. The error has an [*AgentError] for each of these mistakes:
+// define makes the definition of an agent with the given configuration. The error has an [*AgentError] for each of these mistakes:
 //   - The output schema is not valid, or the schema of a tool cannot be hashed.
 //   - A model or a tool cannot be found, or its source cannot be asked.
 //   - A guardrail cannot be found, is named twice, or is a tool of a stateful MCP server.
@@ -52,8 +52,9 @@ func (e *AgentError) Unwrap() error { return e.Err }
 //   - A key of the approval policy matches nothing.
 //   - The definition is too large.
 //   - The agent does not allow the overrides.
-func (a *Activities) define(ctx context.Context, name string, o agent.Overrides) (agent.Definition, error) {
-	conf, err := a.override(a.agents[name], o)
+func (a *Activities) define(ctx context.Context, conf Agent, o agent.Overrides) (agent.Definition, error) {
+	name := conf.Name
+	conf, err := a.override(conf, o)
 	if err != nil {
 		return agent.Definition{}, &AgentError{Agent: name, Err: err}
 	}

@@ -23,7 +23,7 @@ func TestDevelopmentAllowsMore(t *testing.T) {
 	development, err := production.With(options)
 	require.NoError(t, err)
 	load := func(a *Activities, o agent.Overrides) (agent.Definition, error) {
-		return a.define(t.Context(), "x", o)
+		return a.define(t.Context(), a.agents["x"], o)
 	}
 	for wrong, o := range map[string]agent.Overrides{
 		"only by a worker in development mode": {WholeInstructions: "Be long."}, `may not use the model "best"`: {Model: "best"},

@@ -26,7 +26,7 @@ func TestFallbackGetsItsOwnParameters(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	d, err := a.define(t.Context(), "a", agent.Overrides{})
+	d, err := a.define(t.Context(), a.agents["a"], agent.Overrides{})
 	require.NoError(t, err)
 
 	require.Equal(t, []llm.Candidate{

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -38,10 +37,11 @@ func (a *Activities) loadAgent(ctx context.Context, in protocol.LoadAgentInput) 
 	if ok, err := a.runs.Decode(m, &earlier); ok || err != nil {
 		return earlier, err
 	}
-	if _, served := a.agents[in.Agent]; !served {
-		return agent.Definition{}, a.unknownAgent(ctx, in.Agent)
+	conf, err := a.agentNamed(ctx, in.Agent)
+	if err != nil {
+		return agent.Definition{}, err
 	}
-	d, err := a.define(ctx, in.Agent, in.Overrides)
+	d, err := a.define(ctx, conf, in.Overrides)
 	if err != nil {
 		if _, fixed := errors.AsType[*temporal.ApplicationError](err); fixed {
 			return d, err
@@ -61,7 +61,7 @@ func (a *Activities) unknownAgent(ctx context.Context, name string) error {
 	return temporal.NewApplicationErrorWithOptions(
 		fmt.Sprintf("there is no agent %q on this worker, which serves %s; correct the name, or add the agent to the configuration of the workers", name, strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")),
 		protocol.UnknownAgent, temporal.ApplicationErrorOptions{
-			NonRetryable:   time.Since(activity.GetInfo(ctx).ScheduledTime) >= a.rolloutTimeout,
+			NonRetryable:   a.rolledOut(ctx),
 			NextRetryDelay: time.Second,
 		})
 }
@@ -79,7 +79,7 @@ func (a *Activities) Digests(ctx context.Context) (map[string]string, error) {
 	var problems []error
 	digests := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(a.agents)) {
-		d, err := a.define(ctx, name, agent.Overrides{})
+		d, err := a.define(ctx, a.agents[name], agent.Overrides{})
 		encoded, unencoded := json.Marshal(d)
 		problems = append(problems, err, unencoded)
 		sum := sha256.Sum256(encoded)

@@ -110,6 +110,14 @@ type Options struct {
 	Temporal client.Client
 	// Agents holds the agents that the worker serves.
 	Agents []Agent
+	// Lookup returns agents that are made at run time, such as one for each customer. A worker calls it for a name that is not in Agents, when
+	// an agent starts, is reloaded, or gets a message with overrides, and within 30 seconds. Nil means that there are no such agents.
+	//
+	// The agent keeps what Lookup has returned, as it keeps its configuration. If Lookup returns an error, it is called again for
+	// RolloutTimeout, and so it is if it finds nothing. The agent must be right on its own: its models, tools and sub-agents are
+	// those of these options, and it has no NeedsApproval. A mistake in it is an [*AgentError], with which the agent fails. The name comes
+	// from whoever starts the agent, so check it like any input. Lookup may be called by several goroutines.
+	Lookup Lookup
 	// Models holds the models that the worker can call. Agents use the keys of the map as names of the models.
 	Models map[string]Model
 	// Tools holds the tools. It may be nil if no agent has tools. [New] copies the registry. Tools that are added later are
@@ -169,9 +177,15 @@ func (o Options) withDefaults() Options {
 	}
 	o.Agents = slices.Clone(o.Agents)
 	for i := range o.Agents {
-		if len(o.Models) == 1 {
-			o.Agents[i].Model = cmp.Or(o.Agents[i].Model, slices.Collect(maps.Keys(o.Models))[0])
-		}
+		o.Agents[i] = withDefaultModel(o.Agents[i], o.Models)
 	}
 	return o
+}
+
+// withDefaultModel returns the agent with the only model, if there is only one.
+func withDefaultModel(conf Agent, models map[string]Model) Agent {
+	if len(models) == 1 {
+		conf.Model = cmp.Or(conf.Model, slices.Collect(maps.Keys(models))[0])
+	}
+	return conf
 }

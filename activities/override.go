@@ -33,9 +33,9 @@ func (a *Activities) resolveOverrides(ctx context.Context, in protocol.ResolveOv
 	if ok, err := a.runs.Decode(m, &earlier); ok || err != nil {
 		return earlier, err
 	}
-	conf, served := a.agents[in.Agent]
-	if !served {
-		return agent.TurnDefinition{}, a.unknownAgent(ctx, in.Agent)
+	conf, err := a.agentNamed(ctx, in.Agent)
+	if err != nil {
+		return agent.TurnDefinition{}, err
 	}
 	d, err := a.overrideTurn(conf, in)
 	if err != nil {

@@ -46,9 +46,9 @@ func TestOverridesNeverAllowMore(t *testing.T) {
 		return names
 	}
 
-	plain, err := a.define(t.Context(), "x", agent.Overrides{})
+	plain, err := a.define(t.Context(), a.agents["x"], agent.Overrides{})
 	require.NoError(t, err)
-	d, err := a.define(t.Context(), "x", agent.Overrides{
+	d, err := a.define(t.Context(), a.agents["x"], agent.Overrides{
 		Model: "main", ReasoningEffort: "low", Instructions: "Answer in French.", Tools: []string{"stock", "scout"},
 		Limits: agent.Limits{Tokens: 100, ModelCalls: 9999, Time: time.Minute},
 	})
@@ -59,11 +59,11 @@ func TestOverridesNeverAllowMore(t *testing.T) {
 	require.Equal(t, []int{100, agent.DefaultModelCalls}, []int{d.Limits.Tokens, d.Limits.ModelCalls})
 	require.Equal(t, []any{time.Minute, agent.Dollars(1)}, []any{d.Limits.Time, d.Limits.Cost})
 	require.Equal(t, []string{"agents", "clerk", "price", "scout", "stock"}, names(plain))
-	d, err = a.define(t.Context(), "x", agent.Overrides{Model: "spare"})
+	d, err = a.define(t.Context(), a.agents["x"], agent.Overrides{Model: "spare"})
 	require.NoError(t, err)
 	require.Equal(t, []llm.Candidate{{Name: "spare", Model: "s"}}, d.Candidates)
 
-	d, err = a.define(t.Context(), "clerk", agent.Overrides{Tools: []string{"price"}})
+	d, err = a.define(t.Context(), a.agents["clerk"], agent.Overrides{Tools: []string{"price"}})
 	require.ErrorContains(t, err, `the agent has no tool or sub-agent "price"`)
 	require.Empty(t, d.Tools)
 	for wrong, o := range map[string]agent.Overrides{
@@ -71,7 +71,7 @@ func TestOverridesNeverAllowMore(t *testing.T) {
 		`does not allow the reasoning effort "high"`:                     {ReasoningEffort: "high"},
 		`no tool or sub-agent "agents"`:                                  {Tools: []string{"stock", "agents"}},
 	} {
-		_, err := a.define(t.Context(), "x", o)
+		_, err := a.define(t.Context(), a.agents["x"], o)
 		require.ErrorContains(t, err, wrong)
 	}
 }

@@ -100,7 +100,7 @@ func (a *Agents) Chat(name, message string) *Agent {
 // environment, the tenant and the priority have no effect.
 func (a *Agents) Start(o reagent.StartOptions) *Agent {
 	a.t.Helper()
-	if !slices.ContainsFunc(a.options.Agents, func(d reagent.Agent) bool { return d.Name == o.Agent }) {
+	if a.options.Lookup == nil && !slices.ContainsFunc(a.options.Agents, func(d reagent.Agent) bool { return d.Name == o.Agent }) {
 		a.t.Fatalf("reagenttest: Options.Agents has no agent %q", o.Agent)
 	}
 	if o.ID == "" {

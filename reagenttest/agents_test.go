@@ -179,6 +179,22 @@ func TestAgentThatWaitsBesideItsSubAgentSettles(t *testing.T) {
 	run.Settle().WantAnswer("(ordered fig)")
 }
 
+// An agent that is looked up has the definition that the lookup returns for its name.
+func TestAgentIsLookedUp(t *testing.T) {
+	inEach(t, func(t *testing.T, with func(testing.TB, reagent.Options) *reagenttest.Agents) {
+		o := shop(reagenttest.Script(reagenttest.Say("hello"), reagenttest.Say("bye")))
+		o.Agents = nil
+		o.Lookup = func(_ context.Context, name string) (reagent.Agent, bool, error) {
+			return reagent.Agent{Instructions: "You are " + name + ".", Tools: []string{"price"}}, strings.HasPrefix(name, "support-"), nil
+		}
+		agents := with(t, o)
+		agents.Chat("support-acme", "hello").WantAnswer("hello").Send("bye").WantAnswer("bye")
+		for _, req := range agents.Requests("main") {
+			require.Equal(t, "You are support-acme.", req.Messages[0].Content)
+		}
+	})
+}
+
 // An agent gets all that its start says, in the test environment, too.
 func TestStartKeepsItsMetadata(t *testing.T) {
 	inEach(t, func(t *testing.T, with func(testing.TB, reagent.Options) *reagenttest.Agents) {
