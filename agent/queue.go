@@ -347,7 +347,8 @@ func (e MessageTaken) apply(s *State) bool {
 	i := slices.IndexFunc(s.Queue, func(m QueuedMessage) bool { return m.ID == e.ID })
 	m := s.Queue[i]
 	s.Queue = slices.Delete(s.Queue, i, i+1)
-	if s.Released = nil; m.Fresh {
+	s.Released = nil
+	if m.Fresh {
 		s.Recall = false
 	}
 	overrides := s.overridesOf(m)

@@ -81,7 +81,7 @@ func (a *Agent) look(ctx context.Context) ([]agent.Child, Snapshot, error) {
 		return nil, Snapshot{}, err
 	}
 	snap.Agent, snap.Status, snap.WaitsFor, snap.Count, snap.Digest = view.Agent, view.Status, view.WaitsFor, view.Messages, view.Digest
-	snap.Retry, snap.ChildCount, snap.Usage = found.retry, view.ChildCount, view.Usage
+	snap.Retry, snap.ChildCount, snap.Usage, snap.Refused = found.retry, view.ChildCount, view.Usage, view.Refused
 	snap.Answer, snap.FinishReason, snap.Stopped = view.Answer, view.FinishReason, view.Turn.Stopped
 	spent := view.Usage.Spent()
 	snap.Spent = &spent

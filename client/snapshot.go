@@ -109,6 +109,9 @@ type Snapshot struct {
 	// Stopped names the limit that ended the work on the last message: "model_calls", "tokens", "cost" or "time". It is empty
 	// if no limit ended the work.
 	Stopped string
+	// Refused are the newest texts that guardrails, or the people whom they asked, have refused, oldest first. The texts themselves are not
+	// there.
+	Refused []agent.RefusedText
 	// Failure says why the status is [Held], or why the agent ended without completing. In all other cases it is empty.
 	Failure string
 	// Class is the type of the failure, such as an [llm.Class]. It is empty if there is no failure, or if the failure has no
@@ -137,7 +140,7 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	spent := s.Spent()
 	snap.Count, snap.ChildCount, snap.Usage, snap.Spent = s.Count(), s.ChildCount(), s.Usage, &spent
 	snap.Answer, snap.FinishReason, snap.Stopped = s.Answer(), s.FinishReason(), s.Turn.Stopped
-	snap.ContextTokens = run.ContextTokens
+	snap.ContextTokens, snap.Refused = run.ContextTokens, s.Refused
 	if d := s.Definition; d != nil {
 		snap.Models, snap.ContextLimit, snap.Digest = d.Candidates, d.Limits.ContextTokens, d.Digest()
 	}

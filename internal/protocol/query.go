@@ -77,6 +77,8 @@ type StateView struct {
 	// Digest tells the agent's definition from others: see [agent.Definition.Digest]. It is empty if the agent has no definition yet, or if
 	// the worker has an earlier version.
 	Digest string `json:"digest,omitempty"`
+	// Refused are the newest texts that guardrails or people have refused.
+	Refused []agent.RefusedText `json:"refused,omitempty"`
 	// Permissions let calls run without a further decision.
 	Permissions []agent.Permission `json:"permissions,omitempty"`
 	// Reloads counts the reloads of the definition, including those that failed.

@@ -20,11 +20,13 @@ type Agent struct {
 	Metadata agent.Metadata `json:"metadata,omitempty"`
 	Messages []Message      `json:"messages"`
 	// EarlierMessages is the number of older messages, which are not in Messages. A summary has replaced them; the flag --all shows them.
-	EarlierMessages int        `json:"earlier_messages,omitempty"`
-	Retry           *Retry     `json:"retry,omitempty"`
-	OpenCalls       []Call     `json:"open_calls"`
-	Queue           []Queued   `json:"queue"`
-	SubAgents       []SubAgent `json:"sub_agents"`
+	EarlierMessages int      `json:"earlier_messages,omitempty"`
+	Retry           *Retry   `json:"retry,omitempty"`
+	OpenCalls       []Call   `json:"open_calls"`
+	Queue           []Queued `json:"queue"`
+	// Refused are the newest texts that guardrails, or the people whom they asked, have refused, oldest first.
+	Refused   []Refusal  `json:"refused,omitempty"`
+	SubAgents []SubAgent `json:"sub_agents"`
 	// EarlierSubAgents is the number of sub-agents that are not in SubAgents: they ended long ago, or have not started yet.
 	EarlierSubAgents int      `json:"earlier_sub_agents,omitempty"`
 	Usage            Usage    `json:"usage"`
@@ -93,6 +95,9 @@ func NewAgent(s client.Snapshot, took func(agent.Message) time.Duration) Agent {
 	}
 	for _, m := range s.Queue {
 		v.Queue = append(v.Queue, Queued{MessageID: m.ID, Content: m.Text, Steer: m.Steer, Time: at(m.Time)})
+	}
+	for _, r := range s.Refused {
+		v.Refused = append(v.Refused, newRefusal(r))
 	}
 	for _, c := range s.Children {
 		v.SubAgents = append(v.SubAgents, SubAgent(c))

@@ -30,7 +30,10 @@ func examples() []Object {
 		EmptyReplies: 1, RepairedReplies: 1, Repeats: agent.Repeats{Attempts: 2, Lost: 1, LostInputTokens: 50}, ResumeConflicts: 1, DuplicateEvents: 1,
 	}
 	messages := []agent.Message{
-		{Message: llm.Message{Role: llm.User, Content: "Pay 1."}, Metadata: metadata, Time: began},
+		{
+			Message: llm.Message{Role: llm.User, Content: "Pay 1."}, Metadata: metadata, Time: began,
+			Verdicts: []agent.GivenVerdict{{Guardrail: "secrets", Action: agent.TextChanged}},
+		},
 		{Message: llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "pay", Arguments: `{"n":1}`}}}, Key: modelKey, Time: began + 1000},
 		{
 			Message: llm.Message{Role: llm.Tool, Content: "paid", ToolCallID: "1"}, Key: callKey, Time: began + 5000,
@@ -45,6 +48,10 @@ func examples() []Object {
 		Children: []client.Child{{ID: "order-7/clerk-1", Agent: "clerk", Status: client.Running}}, ChildCount: 3, Usage: usage, Spent: &spent,
 		Retry:  &client.Retry{What: "model", Class: "ServerError", Message: "HTTP 500", Attempt: 2, Next: noon, Until: noon.Add(time.Hour)},
 		Answer: "I have paid", FinishReason: "length", Stopped: "cost", Failure: "HTTP 401", Class: "Unauthorized",
+	}
+	refusal := agent.GivenVerdict{Guardrail: "tone", Action: agent.TextRefused, Reason: "rude", Decider: &agent.Decider{By: "ann", Time: began}}
+	snap.Refused = []agent.RefusedText{
+		{GivenVerdict: refusal, Kind: agent.TextMessage, Of: "m1", Time: began}, {GivenVerdict: refusal, Kind: agent.TextAnswer, Of: modelKey, Time: began},
 	}
 	took := func(m agent.Message) time.Duration { return time.Duration(m.Time-began) * time.Millisecond }
 	whole := NewAgent(snap, took)

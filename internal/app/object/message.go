@@ -17,9 +17,11 @@ type Message struct {
 	FinishReason string    `json:"finish_reason,omitempty"`
 	Key          agent.Key `json:"key,omitempty"`
 	// DecidedBy says who has decided on the call of this result, or has given the result.
-	DecidedBy *Decider       `json:"decided_by,omitempty"`
-	Metadata  agent.Metadata `json:"metadata,omitempty"`
-	Time      Time           `json:"time"`
+	DecidedBy *Decider `json:"decided_by,omitempty"`
+	// Judgements are those of guardrails that have not simply let the text through.
+	Judgements []Judgement    `json:"judgements,omitempty"`
+	Metadata   agent.Metadata `json:"metadata,omitempty"`
+	Time       Time           `json:"time"`
 	// TookMS is absent in the objects of `starter tail`, and if it is not known.
 	TookMS Milliseconds `json:"took_ms,omitempty"`
 }
@@ -41,10 +43,18 @@ func newMessage(m agent.Message) Message {
 	for _, c := range m.ToolCalls {
 		v.Calls = append(v.Calls, Asked{CallID: c.ID, Tool: c.Name, Arguments: c.Arguments})
 	}
-	if d := m.Decider; d != nil {
-		v.DecidedBy = &Decider{By: d.By, From: d.From, Denied: d.Denied, Remembered: d.Remembered, Time: at(d.Time)}
+	v.DecidedBy = newDecider(m.Decider)
+	for _, verdict := range m.Verdicts {
+		v.Judgements = append(v.Judgements, newJudgement(verdict))
 	}
 	return v
+}
+
+func newDecider(d *agent.Decider) *Decider {
+	if d == nil {
+		return nil
+	}
+	return &Decider{By: d.By, From: d.From, Denied: d.Denied, Remembered: d.Remembered, Time: at(d.Time)}
 }
 
 // NewMessage is a message that has come.

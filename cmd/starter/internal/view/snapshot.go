@@ -29,6 +29,9 @@ func Print(w io.Writer, s client.Snapshot) {
 	p.Clock.Started, p.Models = s.Started, true
 	for _, m := range s.Messages {
 		p.Message(m)
+		for _, v := range m.Verdicts {
+			fmt.Fprintf(w, "guardrail  %s\n", verdictText(v))
+		}
 	}
 	for _, c := range s.Pending {
 		if !c.Waits() {
@@ -37,6 +40,9 @@ func Print(w io.Writer, s client.Snapshot) {
 		}
 		fmt.Fprintf(w, "… %s, waits for %s\n", printable.Line(c.Name, 100), c.WaitsFor())
 		fmt.Fprint(screen.Raw(w), ArgumentsText(c.Name, c.Arguments, false, screen.Styled(w)))
+	}
+	for _, r := range s.Refused {
+		fmt.Fprintf(w, "refused  %s %s: %s\n", r.Kind, printable.Line(string(r.Of), 100), verdictText(r.GivenVerdict))
 	}
 	for _, m := range s.Queue {
 		fmt.Fprintf(w, "waiting  > %s\n", printable.Line(m.Text, 200))
@@ -65,6 +71,18 @@ func Print(w io.Writer, s client.Snapshot) {
 		fmt.Fprintf(w, "%s: %s\n", s.Status, printable.Text(s.Failure))
 	}
 	fmt.Fprintln(w, session.Next(s))
+}
+
+// verdictText says what a guardrail, or the person whom it asked, has said about a text.
+func verdictText(v agent.GivenVerdict) string {
+	text := printable.Line(v.Guardrail, 100) + ": " + string(v.Action)
+	if v.Reason != "" {
+		text += ", " + printable.Line(v.Reason, 200)
+	}
+	if v.Decider != nil {
+		text += ", by " + printable.Line(v.Decider.By, 100)
+	}
+	return text
 }
 
 // cachedText says how many of the input tokens the providers have read from their caches; empty if none.
