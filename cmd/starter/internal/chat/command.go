@@ -43,7 +43,7 @@ const commandsText = `Commands
 /interrupt               interrupts the agent
 /fork [N]                goes on in a new agent with the first N messages
 /chats                   lists the agents; Enter goes on with another one
-/model                   the model
+/model [NAME]            the models; chooses one before the first message
 /cost                    tokens and cost
 /copy                    copies the last reply, if your terminal allows it
 /quit                    detaches
@@ -114,6 +114,13 @@ func (m *model) command(c command) (tea.Cmd, error) {
 		m.show(m.items[len(m.items)-1])
 		return nil, nil
 	case "/model":
+		if c.rest != "" {
+			text, err := chooseModel(m.o.Start, m.started, m.id, c.rest)
+			if err == nil {
+				m.note(text)
+			}
+			return nil, err
+		}
 		m.note(modelText(m.id, m.snap))
 		return nil, nil
 	case "/chats":

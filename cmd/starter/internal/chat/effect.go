@@ -77,10 +77,13 @@ func (m *model) follow() tea.Cmd {
 // message ID. It then finds the agent, which takes the message once.
 func (m *model) send() tea.Cmd {
 	next := slices.IndexFunc(m.outbox, func(o *outgoing) bool { return !o.received })
-	if next < 0 || m.sending || m.interrupting || m.outbox[next].reading {
+	if next < 0 || m.sending || m.interrupting {
 		return nil
 	}
 	out := m.outbox[next]
+	if out.reading { // its files
+		return nil
+	}
 	m.sending, m.own = true, true
 	ctx, agents, id, attached := m.ctx, m.o.Agents, m.id, m.attached
 	if !m.started {

@@ -45,6 +45,9 @@ func (p *plainChat) answer(ctx context.Context, c command) (string, error) {
 	if c.name == "/help" {
 		return commandsText, nil
 	}
+	if c.name == "/model" && c.rest != "" {
+		return chooseModel(p.o.Start, p.result.Started, id, c.rest)
+	}
 	if err := c.check(p.result.Started); err != nil {
 		return "", err
 	}

@@ -20,6 +20,16 @@ func modelName(c llm.Candidate) string {
 	return fmt.Sprintf("%s (%s)", printable.Name(c.Name), printable.Name(c.Model))
 }
 
+// chooseModel lets a new agent use the model with the given name: see [agent.Overrides]. The error says that the agent exists already.
+func chooseModel(start *client.StartOptions, started bool, id, name string) (string, error) {
+	if started {
+		return "", fmt.Errorf("an agent keeps its model; `%s` begins a new agent with the same messages and another model",
+			shellword.Starter("rerun", id).With("--model "+shellword.Quote(name)))
+	}
+	start.Overrides.Model = name
+	return "The new agent is to use the model " + printable.Name(name) + ".", nil
+}
+
 // modelText lists the models of an agent.
 func modelText(id string, snap client.Snapshot) string {
 	if len(snap.Models) == 0 {
