@@ -106,7 +106,7 @@ func (a *Activities) newHookMessage(id string, in protocol.NotifyInput) hookMess
 			Commands: a.commands.Settle(id, c.Key, c.WaitsFor),
 		}
 		if json.Valid([]byte(c.Arguments)) {
-			call.Text = proposal.Of(c.Tool, c.Arguments).Fold().String()
+			call.Text = proposal.Of(c.Tool, c.Arguments).Fold("").String()
 		}
 		if c.WaitsFor == agent.WaitsForResult {
 			call.Callback = a.callbacks.url(id, c.Key)

@@ -58,8 +58,8 @@ func (f Form) String() string {
 const context = 3
 
 // Fold returns a form in which one line takes the place of the unchanged lines of an edit, except for those next to a change. It says how many
-// they are. A fold never hides a single line. The form is not changed.
-func (f Form) Fold() Form {
+// they are, and `how` follows, which may tell how to see them. A fold never hides a single line. The form is not changed.
+func (f Form) Fold(how string) Form {
 	var folded Form
 	for at := 0; at < len(f); {
 		end := at
@@ -79,7 +79,7 @@ func (f Form) Fold() Form {
 		}
 		if hidden := end - at - before - after; hidden > 1 {
 			folded = append(folded, f[at:at+before]...)
-			folded = append(folded, Line{Folded, "  ", "… " + plural(hidden, "unchanged line")})
+			folded = append(folded, Line{Folded, "  ", "… " + plural(hidden, "unchanged line") + how})
 			at = end - after
 		}
 		folded, at = append(folded, f[at:end]...), end
@@ -93,7 +93,9 @@ const (
 )
 
 // Short is [Form.Fold] and [Form.Cut] for lists of calls: it keeps 40 lines and 4,000 characters.
-func (f Form) Short() (begin Form, left string) { return f.Fold().Cut(shortLines, shortCharacters) }
+func (f Form) Short(how string) (begin Form, left string) {
+	return f.Fold(how).Cut(shortLines, shortCharacters)
+}
 
 // Cut returns the beginning of a form, with at most `lines` lines and `characters` characters. `left` says how much it leaves out, such as
 // "12 lines with 345 characters"; it is empty if the form is whole.

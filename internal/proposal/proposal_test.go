@@ -94,7 +94,7 @@ func TestFoldHidesUnchangedLines(t *testing.T) {
 		require.NoError(t, err)
 		f := Of("edit_file", string(arguments))
 		whole := f.String()
-		folded := f.Fold().String()
+		folded := f.Fold("").String()
 		require.Equal(t, whole, f.String(), "the form itself is not changed")
 		return folded
 	}
@@ -107,7 +107,7 @@ func TestFoldHidesUnchangedLines(t *testing.T) {
 	require.NotContains(t, edit(lines(1, 4)+"x\n"+lines(5, 11)+"y", lines(1, 4)+"X\n"+lines(5, 11)+"Y"), "unchanged", "one line is not folded")
 	require.Contains(t, edit(lines(1, 9), lines(1, 9)), "bytes)\n  … 9 unchanged lines\n")
 	f := Of("write_file", `{"content":"`+strings.Repeat(`line\n`, 50)+`"}`)
-	require.Equal(t, f, f.Fold())
+	require.Equal(t, f, f.Fold(""))
 }
 
 // A form that is cut says how much it leaves out. A form that fits is whole.

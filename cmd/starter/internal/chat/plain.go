@@ -16,6 +16,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/internal/shellword"
@@ -356,7 +357,7 @@ func (p *plainChat) tellCall(w client.Waits) {
 	switch waitsFor {
 	case client.WaitsForApproval:
 		fmt.Fprintf(p.notice, "May %s%s run with these arguments? (call %s)\n%s/approve lets it run, /deny REASON refuses it.\n",
-			name, who, w.Handle(), screen.FormText(proposal.Of(w.Call.Name, w.Call.Arguments).Fold(), "    ", false))
+			name, who, w.Handle(), screen.FormText(proposal.Of(w.Call.Name, w.Call.Arguments).Fold(": `"+view.AllCommand+"` shows them"), "    ", false))
 	case client.WaitsForAnswer:
 		q, _ := w.Call.Question()
 		fmt.Fprintf(p.notice, "Question%s: %s\n%s\n", who, indentedText(printable.Text(q.Question)), give("answer", "TEXT"))

@@ -136,6 +136,15 @@ func TestCallIsDecidedWithoutATerminal(t *testing.T) {
 	require.Contains(t, notice, "Not done: there is no agent yet")
 }
 
+// A long edit is folded without a terminal, too.
+func TestEditIsFoldedWithoutATerminal(t *testing.T) {
+	var told strings.Builder
+	p := &plainChat{o: Options{ID: "talk"}, notice: &told, told: map[agent.Key]bool{}}
+	same := strings.Repeat(`same\n`, 20)
+	p.tellCall(waitsFor("k-00000001", "edit_file", `{"path":"a","old":"`+same+`x","new":"`+same+`y"}`, false))
+	require.Contains(t, told.String(), "\n      … 17 unchanged lines: `starter inbox --full` shows them\n        same\n")
+}
+
 // A reply to the start that is lost does not send the message twice.
 func TestFirstLineIsSentOnceAlthoughAReplyWasLost(t *testing.T) {
 	a := newActor()

@@ -118,12 +118,7 @@ func (m *model) proposal(call agent.Call) []string {
 	return drawn.lines(fmt.Sprint(m.expanded, call.Arguments), m.width, func() []string {
 		f, left := proposal.Of(call.Name, call.Arguments), ""
 		if !m.expanded {
-			f, left = f.Short()
-			for i, l := range f { // Short has made the form anew if it has folded any lines
-				if l.Kind == proposal.Folded {
-					f[i].Text += ": Ctrl-O shows them"
-				}
-			}
+			f, left = f.Short(": Ctrl-O shows them")
 		}
 		lines := screen.Form(f, argumentsIndent, m.width)
 		if left != "" {

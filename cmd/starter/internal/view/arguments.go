@@ -15,7 +15,7 @@ const AllCommand = "starter inbox --full"
 func ArgumentsText(tool, arguments string, full, styled bool) string {
 	f, left := proposal.Of(tool, arguments), ""
 	if !full {
-		f, left = f.Short()
+		f, left = f.Short(": `" + AllCommand + "` shows them")
 	}
 	text := screen.FormText(f, argumentsIndent, styled)
 	if left != "" {
