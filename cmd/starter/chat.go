@@ -43,7 +43,11 @@ your next message is the answer. The most important keys and commands are:
   Tab, Enter       select a call; show it in full
   Ctrl-O           shows all calls in full
   Esc              clears the input; if it is empty, interrupts the agent
+  @notes.md        brings the text of the file; Tab completes files and commands
+  Ctrl-G           opens the input in $VISUAL or $EDITOR
+  Ctrl-F, Ctrl-T   find a text; go up to the beginning of an answer
   Up               brings back what you typed, also in earlier chats
+  /chats           lists the agents, and goes on with another one
   /aside           asks the model a question while the agent works
   Ctrl-C twice     detaches: the agent goes on
   Ctrl-Z           suspends the chat

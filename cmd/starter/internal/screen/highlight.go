@@ -35,12 +35,11 @@ func (h *highlighting) spans(code, language string) []span {
 	}
 	var spans []span
 	var b strings.Builder
-	first := next() // the first token also waits for the language to be loaded
 	began := time.Now()
-	for token := first; token != chroma.EOF; token = next() {
+	for token := next(); token != chroma.EOF; token = next() {
 		spans = append(spans, span{token.Value, styleOf(token.Type)})
 		b.WriteString(token.Value)
-		if time.Since(began) > h.left {
+		if len(spans)%8 == 0 && time.Since(began) > h.left {
 			break
 		}
 	}
