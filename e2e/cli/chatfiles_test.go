@@ -33,7 +33,8 @@ func TestChatWithAFileAQuestionAndAnEditor(t *testing.T) {
 		return llmtest.Say("This is the other chat."), nil
 	}, nil, "    tools: [ask_user]\n")
 	worker := w.Worker()
-	w.Must("run", "--chat", "--id", "other", "hello")
+	other := "other-" + t.Name()
+	w.Must("run", "--chat", "--id", other, "hello")
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.md"), []byte("one\ntwo\n"), 0o600))
 	editor := filepath.Join(dir, "editor")
@@ -74,8 +75,10 @@ func TestChatWithAFileAQuestionAndAnEditor(t *testing.T) {
 	p.tmux("send-keys", "-l", "/chats")
 	p.shows("> /chats")
 	p.tmux("send-keys", "Enter")
-	p.shows("» other · x · ")
+	p.shows("Chats\n» ")
+	p.tmux("send-keys", "-l", other) // other tests have agents on this server, too
+	p.shows("Chats " + other + "\n» " + other + " · x · ")
 	p.tmux("send-keys", "Enter")
-	p.shows("> hello\n\n  This is the other chat.\n", "other · waits for you")
+	p.shows("> hello\n\n  This is the other chat.\n", "· waits for you")
 	w.NothingTwice()
 }
