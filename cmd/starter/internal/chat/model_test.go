@@ -668,6 +668,12 @@ func TestAttackNothingReachesTheTerminalAsAnEscape(t *testing.T) {
 			s.screen()
 			s.keys("ctrl+o")
 		}
+		s.keys("ctrl+f")
+		s.event(tea.PasteMsg{Content: text + "\xff\n"})
+		s.screen()
+		s.keys("esc")
+		s.m.openPicker(chatsMsg{attached: s.m.attached, agents: []client.Entry{{ID: text, Agent: text, Task: text}, {ID: text}}})
+		s.screen()
 	}
 }
 

@@ -130,7 +130,7 @@ func (p *picker) view(width, height int) []string {
 		if !e.Ended.IsZero() {
 			when = e.Ended
 		}
-		line := strings.Join([]string{printable.Name(e.ID), printable.Name(e.Agent), string(e.Status), when.Local().Format("Jan 2 15:04")}, " · ")
+		line := strings.Join([]string{printable.Name(e.ID), printable.Name(e.Agent), printable.Name(string(e.Status)), when.Local().Format("Jan 2 15:04")}, " · ")
 		if e.Task != "" {
 			line += " · " + printable.Line(e.Task, 200)
 		}
