@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,8 +18,10 @@ import (
 	"go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -120,51 +124,114 @@ func TestExampleGoToolOrdersOnceThoughItsWorkerIsKilled(t *testing.T) {
 	require.ElementsMatch(t, []int{1, 1, 2}, world.Values(w.Requests()), "only the request in flight is repeated")
 }
 
-// The chat over HTTP streams the reply, names the call that waits, and gives the same reply to a request that is repeated.
-func TestExampleServiceChatsOverHTTP(t *testing.T) {
-	w := newExample(t, "service", world.Script(
-		llmtest.Call(llmtest.ToolCall("1", "order", `{"fruit":"cherry","kilos":2}`)), llmtest.Say("Ordered two kilos."),
-	))
+// The support desk streams the reply, lets an employee approve what is expensive, and gives the same reply to a request that is repeated. The
+// shop gets one refund, for the customer of the chat. Nobody without the key reads the chat, and each customer has a cost.
+func TestExampleSupportIsAWholeProduct(t *testing.T) {
+	const answer, verdict = "You get 80 euros back.", `{"urgent":true,"summary":"broken"}`
+	w := newExample(t, "support", func(ctx context.Context, req llm.Request) (llm.Reply, error) {
+		if len(req.Tools) == 0 {
+			return llmtest.Say(verdict), nil
+		}
+		reply, err := world.Script(
+			llmtest.Call(llmtest.ToolCall("1", "orders", `{}`)), llmtest.Call(llmtest.ToolCall("2", "refund", `{"order":"A1","euros":80}`)), llmtest.Say(answer),
+		)(ctx, req)
+		reply.Usage = llm.Usage{InputTokens: 1000, OutputTokens: 1000}
+		return reply, err
+	})
+	var mu sync.Mutex
+	posted := map[string]int{} // by path and key
+	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			mu.Lock()
+			defer mu.Unlock()
+			posted[r.URL.Path+" "+r.Header.Get("Idempotency-Key")]++
+		}
+	}))
+	defer shop.Close()
+	sent := func() map[string]int {
+		mu.Lock()
+		defer mu.Unlock()
+		return maps.Clone(posted)
+	}
 	address := fmt.Sprint("127.0.0.1:", world.FreePort(t))
-	t.Setenv("ADDRESS", address)
-	p := serving(w, "service")
-	post := func(path, body string) (status int, text string) {
-		w.Eventually("the service answers", func() bool {
+	key := strings.Repeat("ab", 32)
+	for name, value := range map[string]string{
+		"ADDRESS": address, "SHOP_URL": shop.URL, "SUPPORT_KEY": key,
+		"TEMPORAL_CODEC_ENDPOINT": "", "TEMPORAL_CODEC_AUTH": "", // of a run of all tests with a codec server
+	} {
+		t.Setenv(name, value)
+	}
+	p := serving(w, "support")
+	ask := func(method, path, body string) (status int, text string) {
+		w.Eventually("the desk answers", func() bool {
 			require.False(t, p.Ended(), "%s", p.Output())
-			r, err := http.Post("http://"+address+path, "application/json", strings.NewReader(body))
+			r, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+path, strings.NewReader(body))
+			require.NoError(t, err)
+			response, err := http.DefaultClient.Do(r)
 			if err != nil {
 				return false
 			}
-			defer r.Body.Close()
-			read, err := io.ReadAll(r.Body)
+			defer response.Body.Close()
+			read, err := io.ReadAll(response.Body)
 			require.NoError(t, err)
-			status, text = r.StatusCode, string(read)
+			status, text = response.StatusCode, string(read)
 			return true
 		})
 		return status, text
 	}
-	const message = `{"id":"m1","text":"Two kilos of cherries, please"}`
+	const chat, message = "/customers/anna/chats/1", `{"id":"m1","text":"The kettle broke."}`
 	var last struct {
 		Waiting []struct{ Call, Tool, Arguments string }
 	}
 	for range 2 {
-		status, text := post("/chats/anna", message)
+		status, text := ask("POST", chat, message)
 		require.Equal(t, 200, status, text)
 		_, data, found := strings.Cut(text, "event: reply\ndata: ")
 		require.True(t, found, text)
 		require.NoError(t, json.Unmarshal([]byte(data), &last))
 		require.Len(t, last.Waiting, 1, text)
-		require.Equal(t, "order", last.Waiting[0].Tool)
-		require.JSONEq(t, `{"fruit":"cherry","kilos":2}`, last.Waiting[0].Arguments)
+		require.Equal(t, "refund", last.Waiting[0].Tool)
+		require.JSONEq(t, `{"order":"A1","euros":80}`, last.Waiting[0].Arguments)
 	}
-	status, text := post("/chats/anna/calls/"+last.Waiting[0].Call, `{"approve":true}`)
+	require.Empty(t, sent())
+	status, text := ask("POST", chat+"/calls/"+last.Waiting[0].Call, `{"verdict":"approve","by":"ben"}`)
 	require.Equal(t, 200, status, text)
-	status, text = post("/chats/anna/calls/"+last.Waiting[0].Call, `{"approve":true}`)
+	status, text = ask("POST", chat+"/calls/"+last.Waiting[0].Call, `{"verdict":"approve","by":"ben"}`)
 	require.Equal(t, 409, status, text)
 	for range 2 {
-		_, text = post("/chats/anna", message)
-		require.Contains(t, text, "event: reply\ndata: {\"answer\":\"Ordered two kilos.\"}")
+		_, text = ask("POST", chat, message)
+		require.Contains(t, text, `event: reply`+"\n"+`data: {"answer":"`+answer+`"}`)
 	}
+	require.Len(t, sent(), 1)
+	for request, times := range sent() {
+		require.True(t, strings.HasPrefix(request, "/customers/anna/refunds tool-"), request)
+		require.Equal(t, 1, times)
+	}
+	w.Eventually("the three model calls of anna have a cost", func() bool { // the list comes a little later
+		_, text = ask("GET", "/customers/anna/cost", "")
+		return text == "0.002250\n"
+	})
+	_, text = ask("GET", "/customers/ben/cost", "")
+	require.Equal(t, "0.000000\n", text)
+
+	_, errs, code := w.Starter("show", "chat/anna/1")
+	require.NotZero(t, code)
+	require.Contains(t, errs, "TEMPORAL_CODEC_ENDPOINT")
+	t.Setenv("TEMPORAL_CODEC_ENDPOINT", "http://"+address+"/codec")
+	require.Contains(t, w.Must("show", "chat/anna/1"), answer)
+
+	options, err := dial.ClientOptions(w.Address, "")
+	require.NoError(t, err)
+	temporal, err := client.Dial(options)
+	require.NoError(t, err)
+	defer temporal.Close()
+	run, err := temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: t.Name(), TaskQueue: "support"}, "Triage", []string{"It is broken!"})
+	require.NoError(t, err)
+	var verdicts []json.RawMessage
+	require.NoError(t, run.Get(t.Context(), &verdicts))
+	require.Len(t, verdicts, 1)
+	require.JSONEq(t, verdict, string(verdicts[0]))
+	w.Eventually("the interceptor has logged the calls", func() bool { return strings.Contains(p.Output(), "type=CallTool agent=chat/anna/1") })
 	w.NothingTwice()
 }
 
