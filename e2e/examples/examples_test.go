@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/common/v1"
@@ -179,7 +180,9 @@ func TestExampleSupportIsAWholeProduct(t *testing.T) {
 		})
 		return status, text
 	}
-	const chat, message = "/customers/anna/chats/1", `{"id":"m1","text":"The kettle broke."}`
+	anna := fmt.Sprint("anna-", time.Now().UnixNano()) // for several runs on one server
+	chat, id := "/customers/"+anna+"/chats/1", "chat/"+anna+"/1"
+	const message = `{"id":"m1","text":"The kettle broke."}`
 	var last struct {
 		Waiting []struct{ Call, Tool, Arguments string }
 	}
@@ -204,21 +207,21 @@ func TestExampleSupportIsAWholeProduct(t *testing.T) {
 	}
 	require.Len(t, sent(), 1)
 	for request, times := range sent() {
-		require.True(t, strings.HasPrefix(request, "/customers/anna/refunds tool-"), request)
+		require.True(t, strings.HasPrefix(request, "/customers/"+anna+"/refunds tool-"), request)
 		require.Equal(t, 1, times)
 	}
 	w.Eventually("the three model calls of anna have a cost", func() bool { // the list comes a little later
-		_, text = ask("GET", "/customers/anna/cost", "")
+		_, text = ask("GET", "/customers/"+anna+"/cost", "")
 		return text == "0.002250\n"
 	})
 	_, text = ask("GET", "/customers/ben/cost", "")
 	require.Equal(t, "0.000000\n", text)
 
-	_, errs, code := w.Starter("show", "chat/anna/1")
+	_, errs, code := w.Starter("show", id)
 	require.NotZero(t, code)
 	require.Contains(t, errs, "TEMPORAL_CODEC_ENDPOINT")
 	t.Setenv("TEMPORAL_CODEC_ENDPOINT", "http://"+address+"/codec")
-	require.Contains(t, w.Must("show", "chat/anna/1"), answer)
+	require.Contains(t, w.Must("show", id), answer)
 
 	options, err := dial.ClientOptions(w.Address, "")
 	require.NoError(t, err)
@@ -231,7 +234,7 @@ func TestExampleSupportIsAWholeProduct(t *testing.T) {
 	require.NoError(t, run.Get(t.Context(), &verdicts))
 	require.Len(t, verdicts, 1)
 	require.JSONEq(t, verdict, string(verdicts[0]))
-	w.Eventually("the interceptor has logged the calls", func() bool { return strings.Contains(p.Output(), "type=CallTool agent=chat/anna/1") })
+	w.Eventually("the interceptor has logged the calls", func() bool { return strings.Contains(p.Output(), "type=CallTool agent="+id) })
 	w.NothingTwice()
 }
 
