@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +56,49 @@ agents:
 	code, _, stderr = starter(t, "check")
 	require.Equal(t, exit.Usage, code)
 	require.Contains(t, stderr, "there is no configuration file agents.yaml: name one with --config")
+}
+
+// Continuous integration sees all kinds of mistakes in one run, each with its line, as text and as JSON.
+func TestCheckNamesSevenKindsOfMistakesAtOnce(t *testing.T) {
+	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+	t.Setenv("MISSING", "")
+	path := filepath.Join(t.TempDir(), "agents.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(`models:
+  m: {model: x, base_url: "http://127.0.0.1:1/v1", api_key_env: MISSING}
+mcp_servers:
+  broken: {command: [sh, -c, exit 3]}
+agents:
+  a:
+    model: m
+    instruction: You help.
+    limits: {model_calls: many}
+    tools: [calculater, broken.*]
+    agents: [researcher]
+    approval: {default: "if args.amount >"}
+`), 0o600))
+	places := []string{
+		"2: models.m.api_key_env", "4: mcp_servers.broken", "8: agents.a.instruction", "9: agents.a.limits.model_calls", "10: agents.a.tools[0]",
+		"11: agents.a.agents[0]", "12: agents.a.approval.default",
+	}
+	code, stdout, stderr := starter(t, "check", "--config", path)
+	require.Equal(t, exit.Usage, code)
+	require.Equal(t, "starter: the configuration has 7 mistakes\n", stderr)
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	require.Len(t, lines, len(places), stdout)
+	for i, place := range places {
+		require.True(t, strings.HasPrefix(lines[i], path+":"+place+": "), "%s\n%s", place, lines[i])
+	}
+	require.Contains(t, lines[1], "exited with code 3")
+
+	code, stdout, _ = starter(t, "check", "--config", path, "--json")
+	require.Equal(t, exit.Usage, code)
+	var report object.Check
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	var found []string
+	for _, p := range report.Problems {
+		found = append(found, fmt.Sprint(p.Line, ": ", p.Field))
+	}
+	require.Equal(t, places, found)
 }
 
 // What the command prints is the schema as it is stored.
