@@ -102,8 +102,12 @@ func (d *driver) details() string {
 	b.WriteString(childLines(s, info.Namespace))
 	if d.start.Continues() { // the static details are those of the first run only
 		fmt.Fprintf(&b, "\n**Agent** %s · **mode** %s\n", code(s.Agent, 64), s.Mode)
-		if task := lastTask(s); task != "" {
-			fmt.Fprintf(&b, "\n**Task**\n\n%s\n", quote(task, 1000))
+		first, last := firstTask(s), lastTask(s)
+		if first != "" && first != last {
+			fmt.Fprintf(&b, "\n**First task**\n\n%s\n", quote(first, 1000))
+		}
+		if last != "" {
+			fmt.Fprintf(&b, "\n**Task**\n\n%s\n", quote(last, 1000))
 		}
 	}
 	b.WriteString("\n**Last messages**\n")
@@ -212,6 +216,14 @@ func (d *driver) alternatives(commands []string) string {
 		codes = append(codes, code(c, limit))
 	}
 	return ": " + strings.Join(codes, " or ")
+}
+
+// firstTask returns the text of the first message of a user. It returns "" if a summary has taken its place.
+func firstTask(s *agent.State) string {
+	if s.Dropped > 0 || len(s.Messages) == 0 || s.Messages[0].Role != llm.User {
+		return ""
+	}
+	return s.Messages[0].Content
 }
 
 // lastTask returns the text of the newest user message in the next model request. It returns "" if there is none.

@@ -92,6 +92,7 @@ func (b *bench) start(mode agent.Mode, text string) {
 	if text != "" {
 		in.Message = &agent.QueuedMessage{ID: "first", Text: text}
 	}
+	b.SetContinuedExecutionRunID("first")
 	b.ExecuteWorkflow(protocol.AgentWorkflow, in)
 }
 
@@ -247,6 +248,20 @@ func TestUpgradeContinuesAsNewAtTheNextBoundary(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, state.Messages, 2)
 	require.EqualValues(t, workflow.ContinueAsNewVersioningBehaviorAutoUpgrade, next.InitialVersioningBehavior)
+
+	// The details of the next run still have the first task. Temporal shows the static details of the first run only there.
+	b = newBench(t)
+	b.model = replies(map[int]llm.Reply{3: llmtest.Say("two")})
+	b.RegisterDelayedCallback(func() {
+		require.Contains(t, b.details(t), "**Task**\n\n    first\n")
+		require.NotContains(t, b.details(t), "**First task**")
+		b.UpdateWorkflowNoRejection(protocol.MessageUpdate, "m", t, agent.QueuedMessage{ID: "m", Text: "second"})
+	}, time.Minute)
+	b.RegisterDelayedCallback(func() { b.UpdateWorkflowNoRejection(protocol.CloseUpdate, "c", t) }, time.Hour)
+	b.SetContinuedExecutionRunID("first")
+	b.ExecuteWorkflow(protocol.AgentWorkflow, in)
+	require.NoError(t, b.GetWorkflowError())
+	require.Contains(t, b.details(t), "**First task**\n\n    first\n\n**Task**\n\n    second\n")
 }
 
 // A running agent reloads its definition when no model call is in flight, so no model call is cancelled. If the definition
