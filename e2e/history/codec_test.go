@@ -214,6 +214,8 @@ func TestCodecIsGivenOnce(t *testing.T) {
 	_, errs, code := w.Starter("show", t.Name())
 	require.NotZero(t, code)
 	require.Contains(t, errs, "TEMPORAL_CODEC_ENDPOINT")
+	w.Must("answer", t.Name()+"-plain", "this one")
+	w.Finished(t.Name()+"-plain", "done") // the inbox of other tests does not show it
 
 	server := httptest.NewServer(converter.NewPayloadCodecHTTPHandler(codec))
 	defer server.Close()
