@@ -10,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Overrides change the definition of one agent from its start on, within what the definition allows. The worker applies them when it reads
-// the definition, and again with each reload. The zero value changes nothing.
+// Overrides change the definition of one agent from its start on (see [Start].Overrides), or for one turn (see [QueuedMessage].Overrides),
+// within what the definition allows. The worker applies those of the start when it reads the definition, and again with each reload. The
+// zero value changes nothing.
 type Overrides struct {
 	// Model is the name of the model that the agent uses in place of its first one. It is one of the agent's own models, or one of its choices.
 	// The fallback models stay, except this one.
