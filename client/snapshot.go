@@ -142,7 +142,7 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	snap.Answer, snap.FinishReason, snap.Stopped = s.Answer(), s.FinishReason(), s.Turn.Stopped
 	snap.ContextTokens, snap.Refused = run.ContextTokens, s.Refused
 	if d := s.Definition; d != nil {
-		snap.Models, snap.ContextLimit, snap.Digest = d.Candidates, d.Limits.ContextTokens, d.Digest()
+		snap.Models, snap.ContextLimit, snap.Digest = d.Candidates, d.Limits.ContextTokens, s.Own().Digest()
 	}
 	if !status.Ended() {
 		snap.Status, snap.WaitsFor = s.Status(), s.WaitsFor()

@@ -44,10 +44,21 @@ func TestOverridesOfAMessageHoldForItsTurn(t *testing.T) {
 	const own, overridden = `%s: "Be kind.", 2 tools`, `%s: "Be kind.\n\nBe brief.", 1 tools`
 	answers := func(text, how string) { require.Equal(t, fmt.Sprintf(how, text), hear(text).Answer) }
 
+	digests := map[string]bool{}
+	digest := func() {
+		asked, err := w.Client.Describe(ctx, id)
+		require.NoError(t, err)
+		read, err := w.Client.ShowRecorded(ctx, id)
+		require.NoError(t, err)
+		digests[asked.Digest], digests[read.Digest] = true, true
+	}
 	say("first", brief)
 	answers("first", overridden)
+	digest()
 	say("plain", agent.Overrides{})
 	answers("plain", own)
+	digest()
+	require.Len(t, digests, 1, "the digest is that of the agent's own definition")
 	run := w.RunID(id)
 
 	say("crash", brief)
