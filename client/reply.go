@@ -69,7 +69,7 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 			if r.Snapshot != nil {
 				snap = *r.Snapshot
 				snap.Answer = found.text
-				if refused, text := refusal(r.refused, messageID); refused {
+				if text := snap.RefusedMessage(messageID); text != "" {
 					snap.Answer, snap.FinishReason, snap.Stopped = text, "", ""
 					return snap, nil
 				}
@@ -105,21 +105,10 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 	}
 }
 
-// refusal returns the refusal of a message, in place of an answer.
-func refusal(all []agent.RefusedText, messageID string) (refused bool, text string) {
-	i := slices.IndexFunc(all, func(r agent.RefusedText) bool { return r.Kind == agent.TextMessage && string(r.Of) == messageID })
-	if i < 0 {
-		return false, ""
-	}
-	return true, all[i].Reply()
-}
-
-// report is a report of [Client.Watch], or the error with which the watch has ended. decisions are those that the agent has
-// received, and refused are the texts that were refused.
+// report is a report of [Client.Watch], or the error with which the watch has ended. decisions are those that the agent has received.
 type report struct {
 	Progress
 	decisions []agent.Decision
-	refused   []agent.RefusedText
 	waits     callsWait
 	err       error
 }
@@ -168,7 +157,7 @@ func (c *Client) reports(ctx context.Context, id string, from int) <-chan report
 	w := &watcher{client: c, id: id, from: from}
 	w.yield = func(p Progress, err error) bool {
 		select {
-		case reports <- report{p, w.decisions, w.refused, w.callsWait(p), err}:
+		case reports <- report{p, w.decisions, w.callsWait(p), err}:
 			return true
 		case <-ctx.Done():
 			return false

@@ -119,6 +119,16 @@ type Snapshot struct {
 	Class string
 }
 
+// RefusedMessage returns what the sender of a message gets in place of an answer if the message was refused, and "" if it was not.
+func (s Snapshot) RefusedMessage(messageID string) string {
+	for _, r := range s.Refused {
+		if r.Kind == agent.TextMessage && string(r.Of) == messageID {
+			return r.Reply()
+		}
+	}
+	return ""
+}
+
 // Child is a sub-agent in a [Snapshot].
 type Child struct {
 	// ID is the sub-agent's ID.

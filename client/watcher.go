@@ -73,8 +73,6 @@ type watcher struct {
 	calls []agent.Call
 	// decisions are those that the agent has received.
 	decisions []agent.Decision
-	// refused are the texts that were refused.
-	refused []agent.RefusedText
 	// found is a description of the agent that is newer than the last message; zero if there is none. outputs is the output of the
 	// tools that were running then.
 	found   description
@@ -373,7 +371,7 @@ func (w *watcher) show(run *history.Run, err error) bool {
 
 // messages yields the new messages of a state. It returns false if the caller stops the iteration.
 func (w *watcher) messages(s *agent.State) bool {
-	w.decisions, w.refused = s.Decisions, s.Refused
+	w.decisions = s.Decisions
 	for w.from = max(w.from, s.Dropped); w.from < s.Count(); w.from++ {
 		w.found, w.outputs = description{}, nil
 		if !w.yield(Progress{Message: &s.Messages[w.from-s.Dropped], Index: w.from}, nil) {

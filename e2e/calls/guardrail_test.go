@@ -61,6 +61,9 @@ func TestVerdictOutlivesTheWorker(t *testing.T) {
 	require.Contains(t, w.Must("show", id), "refused  message "+sent.MessageID+": far.judge: refuse, mind your words")
 	require.Equal(t, []string{"user: hello", "assistant: an odd answer"}, w.Transcript(id, 2))
 	require.Len(t, tools.Effects(), 3)
+	stdout, stderr, code := w.StarterWith("another bad word\n", "chat", id)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "The message was refused by the guardrail far.judge: mind your words")
 	for key, times := range judged {
 		require.Equal(t, times, tools.Effects()[key], "%s is judged again", key)
 	}

@@ -70,6 +70,14 @@ func (c *conversation) see(p client.Progress) (changed bool) {
 		return false
 	}
 	c.noServer, c.noWorker = false, false
+	if p.Snapshot != nil {
+		for _, o := range slices.Clone(c.outbox) {
+			if text := p.Snapshot.RefusedMessage(o.id); text != "" {
+				c.sent(o.id)
+				c.note(text)
+			}
+		}
+	}
 	changed = c.status != p.Status || c.waitsFor != p.WaitsFor
 	if p.Status == client.Running && c.status != client.Running {
 		c.since = c.now

@@ -182,7 +182,7 @@ func (p *plainChat) say(ctx context.Context, text string) error {
 }
 
 // follow writes the replies of the agent until it rests or asks a question. If `key` is not empty, it names a message, and follow first
-// waits until the agent has taken this message.
+// waits until the agent has taken this message, or a guardrail has refused it.
 func (p *plainChat) follow(ctx context.Context, key string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -207,6 +207,12 @@ func (p *plainChat) follow(ctx context.Context, key string) error {
 				return r.err
 			}
 			taken = taken || r.p.Message != nil && string(r.p.Message.Key) == key
+			if r.p.Snapshot != nil && !taken {
+				if text := r.p.Snapshot.RefusedMessage(key); text != "" {
+					fmt.Fprintln(p.out, printable.Text(text))
+					taken = true
+				}
+			}
 			if r.p.Status != "" {
 				own = r.p.WaitsFor == client.WaitsForApproval
 				waits = own || r.p.WaitsFor == client.WaitsForSubAgents
