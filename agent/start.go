@@ -60,8 +60,8 @@ type Start struct {
 	// OutputSchema is a JSON schema that answers must fit. Empty means the schema of the definition.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 
-	// State is the compressed state of the run that continued as new into this run.
-	State []byte `json:"state,omitempty"`
+	// State is the state of the run that continued as new into this run. It is compressed if it is long.
+	State PackedState `json:"state,omitempty"`
 	// From is the run whose history contains the state with which this run begins.
 	From *RunRef `json:"from,omitempty"`
 	// BaseRunID is the ID of the base run, an earlier run whose results this run uses. It is set if the agent has

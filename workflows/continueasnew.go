@@ -12,7 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
-// maxInlineState is the largest compressed state, in bytes, that a run passes to the next run in its input. The next run
+// maxInlineState is the largest packed state, in bytes, that a run passes to the next run in its input. The next run
 // reads a larger state from the history of the earlier run. In a payload, the state takes a third more, and Temporal refuses
 // payloads over 2 MB.
 const maxInlineState = 1_000_000
@@ -21,7 +21,7 @@ const maxInlineState = 1_000_000
 // state is only measured here, and the next run reads it through the activity [protocol.ReadAgent].
 const maxPackedHere = 4 << 20
 
-// open gives the driver its state in a run that continues, resumes or forks an earlier run. The compressed state comes from
+// open gives the driver its state in a run that continues, resumes or forks an earlier run. The packed state comes from
 // the start input. If the start input has no state, open reads the state from the history of the earlier run. In any other run,
 // the driver has a state already, and open does nothing.
 func (d *driver) open(ctx workflow.Context) error {
@@ -144,7 +144,7 @@ func (d *driver) continueAsNew(ctx workflow.Context) error {
 	next.Message, next.Next, next.State, next.From = nil, nil, nil, nil // they belong to the first run
 	state := *d.state                                                   // a copy, because a replay of this run has to return the whole state
 	state.Drop()
-	var packed []byte
+	var packed agent.PackedState
 	err := d.convert(func() (err error) {
 		packed, err = protocol.PackSmall(&state, maxPackedHere)
 		return err

@@ -244,6 +244,7 @@ func TestUpgradeContinuesAsNewAtTheNextBoundary(t *testing.T) {
 	var in agent.Start
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
 	require.Equal(t, "l", in.Incarnation)
+	require.True(t, in.State.Plain(), "people can read a small state in the input of the run")
 	state, err := protocol.Open("default-test-workflow-id", in, in.State, 0)
 	require.NoError(t, err)
 	require.Len(t, state.Messages, 2)

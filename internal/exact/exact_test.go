@@ -93,16 +93,17 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 // decodes has the functions that decode JSON without this package, in the packages that JSON of models, tools and senders reaches, and why
 // they may.
 var decodes = map[string]string{
-	"attempt.kept.get":          "the store of this project",
-	"agent.Start.UnmarshalJSON": "a history",
-	"callback.decode":           "a text and a boolean, of members with exact names",
-	"mcp.addAnswer":             "the state that this package wrote into a question",
-	"mcp.listed.spec":           "a map",
-	"mcp.asked.response":        "a map",
-	"tool.Spec.validate":        "a map",
-	"tool.decode":               "a value of the type any, for the validator",
-	"tool.compile":              "a schema, whose type decodes itself",
-	"chat.OpenHistory":          "texts that the chat wrote",
+	"attempt.kept.get":                "the store of this project",
+	"agent.PackedState.UnmarshalJSON": "a history",
+	"agent.Start.UnmarshalJSON":       "a history",
+	"callback.decode":                 "a text and a boolean, of members with exact names",
+	"mcp.addAnswer":                   "the state that this package wrote into a question",
+	"mcp.listed.spec":                 "a map",
+	"mcp.asked.response":              "a map",
+	"tool.Spec.validate":              "a map",
+	"tool.decode":                     "a value of the type any, for the validator",
+	"tool.compile":                    "a schema, whose type decodes itself",
+	"chat.OpenHistory":                "texts that the chat wrote",
 }
 
 // JSON from outside is decoded into structs by this package alone. A function that needs encoding/json has to say why.

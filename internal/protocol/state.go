@@ -19,6 +19,9 @@ const (
 	// MaxStateBytes is the maximum size of the JSON of a state. [Pack] and [Unpack] refuse a larger state. No provider
 	// accepts a request that is much larger than this size.
 	MaxStateBytes = 32 << 20
+	// MaxPlainState is the maximum size of the JSON of a state that [PackSmall] does not compress, so that people can read the state in the
+	// Web UI.
+	MaxPlainState = 100_000
 	// maxStateValues is the maximum number of values in the JSON of a state. [Pack] and [Unpack] refuse a state with more
 	// values. A message has about ten values, and a value takes up to some hundred bytes of memory.
 	maxStateValues = 1_000_000
@@ -43,11 +46,31 @@ type Page struct {
 
 // Pack encodes the state of an agent as JSON and compresses it, for the agent's next run. If the state is too large for
 // [Unpack], Pack returns an error that wraps [ErrStateSize].
-func Pack(s *agent.State) ([]byte, error) { return PackSmall(s, MaxStateBytes) }
+func Pack(s *agent.State) ([]byte, error) {
+	data, err := encode(s)
+	if err != nil {
+		return nil, err
+	}
+	return compress(data)
+}
 
-// PackSmall is [Pack] for a state whose JSON has at most `most` bytes. For a larger state that [Unpack] accepts, it returns nil and no
-// error. This is quick, because it does not compress the state.
-func PackSmall(s *agent.State, most int) ([]byte, error) {
+// PackSmall is [Pack] for a state whose JSON has at most `most` bytes, and which travels in the input of the next run. It does not compress
+// a state of at most [MaxPlainState] bytes. For a state with more than `most` bytes that [Unpack] accepts, it returns nil and no error. This
+// is quick, because it does not compress the state.
+func PackSmall(s *agent.State, most int) (agent.PackedState, error) {
+	data, err := encode(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > most:
+		return nil, nil
+	case len(data) <= MaxPlainState:
+		return data, nil
+	}
+	return compress(data)
+}
+
+func encode(s *agent.State) ([]byte, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("pack state: %w", err)
@@ -56,34 +79,45 @@ func PackSmall(s *agent.State, most int) ([]byte, error) {
 	if _, err := m.Write(data); err != nil {
 		return nil, fmt.Errorf("pack state: %w", err)
 	}
-	if len(data) > most {
-		return nil, nil
-	}
+	return data, nil
+}
+
+func compress(data []byte) ([]byte, error) {
 	var out bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // the level is valid
-	_, err = z.Write(append(data, '\n'))
+	_, err := z.Write(append(data, '\n'))
 	if err = errors.Join(err, z.Close()); err != nil {
 		return nil, fmt.Errorf("pack state: %w", err)
 	}
 	return out.Bytes(), nil
 }
 
-// Unpack returns the state that [Pack] has compressed. If the state is too large, Unpack returns an error that wraps
+// Unpack returns the state that [Pack] or [PackSmall] has packed. If the state is too large, Unpack returns an error that wraps
 // [ErrStateSize]. It measures the state before it decodes it, so that a state that is too large cannot fill the memory.
 func Unpack(data []byte) (*agent.State, error) {
-	var m measure
-	if err := gunzip(&m, data); err != nil {
-		return nil, fmt.Errorf("unpack state: %w", err)
-	}
-	text := bytes.NewBuffer(make([]byte, 0, m.bytes))
-	if err := gunzip(text, data); err != nil {
+	text, err := decompress(data)
+	if err != nil {
 		return nil, fmt.Errorf("unpack state: %w", err)
 	}
 	var s agent.State
-	if err := json.Unmarshal(text.Bytes(), &s); err != nil {
+	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("unpack state: %w", err)
 	}
 	return &s, nil
+}
+
+func decompress(data agent.PackedState) ([]byte, error) {
+	var m measure
+	if data.Plain() {
+		_, err := m.Write(data)
+		return data, err
+	}
+	if err := gunzip(&m, data); err != nil {
+		return nil, err
+	}
+	text := bytes.NewBuffer(make([]byte, 0, m.bytes))
+	err := gunzip(text, data)
+	return text.Bytes(), err
 }
 
 func gunzip(out io.Writer, data []byte) error {
@@ -126,7 +160,7 @@ func (m *measure) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Open returns the state with which a new run of an agent begins. `packed` is the compressed state of an earlier run. Open
+// Open returns the state with which a new run of an agent begins. `packed` is the packed state of an earlier run. Open
 // unpacks that state and passes it to [Continue], which explains the other parameters.
 func Open(agentID string, in agent.Start, packed []byte, now int64) (*agent.State, error) {
 	s, err := Unpack(packed)

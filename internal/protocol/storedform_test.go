@@ -62,7 +62,7 @@ var storedRoots = []struct {
 }{
 	{"The workflow `Agent`", "", []stored{
 		{"input", agent.Start{}}, {"result", protocol.Result{}}, {"details of the error of an agent that has failed or was cancelled", agent.Spending{}},
-		{"`Start.State`, and the pages of `ReadAgent`: the compressed JSON of", agent.State{}},
+		{"`Start.State`, compressed if it is long, and the pages of `ReadAgent`, always compressed: the JSON of", agent.State{}},
 	}},
 	{"Activities", "The ID of an activity is a key: see [design.md](design.md), section 4.", []stored{
 		{"`LoadAgent`: input", protocol.LoadAgentInput{}}, {"`LoadAgent`: result", agent.Definition{}},
@@ -202,6 +202,8 @@ func typeText(typ reflect.Type) string {
 	switch {
 	case typ == reflect.TypeFor[json.RawMessage]():
 		return "JSON"
+	case typ == reflect.TypeFor[agent.PackedState]():
+		return "JSON, or base64"
 	case typ == reflect.TypeFor[[]byte]():
 		return "base64"
 	case typ.Kind() == reflect.Pointer:
