@@ -87,7 +87,7 @@ func rerun(cmd *cobra.Command, g *session.Flags, c *client.Client, queue, id str
 		fmt.Fprintf(stderr, "Agent %s\n", again.ID)
 		tellInput(stderr, id, again)
 	}
-	if !show.Quiet && !show.Detach {
+	if !show.Quiet && !show.JSON {
 		show.Link = g.Link(ctx, again.ID)
 	}
 	show.Asked = o.PartialText

@@ -153,7 +153,7 @@ func runAgent(cmd *cobra.Command, g *session.Flags, o runOptions, args []string)
 	case !o.Quiet:
 		fmt.Fprintf(stderr, "Agent %s\n", started.ID)
 	}
-	if !o.Quiet && !o.Detach {
+	if !o.Quiet && !o.JSON {
 		o.Link = g.Link(ctx, started.ID)
 	}
 	o.Asked = start.PartialText && !started.Found

@@ -122,6 +122,11 @@ func TestNewcomerReadsTheEndOfARun(t *testing.T) {
 	end := w.StartCommand(linked)
 	w.Eventually("the command ends", end.Ended)
 	require.Contains(t, end.Output(), "1200 tokens in, 3 out  "+world.Server.UIURL()+"/namespaces/default/workflows/"+id+"-linked\n")
+	linked = w.Command("starter", "run", "--detach", "--id", id+"-detached", "6 times 7?")
+	linked.Env = append(linked.Env, "REAGENT_UI_URL="+world.Server.UIURL())
+	end = w.StartCommand(linked)
+	w.Eventually("the command ends", end.Ended)
+	require.Equal(t, "Agent "+id+"-detached\n"+world.Server.UIURL()+"/namespaces/default/workflows/"+id+"-detached\n"+id+"-detached\n", end.Output())
 	// starter recognises a Web UI on the usual port by this response.
 	settings, err := http.Get(world.Server.UIURL() + "/api/v1/settings")
 	require.NoError(t, err)

@@ -42,7 +42,8 @@ func (f *Options) AddFlags(cmd *cobra.Command) {
 // see [client.Held]). The flags change what it prints:
 //   - With `--quiet`, only the answer.
 //   - With `--json`, only the agent as JSON.
-//   - With `--detach`, only the agent's ID, and with `--json` its status, too. Show then returns at once.
+//   - With `--detach`, only the agent's ID, and with `--json` its status, too. Show then returns at once. Standard error gets the link to
+//     the agent's page, where the agent says what it waits for.
 //
 // The result is an error if the agent is held, has ended without an answer, or has reached a limit. It is also an error if no worker or no
 // server answers in time, or if ctx ends.
@@ -51,6 +52,9 @@ func (f Options) Show(cmd *cobra.Command, c *client.Client, queue string, starte
 	if f.Detach {
 		if f.JSON {
 			return object.Print(stdout, object.NewStarted(started))
+		}
+		if f.Link != "" {
+			fmt.Fprintln(stderr, f.Link)
 		}
 		_, err := fmt.Fprintln(stdout, started.ID)
 		return err
