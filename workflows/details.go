@@ -22,6 +22,8 @@ const (
 	// detailsBytes is the largest size of details, in bytes. Temporal's limit is 20,000 bytes.
 	detailsBytes    = 16_000
 	detailsMessages = 12
+	// peoplePage is the page that explains to people what they can do with an agent.
+	peoplePage = "https://github.com/reagent-dev/reagent/blob/main/docs/people.md"
 )
 
 // Memo returns the memo with which the workflow of an agent starts. The memo has the fields [protocol.MemoAgent],
@@ -54,10 +56,11 @@ func StaticSummary(in agent.Start) string {
 }
 
 // StaticDetails returns the details of an agent that do not change, in Markdown: the name of the definition, the mode, the
-// depth and the first message.
+// depth, a link to the page that explains what people can do, and the first message.
 func StaticDetails(in agent.Start) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**Agent** %s · **mode** %s · **depth** %d\n", code(in.Agent, 64), cmp.Or(in.Mode, agent.Task), in.Depth)
+	fmt.Fprintf(&b, "**Agent** %s · **mode** %s · **depth** %d · [what people can do](%s)\n",
+		code(in.Agent, 64), cmp.Or(in.Mode, agent.Task), in.Depth, peoplePage)
 	if in.Message != nil {
 		fmt.Fprintf(&b, "\n**Task**\n\n%s\n", quote(in.Message.Text, 4000))
 	}

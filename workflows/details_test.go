@@ -58,6 +58,14 @@ func TestAttackMarkupInDetails(t *testing.T) {
 	require.LessOrEqual(t, len(static), 16_000)
 }
 
+// The static details link to a page of the documentation.
+func TestStaticDetailsLinkToTheDocumentation(t *testing.T) {
+	_, link, found := strings.Cut(workflows.StaticDetails(agent.Start{Agent: "x"}), "[what people can do](https://github.com/reagent-dev/reagent/blob/main/")
+	require.True(t, found)
+	page, _, _ := strings.Cut(link, ")")
+	require.FileExists(t, "../"+page)
+}
+
 // The details show a call that waits for an approval as a person judges it: a text with its line breaks, in a code block that no text ends.
 func TestDetailsShowWhatACallWouldDo(t *testing.T) {
 	b := newBench(t)

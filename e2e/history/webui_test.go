@@ -81,7 +81,7 @@ agents:
 	p.visit("how-it-works", "user-metadata")
 	p.reads("summary, details and current details",
 		"assistant · "+webUITask,
-		"Agent assistant · mode task · depth 0",
+		"Agent assistant · mode task · depth 0 · what people can do",
 		"completed · turn 1 · 3 model calls · 3 tool calls",
 		child+": done",
 		"package activities import", // what a tool found
