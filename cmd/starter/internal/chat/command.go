@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -43,7 +44,8 @@ const commandsText = `Commands
 /interrupt               interrupts the agent
 /fork [N]                goes on in a new agent with the first N messages
 /chats                   lists the agents; Enter goes on with another one
-/model [NAME]            the models; chooses one before the first message
+/model [NAME]            the models; chooses one for your next messages, and
+                         - the agent's own
 /cost                    tokens and cost
 /copy                    copies the last reply, if your terminal allows it
 /quit                    detaches
@@ -115,13 +117,9 @@ func (m *model) command(c command) (tea.Cmd, error) {
 		return nil, nil
 	case "/model":
 		if c.rest != "" {
-			text, err := chooseModel(m.o.Start, m.started, m.id, c.rest)
-			if err == nil {
-				m.note(text)
-			}
-			return nil, err
+			return nil, m.chooseModel(c.rest)
 		}
-		m.note(modelText(m.id, m.snap))
+		m.note(m.choice.text(m.id, m.snap))
 		return nil, nil
 	case "/chats":
 		return m.chats(), nil
@@ -162,6 +160,23 @@ func (m *model) command(c command) (tea.Cmd, error) {
 		return nil, err
 	}
 	return m.fork(at), nil
+}
+
+// chooseModel carries out /model with a name.
+func (m *model) chooseModel(name string) error {
+	var start *client.StartOptions
+	switch {
+	case m.started:
+	case len(m.outbox) > 0:
+		return errors.New("the first message is being sent; wait until the agent has it")
+	default:
+		start = m.o.Start
+	}
+	text, err := m.choice.choose(name, start)
+	if err == nil {
+		m.note(text)
+	}
+	return err
 }
 
 // copyReply puts the last reply into the clipboard, by a control sequence with its base64.

@@ -22,8 +22,10 @@ type conversation struct {
 
 	status   client.Status
 	waitsFor client.WaitsFor
-	retry    *client.Retry
-	partial  *client.PartialText
+	// begins says that the next message can bring a model: see [beginsTurn].
+	begins  bool
+	retry   *client.Retry
+	partial *client.PartialText
 	// unfinished is the newest text of a reply that has not come yet. It stays on the screen if the reply never comes.
 	unfinished *client.PartialText
 	turn       turn
@@ -48,6 +50,8 @@ type outgoing struct {
 	reading bool
 	// steer makes it a steering message: see [client.Message].
 	steer bool
+	// model is the name of the model that the message brings; empty means none. Such a message does not steer.
+	model string
 	// answers is the question that the message answers; nil if it is no answer.
 	answers  *client.Waits
 	received bool
@@ -83,7 +87,7 @@ func (c *conversation) see(p client.Progress) (changed bool) {
 		c.since = c.now
 	}
 	rested := c.status == "" && c.fresh || c.status != "" && c.rests()
-	c.status, c.waitsFor, c.retry, c.partial = p.Status, p.WaitsFor, p.Retry, p.PartialText
+	c.status, c.waitsFor, c.begins, c.retry, c.partial = p.Status, p.WaitsFor, beginsTurn(p), p.Retry, p.PartialText
 	c.report(p.ToolOutputs)
 	if p.PartialText != nil && p.PartialText.Text != "" {
 		c.unfinished = p.PartialText

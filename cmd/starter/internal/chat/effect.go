@@ -109,7 +109,7 @@ func deliver(ctx context.Context, agents Agents, id string, out outgoing) (clien
 	if w := out.answers; w != nil {
 		return client.Sent{}, agents.Decide(ctx, *w, agent.Decision{Result: &agent.GivenResult{Content: out.text}, Message: out.id})
 	}
-	return agents.Send(ctx, id, client.Message{ID: out.id, Text: out.text, Steer: out.steer, PartialText: true})
+	return agents.Send(ctx, id, client.Message{ID: out.id, Text: out.text, Steer: out.steer, Overrides: agent.Overrides{Model: out.model}, PartialText: true})
 }
 
 // reach returns an error if no worker answers for the agent within [reachTime]. Without it, a person would wait for a request to an

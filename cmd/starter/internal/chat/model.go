@@ -30,6 +30,7 @@ type model struct {
 	// attached counts how often the chat has changed to another agent. Events of an earlier agent have a lower number.
 	attached int
 	stop     context.CancelFunc
+	choice   modelChoice
 	conversation
 
 	md screen.Markdown
@@ -424,6 +425,12 @@ func (m *model) say(text string, files []string) tea.Cmd {
 		question := *w
 		q, _ := question.Call.Question()
 		out.answers, out.text = &question, q.Answer(text)
+	} else if m.started {
+		var note string
+		if out.model, note = m.choice.of(m.begins); note != "" {
+			m.note(note)
+		}
+		out.steer = out.steer && out.model == ""
 	}
 	m.outbox = append(m.outbox, out)
 	m.up = 0

@@ -58,7 +58,11 @@ func (r *recorder) Start(_ context.Context, o client.StartOptions) (client.Start
 
 func (r *recorder) Send(_ context.Context, id string, m client.Message) (client.Sent, error) {
 	r.ids = append(r.ids, m.ID)
-	return client.Sent{MessageID: m.ID}, r.note("send %s steer=%t: %s", id, m.Steer, m.Text)
+	model := ""
+	if m.Overrides.Model != "" {
+		model = " model=" + m.Overrides.Model
+	}
+	return client.Sent{MessageID: m.ID}, errors.Join(m.Check(), r.note("send %s steer=%t%s: %s", id, m.Steer, model, m.Text))
 }
 
 func (r *recorder) Await(context.Context, string, func(client.Progress)) (client.Snapshot, error) {

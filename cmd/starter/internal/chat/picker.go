@@ -114,6 +114,7 @@ func (m *model) open(id string) tea.Cmd {
 		m.trouble("This chat goes on:", errors.New("a message is being sent; wait until the agent has it"))
 		return nil
 	}
+	m.choice = modelChoice{} // a fork keeps it, another agent may not have the model
 	m.attach(id, true)
 	return m.follow()
 }

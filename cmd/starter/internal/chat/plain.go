@@ -41,7 +41,10 @@ type plainChat struct {
 	// asked is the question that the next line answers; nil if there is none.
 	asked *agent.Question
 	// said is the last notice. A notice is written once, although its reason is reported again and again.
-	said   string
+	said string
+	// choice is the model for the next messages. begins says that the next message can bring it: see [beginsTurn].
+	choice modelChoice
+	begins bool
 	result Result
 }
 
@@ -150,7 +153,7 @@ func (p *plainChat) skip(ctx context.Context) error {
 			p.next++
 		}
 		if r.Status != "" {
-			p.result.Status = r.Status
+			p.result.Status, p.begins = r.Status, beginsTurn(r)
 			p.question(ctx, r)
 			return nil
 		}
@@ -160,10 +163,16 @@ func (p *plainChat) skip(ctx context.Context) error {
 
 // say sends a message and writes the replies, until the agent rests or asks a question. The first message starts the agent.
 func (p *plainChat) say(ctx context.Context, text string) error {
-	if p.asked != nil {
-		text, p.asked = p.asked.Answer(text), nil
-	}
 	message, key := outgoing{id: uuid.NewString(), text: text, steer: p.result.Status != client.Waiting}, ""
+	if p.asked != nil {
+		message.text, p.asked = p.asked.Answer(text), nil
+	} else if p.result.Started {
+		var note string
+		if message.model, note = p.choice.of(p.begins); note != "" {
+			p.tell(note)
+		}
+		message.steer = message.steer && message.model == ""
+	}
 	if !p.result.Started {
 		started, err := p.start(ctx, message)
 		if err != nil {
@@ -250,7 +259,7 @@ func (p *plainChat) now(ctx context.Context, taken, waits bool) error {
 	var later []string
 	for i, text := range p.held {
 		c, ok := commandOf(text)
-		if atOnce := waits && c.name != "/fork" || taken && c.forWork(); !ok || !atOnce {
+		if atOnce := waits && !c.forNext() || taken && c.forWork(); !ok || !atOnce {
 			later = append(later, text)
 			continue
 		}
@@ -278,7 +287,7 @@ func (p *plainChat) see(ctx context.Context, r client.Progress, taken bool) bool
 	case r.NoWorker:
 		p.tell(p.o.NoWorker)
 	case r.Status != "":
-		p.result.Status = r.Status
+		p.result.Status, p.begins = r.Status, beginsTurn(r)
 		return (taken || r.WaitsFor != client.WaitsForMessage) && r.Rests() || p.question(ctx, r)
 	}
 	return false

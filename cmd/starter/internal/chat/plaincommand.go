@@ -16,6 +16,9 @@ func (c command) decides() bool { return c.name == "/approve" || c.name == "/den
 // forWork reports whether the command is for an agent that works, so that it does not wait for the end of the turn.
 func (c command) forWork() bool { return c.name == "/aside" || c.name == "/interrupt" }
 
+// forNext reports whether the command is for the messages behind it, so that it waits for those before it.
+func (c command) forNext() bool { return c.name == "/fork" || c.name == "/model" }
+
 // command carries out a command of the person. Its error ends the chat: it is [errQuit], or says why ctx has ended. All other errors are
 // only shown.
 func (p *plainChat) command(ctx context.Context, c command) error {
@@ -46,7 +49,11 @@ func (p *plainChat) answer(ctx context.Context, c command) (string, error) {
 		return commandsText, nil
 	}
 	if c.name == "/model" && c.rest != "" {
-		return chooseModel(p.o.Start, p.result.Started, id, c.rest)
+		var start *client.StartOptions
+		if !p.result.Started {
+			start = p.o.Start
+		}
+		return p.choice.choose(c.rest, start)
 	}
 	if err := c.check(p.result.Started); err != nil {
 		return "", err
@@ -54,7 +61,7 @@ func (p *plainChat) answer(ctx context.Context, c command) (string, error) {
 	switch c.name {
 	case "/model":
 		snap, err := agents.ShowRecorded(ctx, id)
-		return modelText(id, snap), err
+		return p.choice.text(id, snap), err
 	case "/cost":
 		return cost(ctx, agents, id)
 	case "/approve", "/deny":

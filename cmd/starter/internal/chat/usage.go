@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
-	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -18,32 +16,6 @@ func modelName(c llm.Candidate) string {
 		return printable.Name(c.Name)
 	}
 	return fmt.Sprintf("%s (%s)", printable.Name(c.Name), printable.Name(c.Model))
-}
-
-// chooseModel lets a new agent use the model with the given name: see [agent.Overrides]. The error says that the agent exists already.
-func chooseModel(start *client.StartOptions, started bool, id, name string) (string, error) {
-	if started {
-		return "", fmt.Errorf("an agent keeps its model; `%s` begins a new agent with the same messages and another model",
-			shellword.Starter("rerun", id).With("--model "+shellword.Quote(name)))
-	}
-	start.Overrides.Model = name
-	return "The new agent is to use the model " + printable.Name(name) + ".", nil
-}
-
-// modelText lists the models of an agent.
-func modelText(id string, snap client.Snapshot) string {
-	if len(snap.Models) == 0 {
-		return "The model is not known yet."
-	}
-	text := "The model is " + modelName(snap.Models[0])
-	for i, spare := range snap.Models[1:] {
-		text += ", then "
-		if i == 0 {
-			text = strings.TrimSuffix(text, ", then ") + "; if it does not reply, "
-		}
-		text += modelName(spare)
-	}
-	return text + fmt.Sprintf(". To change it, change the configuration, restart the worker, and run `%s`.", shellword.Starter("reload", id))
 }
 
 // cost reads the agent anew, because the last refresh may be a second old.
