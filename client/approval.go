@@ -238,6 +238,9 @@ type DecideOptions struct {
 	Reason string
 	// By names the person who decides. Defaults to the user of this process.
 	By string
+	// Alike is called with each other call that [Client.Approve] has approved, too, because the approval permits all calls of the tool.
+	// Nil means that nobody wants to know. [Client.Deny] ignores it.
+	Alike func(Waits)
 }
 
 // Approve lets a call run. The call may be one of the agent with the given ID or of a running sub-agent below it. `call` is its
@@ -268,8 +271,12 @@ func (c *Client) Approve(ctx context.Context, id, call string, o DecideOptions) 
 		return w, err
 	}
 	for _, other := range w.Alike(found.waiting) {
-		if err := c.Decide(ctx, other, agent.Decision{Approve: true, By: o.By}); err != nil && !errors.Is(err, ErrRefused) {
+		switch err := c.Decide(ctx, other, agent.Decision{Approve: true, By: o.By}); {
+		case errors.Is(err, ErrRefused): // somebody else has decided
+		case err != nil:
 			return w, fmt.Errorf("call %s is approved, but its other call %s is not: %w", w.Handle(), other.Handle(), err)
+		case o.Alike != nil:
+			o.Alike(other)
 		}
 	}
 	return w, nil

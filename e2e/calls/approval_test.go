@@ -106,10 +106,13 @@ func TestApprovalForTheAgentSettlesTheCallsThatWait(t *testing.T) {
 	id := t.Name()
 	w.Must("run", "--detach", "--id", id, "pay")
 	w.Eventually("the calls wait", func() bool { return len(inboxOf(w, id)) == 3 })
-	call := inboxOf(w, id)[1].Handle
-	_, errs, code := w.Starter("approve", id, call, "--for-agent")
-	require.Zero(t, code, errs)
-	require.Contains(t, errs, "Its other calls of pay, those that wait and later ones, run without asking.\n")
+	waiting := inboxOf(w, id)
+	call := waiting[1].Handle
+	var approved []string
+	for _, d := range world.Objects[struct{ Verdict, Handle string }](w, "approve", id, call, "--for-agent", "--json") {
+		approved = append(approved, d.Verdict+" "+d.Handle)
+	}
+	require.Equal(t, []string{"approved " + waiting[1].Handle, "approved " + waiting[0].Handle, "approved " + waiting[2].Handle}, approved)
 	w.Finished(id, "done")
 	require.ElementsMatch(t, []string{`{"n":0}`, `{"n":1}`, `{"n":2}`}, paid())
 }

@@ -78,7 +78,10 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 	stderr := cmd.ErrOrStderr()
 	return session.Change(cmd, g, id, o.wait, func(ctx context.Context, c *client.Client, accepted func()) error {
 		if !o.all && !ask {
-			one, options := c.Deny, client.DecideOptions{Arguments: o.Arguments, Remember: o.Remember.kind(), Reason: o.Reason}
+			var alike []client.Waits
+			one, options := c.Deny, client.DecideOptions{
+				Arguments: o.Arguments, Remember: o.Remember.kind(), Reason: o.Reason, Alike: func(w client.Waits) { alike = append(alike, w) },
+			}
 			if o.Approve {
 				one = c.Approve
 			}
@@ -86,7 +89,7 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 			if err != nil {
 				return refused(err)
 			}
-			return o.tell(cmd, w)
+			return errors.Join(o.tell(cmd, w), o.tellAlike(cmd, alike))
 		}
 		waiting, err := o.pending(ctx, c, id)
 		if err != nil {
@@ -113,7 +116,8 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 			}
 		}
 		if o.Remember.Tool {
-			return approveAlike(ctx, c, id, waiting)
+			alike, err := approveAlike(ctx, c, id, waiting)
+			return errors.Join(o.tellAlike(cmd, alike), err)
 		}
 		return nil
 	})
@@ -135,20 +139,42 @@ func (o Decision) tell(cmd *cobra.Command, w client.Waits) error {
 	return object.Print(cmd.OutOrStdout(), d)
 }
 
-// approveAlike approves the calls that wait of the same tools and agents as those of `done`.
-func approveAlike(ctx context.Context, c *client.Client, id string, done []client.Waits) error {
-	waiting, err := c.Pending(ctx, id)
-	if err != nil {
-		return err
-	}
-	for _, w := range done {
-		for _, other := range w.Alike(waiting) {
-			if err := c.Decide(ctx, other, agent.Decision{Approve: true}); err != nil && !errors.Is(err, client.ErrRefused) {
-				return err
-			}
+// tellAlike says which other calls an approval of all calls of a tool has approved.
+func (o Decision) tellAlike(cmd *cobra.Command, alike []client.Waits) error {
+	o.Remember = Remember{}
+	for _, w := range alike {
+		if err := o.tell(cmd, w); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// approveAlike approves the calls that wait of the same tools and agents as those of `done`, and returns them, also with an error.
+func approveAlike(ctx context.Context, c *client.Client, id string, done []client.Waits) (alike []client.Waits, err error) {
+	waiting, err := c.Pending(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	decided := map[agent.Key]bool{} // two calls of `done` may be of the same tool
+	for _, w := range done {
+		decided[w.Call.Key] = true
+	}
+	for _, w := range done {
+		for _, other := range w.Alike(waiting) {
+			if decided[other.Call.Key] {
+				continue
+			}
+			decided[other.Call.Key] = true
+			switch err := c.Decide(ctx, other, agent.Decision{Approve: true}); {
+			case err == nil:
+				alike = append(alike, other)
+			case !errors.Is(err, client.ErrRefused): // otherwise somebody else has decided
+				return alike, err
+			}
+		}
+	}
+	return alike, nil
 }
 
 // check returns an error if the agent would refuse the flags for any call. `arguments` says whether the command line has the flag

@@ -33,6 +33,8 @@ func TestAttackDecisionShowsAllArguments(t *testing.T) {
 	o.Arguments, w.Call.Arguments = `{"to":"me"}`, `{"to":"boss"}`
 	require.Equal(t, "Approved 01234567 pay of agent a:\n    to  me\nin place of:\n    to  boss\n", o.doneText(w, false))
 	require.Equal(t, "Denied 01234567 pay of agent a:\n    to  boss\n", Decision{}.doneText(w, false))
+	text = Decision{Approve: true, Remember: Remember{Tool: true}}.doneText(w, false)
+	require.Contains(t, text, "\nIts other calls of pay, those that wait and later ones, run without asking.\n")
 }
 
 // The question of `starter approve` says all that a "y" permits.
