@@ -161,7 +161,7 @@ func TestInterruptedDemoLeavesNothing(t *testing.T) {
 			d.says(at)
 			require.NoError(t, d.cmd.Process.Signal(syscall.SIGINT))
 			require.Equal(t, 130, d.end(), d.out.Output())
-			require.Contains(t, d.out.Output(), "starter: interrupted\n")
+			require.Contains(t, d.out.Output(), `{"type":"error","error":"interrupted","exit_code":130,`)
 			d.leavesNothing()
 		})
 	}

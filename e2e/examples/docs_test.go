@@ -118,6 +118,7 @@ func TestFirstPageWorks(t *testing.T) {
 		llmtest.Say("There are several."), llmtest.Say("The tests."), llmtest.Say("Les tests."),
 	), nil, "")
 	w.Queue = "agents"
+	t.Setenv("OPENAI_BASE_URL", w.Model.URL)
 	configure(w, "examples/agents.yaml", "files_root: ..", "files_root: "+world.Path())
 
 	worker := shell(w, blockOf(t, "docs/start.md", "worker"))

@@ -236,6 +236,7 @@ func TestExampleSupportIsAWholeProduct(t *testing.T) {
 	require.JSONEq(t, verdict, string(verdicts[0]))
 	w.Eventually("the interceptor has logged the calls", func() bool { return strings.Contains(p.Output(), "type=CallTool agent="+id) })
 	w.NothingTwice()
+	w.Must("cancel", id) // without its codec, nobody could read it in the inbox of another test
 }
 
 // The example program ask gets the answer of an agent as a typed value, and prints it.
