@@ -47,7 +47,7 @@ func (e *AgentError) Unwrap() error { return e.Err }
 // define makes the definition of an agent with the given configuration. The error has an [*AgentError] for each of these mistakes:
 //   - The output schema is not valid, or the schema of a tool cannot be hashed.
 //   - A model or a tool cannot be found, or its source cannot be asked.
-//   - A guardrail cannot be found, is named twice, or is a tool of a stateful MCP server.
+//   - A guardrail cannot be found, is named twice, is a tool of a stateful MCP server, or is one of the tools, too.
 //   - Two tools or sub-agents have names that look alike.
 //   - A key of the approval policy matches nothing.
 //   - The definition is too large.
@@ -75,6 +75,7 @@ func (a *Activities) define(ctx context.Context, conf Agent, o agent.Overrides) 
 	d.Params.OutputSchema = conf.OutputSchema
 	d.Params.ReasoningEffort = cmp.Or(o.ReasoningEffort, d.Params.ReasoningEffort)
 	bound, listed := a.resolve(ctx, conf.Tools, report)
+	bound = withoutGuardrails(bound, conf, report)
 	d.Tools = a.boundTools(bound, conf.Approval)
 	a.addSubAgents(&d, conf, report)
 	if listed { // nobody knows the names of the tools of a server that does not answer

@@ -38,6 +38,18 @@ func (a *Activities) addGuardrails(ctx context.Context, d *agent.Definition, g a
 	check("answers", g.Answers)
 }
 
+// withoutGuardrails leaves the guardrails of an agent out of its tools, because models do not call them. A pattern such as "files.*" may match
+// one; one that is named as a tool is reported.
+func withoutGuardrails(bound []tool.Bound, conf Agent, report func(field string, err error)) []tool.Bound {
+	guards := slices.Concat(conf.Guardrails.Messages, conf.Guardrails.Answers)
+	for i, name := range conf.Tools {
+		if slices.Contains(guards, name) {
+			report(fmt.Sprintf("tools[%d]", i), fmt.Errorf("%q is a guardrail of this agent, which models do not call; remove it from the tools", name))
+		}
+	}
+	return slices.DeleteFunc(bound, func(b tool.Bound) bool { return slices.Contains(guards, b.Ref) })
+}
+
 // CheckText asks a guardrail for its verdict on a text. A guardrail that fails is asked again. If it fails [protocol.MaxToolAttempts] times,
 // or if no worker has it, the verdict lets a person decide. CheckText returns an error only if a later attempt may get a verdict.
 func (a *Activities) CheckText(ctx context.Context, in protocol.CheckTextInput) (result protocol.CheckedText, err error) {
