@@ -85,7 +85,7 @@ func newCommand() *cobra.Command {
 	f.DurationVar(&o.HeartbeatTimeout, "heartbeat-timeout", 0, "how long Temporal waits for a heartbeat of a running call, such as 3s, before it gives the call to another worker; at least 1s; a longer time needs fewer heartbeats (default 30s on Temporal Cloud without --lease, else 3s)")
 	f.BoolVar(&o.Lease, "lease", false, "let all calls of this worker share one heartbeat; on Temporal Cloud, a short --heartbeat-timeout then costs at most one action a second")
 	f.IntVar(&o.CacheAgents, "cache-agents", 0, "how many `agents` to keep in memory after they have run; the others are read from their history when they go on (default 10000)")
-	f.BoolVar(&o.Dev, "dev", false, "development mode: take a changed configuration while the worker runs, for new agents and those that are running, and let `starter rerun` choose every model and replace instructions")
+	f.BoolVar(&o.Dev, "dev", false, "development mode: take a changed configuration while the worker runs, for new agents and those that are running, and let starter rerun choose every model and replace instructions")
 	f.BoolVar(&c.only, "check", false, "check the configuration without Temporal, name all mistakes in it, and end")
 	f.BoolVar(&c.NoEnvironment, "no-environment", false, "with --check: leave out environment variables and the files with keys")
 	f.BoolVar(&c.NoMCPServers, "no-mcp-servers", false, "with --check: start no MCP servers")
