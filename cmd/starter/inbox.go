@@ -82,7 +82,7 @@ func (o inboxOptions) run(cmd *cobra.Command, c *client.Client) error {
 			}
 			shown[w.Call.Key] = true
 		}
-		if len(fresh) > 0 || !o.watch {
+		if len(fresh) > 0 || !o.watch && !partly {
 			if err := o.print(cmd.OutOrStdout(), fresh, time.Now()); err != nil {
 				return err
 			}

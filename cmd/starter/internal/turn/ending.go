@@ -27,7 +27,7 @@ func Verdict(end client.Snapshot) error {
 	case !answered(end):
 		return exit.Errorf(exit.AgentFailed, "agent %s %s: %s; %s", end.ID, StatusText(end.Status), printable.Text(end.Failure), session.GoOn(end))
 	case end.Stopped != "":
-		return exit.Errorf(exit.Limit, "agent %s was stopped before its answer by limits.%s of its configuration; %s", end.ID, end.Stopped, pastLimit(end))
+		return exit.Errorf(exit.Limit, "agent %s was stopped before its answer by limits.%s; %s", end.ID, end.Stopped, pastLimit(end))
 	case end.FinishReason != "":
 		return exit.Errorf(exit.Limit, "the answer of agent %s may not be whole: the model ended it with the finish reason %s; raise max_output_tokens of the model, or ask the agent to go on",
 			end.ID, printable.Name(end.FinishReason))
@@ -43,7 +43,8 @@ func pastLimit(end client.Snapshot) exit.Advice {
 	if end.Stopped == "model_calls" || end.Stopped == "time" || end.Status == client.Completed {
 		return exit.Advisef("the limit starts again with the next message: go on with `%s`", again)
 	}
-	return exit.Advisef("raise limits.%s, restart the worker, then `%s` and `%s`", end.Stopped, shellword.Starter("reload", end.ID), again)
+	return exit.Advisef("if it was the limit of the message, go on with `%s`; otherwise first raise limits.%s, restart the worker, and `%s`",
+		again, end.Stopped, shellword.Starter("reload", end.ID))
 }
 
 // statusTexts maps a status to the end of a sentence about an agent, such as "failed" after "agent x".

@@ -20,9 +20,9 @@ func TestStoppedTurnHasAnExitCodeOfItsOwn(t *testing.T) {
 		end  client.Snapshot
 		want string
 	}{
-		{client.Snapshot{ID: "a", Status: client.Completed, Stopped: "model_calls"}, "limits.model_calls of its configuration; the limit starts again with the next message: go on with `starter fork a --message TEXT`"},
-		{client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "time"}, "limits.time of its configuration; the limit starts again with the next message: go on with `starter send a TEXT`"},
-		{client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "cost"}, "limits.cost of its configuration; raise limits.cost, restart the worker, then `starter reload a` and `starter send a TEXT`"},
+		{client.Snapshot{ID: "a", Status: client.Completed, Stopped: "model_calls"}, "limits.model_calls; the limit starts again with the next message: go on with `starter fork a --message TEXT`"},
+		{client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "time"}, "limits.time; the limit starts again with the next message: go on with `starter send a TEXT`"},
+		{client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "cost"}, "limits.cost; if it was the limit of the message, go on with `starter send a TEXT`; otherwise first raise limits.cost, restart the worker, and `starter reload a`"},
 		{client.Snapshot{ID: "a", Status: client.Completed, FinishReason: "length"}, "the model ended it with the finish reason length; raise max_output_tokens"},
 	} {
 		err := Verdict(c.end)
@@ -43,7 +43,7 @@ func TestAttackFailureIsNoCommandForPrograms(t *testing.T) {
 		require.Equal(t, want, exit.CommandsOf(err))
 	}
 	stopped := Verdict(client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "cost"})
-	require.Equal(t, []string{"starter reload a", "starter send a TEXT"}, exit.CommandsOf(fmt.Errorf("wrapped: %w", stopped)))
+	require.Equal(t, []string{"starter send a TEXT", "starter reload a"}, exit.CommandsOf(fmt.Errorf("wrapped: %w", stopped)))
 }
 
 func TestUsageLineCountsSubAgentsAndNamesThePage(t *testing.T) {

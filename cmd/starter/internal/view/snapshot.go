@@ -59,7 +59,7 @@ func Print(w io.Writer, s client.Snapshot) {
 	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in%s, %d out%s\n",
 		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, cachedText(s.Usage.Usage), s.Usage.OutputTokens, CostText(s.Usage))
 	if s.Stopped != "" {
-		fmt.Fprintf(w, "The last turn was stopped by limits.%s of the configuration\n", s.Stopped)
+		fmt.Fprintf(w, "The last turn was stopped by limits.%s\n", s.Stopped)
 	}
 	if s.FinishReason != "" {
 		fmt.Fprintf(w, "The answer may not be whole: the model ended it with the finish reason %s\n", printable.Name(s.FinishReason))
