@@ -70,6 +70,9 @@ func GoOn(snap client.Snapshot) exit.Advice {
 	if snap.Class == protocol.UnknownAgent {
 		return exit.Advisef("add the agent to the worker's configuration, or name another agent with -a")
 	}
+	if snap.Class == agent.MessageRefused { // a resume would find the same message
+		return exit.Advisef("start a new agent with another message: `%s`", shellword.Starter("run").With("-a "+shellword.Quote(snap.Agent)).Then("TEXT"))
+	}
 	if snap.Status == client.Held {
 		return exit.Advisef("remove the cause of the failure, then %s", again)
 	}

@@ -24,6 +24,7 @@ func TestNextNamesACommandInEveryState(t *testing.T) {
 		"Next: go on with `starter send a TEXT`":                                                           {Status: client.Held, Class: agent.Interrupted},
 		"Next: remove the cause of the failure, then go on with `starter send a TEXT`":                     {Status: client.Held, Class: "Other"},
 		"Next: check the plan and the billing of the API key, then go on with `starter resume a --reload`": {Status: client.Failed, Class: string(llm.QuotaExceeded)},
+		"Next: start a new agent with another message: `starter run -a x TEXT`":                            {Status: client.Failed, Class: agent.MessageRefused, Agent: "x"},
 		"Next: see what it did with `starter show a`; let it go on with `starter resume a`":                {Status: client.Cancelled},
 		"Next: nobody has to act; `starter fork a --message TEXT` goes on from the answer in a new agent":  {Status: client.Completed},
 		"Next: `starter approve a 01234567` or `starter deny a 01234567`\nNext: `starter answer a --call 89abcdef \"…\"`": {
