@@ -161,7 +161,7 @@ func TestSubAgentWaitsForAPerson(t *testing.T) {
 	})
 }
 
-// An agent settles when one of its calls waits for a person, and another one for a sub-agent that waits for a person.
+// Settle returns while one call of the agent waits for a person and another call waits for a sub-agent that waits for a person.
 func TestAgentThatWaitsBesideItsSubAgentSettles(t *testing.T) {
 	model := reagenttest.Func(func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		switch last := req.Messages[len(req.Messages)-1]; {

@@ -55,8 +55,8 @@ func Pack(s *agent.State) ([]byte, error) {
 }
 
 // PackSmall is [Pack] for a state whose JSON has at most `most` bytes, and which travels in the input of the next run. It does not compress
-// a state of at most [MaxPlainState] bytes. For a state with more than `most` bytes that [Unpack] accepts, it returns nil and no error. This
-// is quick, because it does not compress the state.
+// a state of at most [MaxPlainState] bytes. For a state with more than `most` bytes that [Unpack] accepts, it returns nil and no error, and
+// spends no time on compressing the state.
 func PackSmall(s *agent.State, most int) (agent.PackedState, error) {
 	data, err := encode(s)
 	switch {

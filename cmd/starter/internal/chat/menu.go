@@ -189,7 +189,7 @@ func (m *model) list() tea.Cmd {
 	}
 }
 
-// namesIn returns the names in a folder that can be shown as they are; none if it cannot be read.
+// namesIn returns the names in a folder that can be shown as they are. If it cannot read the folder, it returns none.
 func namesIn(path string) []string {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -129,7 +129,7 @@ func TestFirstLineOfACallThatWaitsIsOnTheScreen(t *testing.T) {
 	}
 }
 
-// The keys decide on the call that is selected. While an ended call is, they decide nothing.
+// The keys decide on the call that is selected. They decide nothing while a call is selected that has ended.
 func TestKeysDecideOnTheSelectedCall(t *testing.T) {
 	for _, size := range sizes {
 		s := newStage(t, true)
