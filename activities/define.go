@@ -53,7 +53,7 @@ func (e *AgentError) Unwrap() error { return e.Err }
 //   - The definition is too large.
 //   - The agent does not allow the overrides.
 func (a *Activities) define(ctx context.Context, conf Agent, o agent.Overrides) (agent.Definition, error) {
-	name := conf.Name
+	name, choices := conf.Name, a.modelChoices(conf)
 	conf, err := a.override(conf, o)
 	if err != nil {
 		return agent.Definition{}, &AgentError{Agent: name, Err: err}
@@ -62,6 +62,7 @@ func (a *Activities) define(ctx context.Context, conf Agent, o agent.Overrides) 
 		Name: name, Description: conf.Description, Params: a.models[conf.Model].Params, TaskQueue: a.models[conf.Model].TaskQueue,
 		Instructions: strings.ToValidUTF8(conf.Instructions, "\uFFFD"),
 		Limits:       conf.Limits.WithDefaults(), KeepAgents: conf.KeepAgents, Priority: conf.Priority,
+		ModelChoices: choices,
 	}
 	var problems []error
 	report := func(field string, err error) {

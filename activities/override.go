@@ -108,10 +108,7 @@ func (a *Activities) override(conf Agent, o agent.Overrides) (Agent, error) {
 
 // allow returns an error if the configuration of an agent does not allow the overrides. It does not check the tools.
 func (a *Activities) allow(conf Agent, o agent.Overrides) error {
-	allowed := slices.Concat(conf.models(), conf.Choices.Models)
-	if a.development {
-		allowed = slices.Sorted(maps.Keys(a.models))
-	}
+	allowed := a.modelChoices(conf)
 	switch {
 	case o.WholeInstructions != "" && !a.development:
 		return errors.New("overrides: the instructions may be replaced only by a worker in development mode; start it with `worker --dev`, or add to the instructions")
@@ -121,6 +118,20 @@ func (a *Activities) allow(conf Agent, o agent.Overrides) error {
 		return fmt.Errorf("overrides: the agent does not allow the reasoning effort %q; its choices are: %s", o.ReasoningEffort, strings.Join(conf.Choices.ReasoningEfforts, ", "))
 	}
 	return nil
+}
+
+// modelChoices returns the names of the models that overrides may choose, each once.
+func (a *Activities) modelChoices(conf Agent) []string {
+	if a.development {
+		return slices.Sorted(maps.Keys(a.models))
+	}
+	var names []string
+	for _, name := range slices.Concat(conf.models(), conf.Choices.Models) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // narrow returns those tools and sub-agents that the overrides name. No names mean all. The tool with which an agent manages its sub-agents

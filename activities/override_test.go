@@ -62,6 +62,7 @@ func TestOverridesNeverAllowMore(t *testing.T) {
 	d, err = a.define(t.Context(), a.agents["x"], agent.Overrides{Model: "spare"})
 	require.NoError(t, err)
 	require.Equal(t, []llm.Candidate{{Name: "spare", Model: "s"}}, d.Candidates)
+	require.Equal(t, []string{"main", "spare", "best"}, d.ModelChoices, "the choices stay those of the configuration")
 
 	d, err = a.define(t.Context(), a.agents["clerk"], agent.Overrides{Tools: []string{"price"}})
 	require.ErrorContains(t, err, `the agent has no tool or sub-agent "price"`)

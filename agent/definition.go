@@ -24,6 +24,9 @@ type Definition struct {
 	Prices []Price `json:"prices,omitempty"`
 	// Params are the parameters of model calls, such as the temperature.
 	Params llm.Params `json:"params,omitzero"`
+	// ModelChoices are the names of the models that overrides may choose: see [Overrides].Model. Empty means that they are not known, because
+	// a worker of an earlier version has read the definition. A worker checks the choice against its own configuration, and not against this.
+	ModelChoices []string `json:"model_choices,omitempty"`
 	// Instructions are the text of the system message.
 	Instructions string `json:"instructions,omitempty"`
 	// TaskQueue is the task queue of the model calls. Empty means the agent's own task queue. It is not

@@ -97,6 +97,8 @@ type Snapshot struct {
 	Spent *agent.Spending
 	// Models are the models that the agent may use. The first is the preferred one, and the others are its fallbacks.
 	Models []llm.Candidate
+	// ModelChoices are the names of the models that a message may choose: see [agent.Overrides].Model. It is empty if they are not known.
+	ModelChoices []string
 	// ContextTokens is the number of tokens of the newest model reply and its request; 0 if unknown.
 	ContextTokens int
 	// ContextLimit is the number of such tokens at which the agent summarises its conversation: see [agent.Limits]. 0 means no limit.
@@ -153,6 +155,7 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	snap.ContextTokens, snap.Refused = run.ContextTokens, s.Refused
 	if d := s.Definition; d != nil {
 		snap.Models, snap.ContextLimit, snap.Digest = d.Candidates, d.Limits.ContextTokens, s.Own().Digest()
+		snap.ModelChoices = d.ModelChoices
 	}
 	if !status.Ended() {
 		snap.Status, snap.WaitsFor = s.Status(), s.WaitsFor()

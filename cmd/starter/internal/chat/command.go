@@ -172,7 +172,7 @@ func (m *model) chooseModel(name string) error {
 	default:
 		start = m.o.Start
 	}
-	text, err := m.choice.choose(name, start)
+	text, err := m.choice.choose(name, m.id, m.snap.ModelChoices, start)
 	if err == nil {
 		m.note(text)
 	}

@@ -18,7 +18,8 @@ const (
 	maxListed = 5000
 )
 
-// menu offers what the word before the cursor may become: commands after a slash at the beginning, and files after @.
+// menu offers what the word before the cursor may become: commands after a slash at the beginning, models
+// after /model, and files after @.
 type menu struct {
 	// at is the index of the selected entry. moved says that the person has selected it.
 	at    int
@@ -67,6 +68,12 @@ func (m *model) choices() []choice {
 		for _, line := range commandLines {
 			if name, _, _ := strings.Cut(line, " "); strings.HasPrefix(name, word) && name != word {
 				all = append(all, choice{line, name})
+			}
+		}
+	case text[:at] == "/model ":
+		for _, c := range m.choice.entries(m.snap) {
+			if strings.HasPrefix(c.word, word) && c.word != word {
+				all = append(all, c)
 			}
 		}
 	case strings.HasPrefix(word, "@") && m.o.Files != "" && m.menu.known && m.menu.dir == dirOf(word):

@@ -3,6 +3,7 @@ package chat
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -24,13 +25,17 @@ type modelChoice struct {
 const ownModel = "-"
 
 // choose carries out /model with a name. A new agent that is not started yet uses the model for all its turns; start is nil if the agent
-// exists. An agent that exists uses it for the turns that the next messages begin. Only a worker knows which models the agent may use.
-func (c *modelChoice) choose(name string, start *client.StartOptions) (string, error) {
+// exists. An agent that exists uses it for the turns that the next messages begin. `allowed` are the models that the agent with the given ID
+// may use; none means that they are not known, and a worker checks the name with the next message.
+func (c *modelChoice) choose(name, id string, allowed []string, start *client.StartOptions) (string, error) {
 	switch {
 	case strings.ContainsAny(name, " \t\n"):
 		return "", errors.New("/model takes the name of one model, such as /model best, or " + ownModel + " for the agent's own")
 	case name == ownModel:
 		name = ""
+	case len(allowed) > 0 && !slices.Contains(allowed, name):
+		return "", fmt.Errorf("the agent may not use the model %s; choose one of %s. If the configuration has changed, run `%s` first",
+			printable.Name(name), namesText(allowed), shellword.Starter("reload", id))
 	}
 	if err := (agent.Overrides{Model: name}).Check(); err != nil {
 		return "", err
@@ -45,6 +50,14 @@ func (c *modelChoice) choose(name string, start *client.StartOptions) (string, e
 		text += " `/model " + ownModel + "` goes back to the agent's own model."
 	}
 	return text, nil
+}
+
+func namesText(names []string) string {
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = printable.Name(name)
+	}
+	return strings.Join(shown, ", ")
 }
 
 func chosenName(name string) string {
@@ -89,6 +102,33 @@ func (c *modelChoice) text(id string, snap client.Snapshot) string {
 	if c.name != "" || c.turn != "" {
 		text += ". Your next messages use " + chosenName(c.name)
 	}
-	return text + fmt.Sprintf(". `/model NAME` chooses one of them, or of the agent's other choices, for your next messages, and `/model %s` the agent's own. "+
-		"To change it for good, change the configuration, restart the worker, and run `%s`.", ownModel, shellword.Starter("reload", id))
+	text += "."
+	others := "one of them, or of the agent's other choices,"
+	if entries := c.entries(snap); len(entries) > 0 {
+		text, others = text+"\nModels to choose from:", "one"
+		for _, e := range entries {
+			text += "\n  " + e.shown
+		}
+		text += "\n"
+	} else {
+		text += " "
+	}
+	return text + fmt.Sprintf("`/model NAME` chooses %s for your next messages, and `/model %s` the agent's own. "+
+		"To change it for good, change the configuration, restart the worker, and run `%s`.", others, ownModel, shellword.Starter("reload", id))
+}
+
+// entries returns the models to choose from; none if they are not known.
+func (c *modelChoice) entries(snap client.Snapshot) []choice {
+	var all []choice
+	for _, name := range snap.ModelChoices {
+		shown := printable.Name(name)
+		switch {
+		case name == c.name:
+			shown += "  (chosen)"
+		case c.name == "" && len(snap.Models) > 0 && name == snap.Models[0].Name:
+			shown += "  (in use)"
+		}
+		all = append(all, choice{shown, name})
+	}
+	return all
 }

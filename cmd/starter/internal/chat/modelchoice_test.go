@@ -67,6 +67,25 @@ func TestModelThatIsRefusedIsCorrected(t *testing.T) {
 	require.Equal(t, []string{"send talk steer=false model=bset: hello", "send talk steer=false model=best: hello", "send talk steer=true: go on"}, s.asked)
 }
 
+// A name that the agent may not use is refused before a message brings it. If the names are not known, a worker refuses it.
+func TestModelIsOneThatTheAgentMayUse(t *testing.T) {
+	s := newStage(t, true)
+	s.report(idle)
+	s.m.refreshed(client.Snapshot{Models: []llm.Candidate{{Name: "cheap", Model: "cheap"}}, ModelChoices: []string{"cheap", "best"}}, nil, nil)
+	s.keys("/model bset", "enter")
+	s.shows("Not done: the agent may not use the model bset; choose one of cheap, best.", "\n> /model bset\n")
+	s.keys("esc", "/model", "enter")
+	s.shows("Models to choose from:\n    cheap  (in use)\n    best\n")
+	s.keys("/model ")
+	s.shows("» cheap  (in use)\n  best\n")
+	s.keys("b", "tab", "enter")
+	s.shows("The turns that your next messages begin use the model best.")
+	s.keys("/model", "enter")
+	s.shows("    cheap\n    best  (chosen)\n")
+	s.keys("hello", "enter")
+	require.Equal(t, []string{"send talk steer=false model=best: hello"}, s.asked)
+}
+
 func TestAnswerBringsNoModel(t *testing.T) {
 	s := asking(t)
 	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("q", "ask_user", `{"question":"Which?"}`, true)})
@@ -98,4 +117,10 @@ func TestModelIsChosenWithoutATerminal(t *testing.T) {
 		"decide talk k-00000001 approve=true remember= reason= result=", "send talk steer=false: thanks", "send talk steer=false model=cheap: bye",
 	}, a.asked, "/model holds for the messages behind it")
 	require.Equal(t, 1, strings.Count(notice, "use the model best."))
+
+	a = newActor()
+	a.snap.ModelChoices = []string{"cheap", "best"}
+	_, notice, _ = a.plainly(t, "hello\n/model bset\nwhat\n")
+	require.Contains(t, notice, "Not done: the agent may not use the model bset; choose one of cheap, best.")
+	require.Equal(t, []string{"start talk: hello", "send talk steer=false: what"}, a.asked)
 }

@@ -49,11 +49,14 @@ func (p *plainChat) answer(ctx context.Context, c command) (string, error) {
 		return commandsText, nil
 	}
 	if c.name == "/model" && c.rest != "" {
-		var start *client.StartOptions
 		if !p.result.Started {
-			start = p.o.Start
+			return p.choice.choose(c.rest, id, nil, p.o.Start)
 		}
-		return p.choice.choose(c.rest, start)
+		snap, err := agents.ShowRecorded(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		return p.choice.choose(c.rest, id, snap.ModelChoices, nil)
 	}
 	if err := c.check(p.result.Started); err != nil {
 		return "", err
