@@ -147,6 +147,10 @@ func (m *model) enter() tea.Cmd {
 		m.note(m.endText())
 		return nil
 	}
+	if m.asksAgain(text) {
+		m.input.SetValue(m.pasted(text))
+		return nil
+	}
 	return tea.Batch(m.say(messageOf(text), files), m.keep(text))
 }
 

@@ -72,6 +72,8 @@ type model struct {
 	// failed is a message that was not delivered. If the person sends the same text again, it has the same ID, so that the agent
 	// takes it only once.
 	failed outgoing
+	// doubted is the text about which the chat has asked the person last, instead of sending it.
+	doubted doubt
 	// sending, refreshing, polling and ticking say that such a command is running. stale says that a refresh must follow.
 	sending, refreshing, polling, ticking, stale bool
 	// interrupting says that an interrupt is on its way. A message waits for it, because the interrupt would hold the turn of the message.

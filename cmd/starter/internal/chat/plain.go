@@ -165,6 +165,9 @@ func (p *plainChat) skip(ctx context.Context) error {
 func (p *plainChat) say(ctx context.Context, text string) error {
 	message, key := outgoing{id: uuid.NewString(), text: text, steer: p.result.Status != client.Waiting}, ""
 	if p.asked != nil {
+		if why := noChoice(*p.asked, text); why != "" {
+			p.tell(why + " It is sent as your answer.") // a script has no other answer
+		}
 		message.text, p.asked = p.asked.Answer(text), nil
 	} else if p.result.Started {
 		var note string

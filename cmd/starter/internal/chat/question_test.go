@@ -7,11 +7,39 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/llm"
 )
 
 // sizes are the sizes of terminals on which people chat.
 var sizes = []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 120, Height: 40}, {Width: 40, Height: 15}}
+
+// A number that is no choice is sent only after a second Enter. Any other text is sent at once.
+func TestNumberOfNoChoiceIsAskedAbout(t *testing.T) {
+	ask := func(key, question string) *stage {
+		s := newStage(t, true)
+		s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForAnswer})
+		s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor(key, agent.AskUser, question, true)})
+		return s
+	}
+	s := ask("q", `{"question":"Which?","choices":["red","blue"]}`)
+	s.keys("3", "enter")
+	require.Empty(t, s.asked)
+	s.shows("3 is not the number of a choice; they go from 1 to 2. Enter sends it", "\n> 3\n")
+	s.keys("0", "enter")
+	s.shows("30 is not the number of a choice")
+	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("r", agent.AskUser, `{"question":"How many?","choices":["1","2"]}`, true)})
+	s.keys("enter")
+	require.Empty(t, s.asked, "another question")
+	s.keys("enter")
+	require.Equal(t, []string{"decide talk r approve=false remember= reason= result=30"}, s.asked)
+
+	for question, sent := range map[string]string{`{"question":"How many?"}`: "7", `{"question":"How many?","choices":["7","14"]}`: "14", `{"question":"Which?","choices":["a"]}`: "7 of them"} {
+		s := ask("q", question)
+		s.keys(sent, "enter")
+		require.Equal(t, []string{"decide talk q approve=false remember= reason= result=" + sent}, s.asked)
+	}
+}
 
 // A question that was answered stays readable, with its answer: on the screen, and on the terminal after the chat.
 func TestAnsweredQuestionIsText(t *testing.T) {
