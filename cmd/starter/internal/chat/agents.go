@@ -16,6 +16,7 @@ type Agents interface {
 	Await(ctx context.Context, id string, see func(client.Progress)) (client.Snapshot, error)
 	Watch(ctx context.Context, id string, from int) iter.Seq2[client.Progress, error]
 	List(ctx context.Context, o client.ListOptions) iter.Seq2[client.Entry, error]
+	DescribeEntry(ctx context.Context, e client.Entry) (client.Snapshot, error)
 	ShowRecorded(ctx context.Context, id string) (client.Snapshot, error)
 	Tree(ctx context.Context, id string) ([]client.Entry, error)
 	Pending(ctx context.Context, id string) ([]client.Waits, error)

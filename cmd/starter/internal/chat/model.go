@@ -257,7 +257,11 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case forkedMsg:
 		return m.forked(msg)
 	case chatsMsg:
-		m.openPicker(msg)
+		return m.openPicker(msg)
+	case statesMsg:
+		if msg.of == m.picker && m.picker != nil {
+			m.picker.states = msg.states
+		}
 	case askedMsg:
 		m.answered(msg)
 	case toldMsg:

@@ -34,6 +34,8 @@ type recorder struct {
 	permissions []agent.Permission
 	snap        client.Snapshot
 	agents      []client.Entry
+	// states are the states of the agents in the list, by their IDs.
+	states map[string]client.Snapshot
 	// answer is the answer to questions aside.
 	answer string
 }
@@ -91,6 +93,14 @@ func (r *recorder) List(context.Context, client.ListOptions) iter.Seq2[client.En
 			}
 		}
 	}
+}
+
+func (r *recorder) DescribeEntry(_ context.Context, e client.Entry) (client.Snapshot, error) {
+	snap, known := r.states[e.ID]
+	if !known {
+		return client.Snapshot{}, client.ErrNotFound
+	}
+	return snap, nil
 }
 
 func (r *recorder) ShowRecorded(context.Context, string) (client.Snapshot, error) {

@@ -1,9 +1,11 @@
 package chat
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -21,16 +23,20 @@ func TestPersonPicksAnotherChat(t *testing.T) {
 			{ID: "sub", Agent: "y", Status: client.Running, Parent: "trip"},
 			{ID: "bill", Agent: "y", Status: client.Completed, Task: "Write a bill"},
 		}
+		s.states = map[string]client.Snapshot{"trip": {Status: client.Waiting, WaitsFor: client.WaitsForApproval}}
 		s.says(user("one"))
 		s.report(idle)
 		s.keys("/chats", "enter")
-		s.shows("Chats\n» trip · x · running · ", "\n  bill · y · completed", "Enter opens the chat", "> one")
+		who := map[bool][]string{true: {"» trip · waits for an approval · Plan", "\n  bill · completed · Write a bill"}, false: {"» trip · x · waits for an approval · Plan a \\x1b[2J trip · Jan", "\n  bill · y · completed · Write a bill · Jan"}}
+		s.shows(append(who[size.Width < 60], "Chats\n» trip", "Enter opens the chat", "> one")...)
 		require.NotContains(t, s.screen(), "sub ·")
 		s.keys("down")
 		s.shows("» bill")
 		s.keys("esc")
 		require.NotContains(t, s.screen(), "Chats")
-		s.keys("/chats", "enter", "PLAN")
+		s.keys("/chats", "enter", "APPROV")
+		s.shows("Chats APPROV\n» trip")
+		s.keys("esc", "/chats", "enter", "PLAN")
 		s.shows("Chats PLAN\n» trip")
 		s.reports = []client.Progress{{Message: &agent.Message{Message: llm.Message{Role: llm.User, Content: "plan"}}}, idle}
 		s.keys("enter")
@@ -38,6 +44,19 @@ func TestPersonPicksAnotherChat(t *testing.T) {
 		require.NotContains(t, s.screen(), "> one")
 		require.Empty(t, s.asked)
 	}
+}
+
+// The task stands before the date, which a narrow line leaves out. No line is too long.
+func TestLineOfAnAgentFits(t *testing.T) {
+	e := client.Entry{ID: "trip", Agent: "x", Started: time.Unix(0, 0), Task: strings.Repeat("travel ", 20)}
+	date := " · " + e.Started.Local().Format("Jan 2 15:04")
+	require.Regexp(t, `^trip · x · works · (travel )+.*…`+date+`$`, entryLine(e, "works", 80))
+	require.Equal(t, "trip · works · travel travel travel t…", entryLine(e, "works", 38))
+	for width := range 120 {
+		require.LessOrEqual(t, ansi.StringWidth(entryLine(e, "waits for an approval", width+1)), width+1)
+	}
+	e.Task = ""
+	require.Equal(t, "trip · works"+date, entryLine(e, "works", 38))
 }
 
 // A message that is on its way is not lost by a change to another agent.
