@@ -141,7 +141,7 @@ func (m *model) findHint() (string, int) {
 	default:
 		line += fmt.Sprintf(" · line %d", m.finding.line+1)
 	}
-	return line + " · Enter older · Down newer · Esc ends", min(at, m.width-1)
+	return m.hints(line, "Enter older", "Esc ends", "Down newer"), min(at, m.width-1)
 }
 
 // toAnswer scrolls up to the beginning of the newest answer that begins above the screen.

@@ -48,10 +48,10 @@ func TestPersonPicksAnotherChat(t *testing.T) {
 
 // The task stands before the date, which a narrow line leaves out. No line is too long.
 func TestLineOfAnAgentFits(t *testing.T) {
-	e := client.Entry{ID: "trip", Agent: "x", Started: time.Unix(0, 0), Task: strings.Repeat("travel ", 20)}
+	e := client.Entry{ID: "trip", Agent: "x", Started: time.Unix(0, 0), Task: strings.Repeat("plan a trip ", 20)}
 	date := " · " + e.Started.Local().Format("Jan 2 15:04")
-	require.Regexp(t, `^trip · x · works · (travel )+.*…`+date+`$`, entryLine(e, "works", 80))
-	require.Equal(t, "trip · works · travel travel travel t…", entryLine(e, "works", 38))
+	require.Regexp(t, `^trip · x · works · (plan a trip )+.*…`+date+`$`, entryLine(e, "works", 80))
+	require.Equal(t, "trip · works · plan a trip plan a tri…", entryLine(e, "works", 38))
 	for width := range 120 {
 		require.LessOrEqual(t, ansi.StringWidth(entryLine(e, "waits for an approval", width+1)), width+1)
 	}

@@ -138,9 +138,10 @@ func (m *model) unpress() {
 }
 
 func (m *model) pressHint() string {
-	text := "Approves " + printable.Name(m.pressed.verdict.on.Call.Name)
+	text, short := "Approves "+printable.Name(m.pressed.verdict.on.Call.Name), "Approves it"
 	if m.pressed.verdict.decision.Remember != "" {
-		text += ", " + m.withAlike(m.pressed.verdict.on) + "all later calls"
+		text, short = text+", "+m.withAlike(m.pressed.verdict.on)+"all later calls", "Approves all"
 	}
-	return m.fitted(text+" …", "Esc takes it back", "or type on")
+	const back, on = "Esc takes it back", "or type on"
+	return m.hintsOf(2, []string{text + " …", back, on}, []string{short + " …", back, on})
 }

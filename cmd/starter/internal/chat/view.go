@@ -145,7 +145,7 @@ func (m *model) fitted(parts ...string) string {
 	for i, part := range parts {
 		longer := line + part
 		if i > 0 {
-			longer = line + " · " + part
+			longer = line + separator + part
 		}
 		if i > 1 && ansi.StringWidth(longer) > m.width {
 			break
@@ -184,55 +184,95 @@ func (m *model) state() string {
 	return state
 }
 
+// hints returns the first parts of the line about the keys that fit on the screen, the most important first. A part is whole or left out.
+func (m *model) hints(parts ...string) string { return m.hintsOf(1, parts) }
+
+// hintsOf returns the hints of the first variant of which so many parts fit; of the last variant if there is none.
+func (m *model) hintsOf(required int, variants ...[]string) string {
+	line := ""
+	for _, parts := range variants {
+		fit := len(parts)
+		for fit > 1 && ansi.StringWidth(strings.Join(parts[:fit], separator)) > m.width {
+			fit--
+		}
+		if line = strings.Join(parts[:fit], separator); fit >= required && ansi.StringWidth(line) <= m.width {
+			break
+		}
+	}
+	return line
+}
+
+// separator stands between the parts of a line.
+const separator = " · "
+
 func (m *model) hint() string {
 	switch w := m.approval(); {
 	case m.leaving:
-		return "Press Ctrl-C again to detach; the agent goes on."
+		return m.hintsOf(1, []string{"Press Ctrl-C again to detach; the agent goes on."}, []string{"Ctrl-C again detaches"})
 	case m.stopping:
-		return "Press Esc again to interrupt the agent; its calls then end."
+		return m.hintsOf(1, []string{"Press Esc again to interrupt the agent; its calls then end."}, []string{"Esc again interrupts; its calls then end"},
+			[]string{"Esc again interrupts"})
 	case len(m.choices()) > 0:
-		return m.fitted("Tab completes", "Up Down select", "Esc closes the list")
+		return m.hints("Tab completes", "Up Down select", "Esc closes the list")
 	case m.picker != nil:
-		return m.fitted("Enter opens the chat", "Up Down select", "type to filter", "Esc closes the list")
+		return m.hints("Enter opens the chat", "Up Down select", "type to filter", "Esc closes the list")
 	case m.denying != nil:
-		return "Type the reason. Enter denies " + printable.Name(m.denying.Call.Name) + " · Esc goes back"
+		return m.hintsOf(2, []string{"Type the reason. Enter denies " + printable.Name(m.denying.Call.Name), "Esc goes back"},
+			[]string{"Enter denies", "Esc goes back", "type the reason"})
 	case m.pressed != nil:
 		return m.pressHint()
 	case w != nil && m.input.Value() == "" && m.selected == nil && !m.headShown(*w):
-		return "y shows the call that waits for your approval"
+		return m.hintsOf(1, []string{"y shows the call that waits for your approval"}, []string{"y shows the call that waits"})
 	case w != nil && m.input.Value() == "" && m.selected == nil && m.ready(*w):
-		text := "y approve · n deny · a approve " + m.withAlike(*w) + "all later calls of " + printable.Name(w.Call.Name) + " by this agent"
-		switch {
-		case m.up > 0:
-			text = "PgDn shows all · " + text
-		case len(approvals(m.waits)) > 1:
-			text += " · Shift-Tab next call"
-		}
-		return text
+		return m.approvalHint(*w)
 	case w != nil && m.input.Value() == "" && m.selected == nil:
 		return "…"
 	case m.recalled > 0:
-		return m.fitted("Enter sends this earlier text", "Up older", "Down newer", "PgUp PgDn scroll")
+		return m.hints("Enter sends this earlier text", "Up older", "Down newer", "PgUp PgDn scroll")
 	case w != nil && m.input.Value() != "":
-		return m.fitted("Enter sends this message", "y, n and a decide if the input is empty", "Esc clears it")
+		return m.hints("Enter sends this message", "y, n and a decide if the input is empty", "Esc clears it")
 	case m.selected != nil:
 		text := "expands"
 		if m.expanded != m.selected.flipped {
 			text = "folds"
 		}
-		return m.fitted("Enter "+text+" this call", "Tab older", "Shift-Tab newer", "Ctrl-O all", "Esc leaves")
+		return m.hints("Enter "+text+" this call", "Tab older", "Shift-Tab newer", "Ctrl-O all", "Esc leaves")
 	case m.question() != nil:
-		return "Enter answers the question · Esc twice interrupts"
+		return m.hints("Enter answers the question", "Esc twice interrupts")
 	case m.up > 0:
 		return "PgDn shows newer lines"
 	case m.input.Value() != "" && m.works():
-		return m.fitted("Enter steers", "Esc clears the input", "/help", "Ctrl-J new line")
+		return m.hints("Enter steers", "Esc clears the input", "/help", "Ctrl-J new line")
 	case m.input.Value() != "":
-		return m.fitted("Enter sends", "Esc clears the input", "/help", "Ctrl-J new line")
+		return m.hints("Enter sends", "Esc clears the input", "/help", "Ctrl-J new line")
 	case m.works():
-		return m.fitted("Esc interrupts", "Enter steers", "/help", "Ctrl-O "+m.fold(), "Tab selects a call")
+		return m.hints("Esc interrupts", "Enter steers", "/help", "Ctrl-O "+m.fold(), "Tab selects a call")
 	}
-	return m.fitted("Enter sends", "/help", "Ctrl-J new line", "Ctrl-O "+m.fold(), "Ctrl-C twice detaches")
+	return m.hints("Enter sends", "/help", "Ctrl-J new line", "Ctrl-O "+m.fold(), "Ctrl-C twice detaches")
+}
+
+// approvalHint names the keys that decide on a call. On a narrow screen, the meaning of a is shorter, because all three keys must be there.
+func (m *model) approvalHint(w client.Waits) string {
+	all, named := "a approve "+m.withAlike(w)+"all ", "later calls of "+printable.Name(w.Call.Name)
+	variants := [][]string{
+		{"y approve", "n deny", all + named + " by this agent"},
+		{"y approve", "n deny", all + named},
+		{"y approve", "n deny", all + "its later calls"},
+		{"y approve", "n deny", "a all its calls"},
+	}
+	for i := range variants {
+		switch {
+		case m.up > 0:
+			variants[i] = append([]string{"PgDn shows all"}, variants[i]...)
+		case len(approvals(m.waits)) > 1:
+			variants[i] = append(variants[i], "Shift-Tab next call")
+		}
+	}
+	required := 3
+	if m.up > 0 {
+		required++
+	}
+	return m.hintsOf(required, variants...)
 }
 
 func (m *model) fold() string {
