@@ -22,7 +22,7 @@ type CheckText struct {
 	Text string
 	// Guardrail is the name of the guardrail.
 	Guardrail string
-	// Then is the step that would come without the check. What it asks for and is in flight already goes on.
+	// Then is the step that would come without the check. Work in flight that this step wants is not stopped: see [Wants].
 	Then Step
 	// Of is the ID of the message, the key of the model call, or the key of the call whose question was answered.
 	Of Key
@@ -257,7 +257,7 @@ func (s *State) letThrough(t TextCheck, now int64) {
 }
 
 func (s *State) refuseText(t TextCheck, v GivenVerdict, now int64) {
-	r := RefusedText{GivenVerdict: v, Kind: t.Kind, Of: t.Of, Time: now}
+	r := RefusedText{GivenVerdict: v, Kind: t.Kind, Of: t.Of, After: s.Count(), Time: now}
 	s.Refused = append(s.Refused, r)
 	s.Refused = slices.Delete(s.Refused, 0, max(0, len(s.Refused)-maxRefused))
 	switch {
@@ -331,11 +331,7 @@ func (s *State) Open() []Call {
 }
 
 func (t TextCheck) call() Call {
-	arguments, err := json.Marshal(struct {
-		Kind   TextKind `json:"kind"`
-		Text   string   `json:"text"`
-		Reason string   `json:"reason,omitempty"`
-	}{t.Kind, t.Text, t.Reason})
+	arguments, err := json.Marshal(AskedText{Kind: t.Kind, Text: t.Text, Reason: t.Reason})
 	if err != nil { // no value of this type causes an error
 		panic("agent: " + err.Error())
 	}

@@ -93,6 +93,8 @@ type RefusedText struct {
 	Kind TextKind `json:"kind"`
 	// Of is the message ID of a message, the key of the model call of an answer, or the key of the call whose question was answered.
 	Of Key `json:"of"`
+	// After is the number of messages in the transcript at the refusal.
+	After int `json:"after,omitempty"`
 	// Time is the time of the refusal, in Unix milliseconds.
 	Time int64 `json:"time"`
 }
@@ -100,8 +102,31 @@ type RefusedText struct {
 // Reply is what the sender of a message or the reader of an answer gets in place of the refused text.
 func (r RefusedText) Reply() string { return textRefused(r.Kind, r.GivenVerdict) }
 
+// AnswersQuestion reports whether the text was the answer of a person to a question. The agent has then gone on without it.
+func (r RefusedText) AnswersQuestion() bool { return r.Kind == TextMessage && CheckCall(r.Of) == nil }
+
 // maxRefused is the largest number of refusals in a state. A further one removes the oldest.
 const maxRefused = 200
+
+// AskedText is a text about which a guardrail asks a person: the arguments of the call that [State.Open] has for it.
+type AskedText struct {
+	// Kind says what the text is.
+	Kind TextKind `json:"kind"`
+	// Text is the text, with the changes of earlier guardrails.
+	Text string `json:"text"`
+	// Reason says why a person is asked.
+	Reason string `json:"reason,omitempty"`
+}
+
+// AskedText returns the text about which the guardrail with the name of the call asks a person. The second result is false for any other
+// call.
+func (c *Call) AskedText() (AskedText, bool) {
+	var t AskedText
+	if !isKey(c.Key, KindText) || readArguments(c.Arguments, &t) != nil {
+		return AskedText{}, false
+	}
+	return t, true
+}
 
 // MessageRefused is the class of the failure of a task whose only messages were refused.
 const MessageRefused = "MessageRefused"
@@ -109,6 +134,22 @@ const MessageRefused = "MessageRefused"
 // RefusedMessage returns the refusal of the message with the given ID; nil if it was not refused.
 func (s *State) RefusedMessage(id string) *RefusedText {
 	return first(s.Refused, func(r *RefusedText) bool { return r.Kind == TextMessage && r.Of == Key(id) })
+}
+
+// Refusal returns the refusal because of which the agent has not answered its last message; nil if the agent has answered it, or has not
+// answered yet. If a guardrail has refused the answer of a person to a question, the model knows, and its reply is an answer.
+func (s *State) Refusal() *RefusedText {
+	if len(s.Refused) == 0 || s.Count() > 0 && !s.answered() {
+		return nil
+	}
+	r, messages := &s.Refused[len(s.Refused)-1], s.Count()
+	if r.Kind == TextAnswer {
+		messages-- // the notice in place of the answer
+	}
+	if r.After != messages || r.AnswersQuestion() {
+		return nil
+	}
+	return r
 }
 
 // JudgesAnswers reports whether guardrails judge the answers of the model.

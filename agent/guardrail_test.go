@@ -114,6 +114,7 @@ func TestVerdictsHoldAfterAReset(t *testing.T) {
 		"say b-d", "say l-d", "say o-d", "say o-d and deny", "ask me, say this", "ask me again",
 	}
 	first := newGuardedRun(t, agent.Chat, map[agent.Key]agent.Event{})
+	var unanswered []string
 	for i, text := range messages {
 		first.receive(fmt.Sprint("m", i), text)
 		first.rest()
@@ -127,7 +128,13 @@ func TestVerdictsHoldAfterAReset(t *testing.T) {
 				first.say(given("the loud one"))
 			}
 		}
+		if r := first.s.Refusal(); r != nil {
+			unanswered = append(unanswered, fmt.Sprintf("%s of %q", r.Kind, text))
+		}
 	}
+	require.Equal(t, []string{
+		`message of "a bad word"`, `message of "an odd word that is denied"`, `answer of "say b-d"`, `answer of "say o-d and deny"`,
+	}, unanswered)
 	var got []string
 	for _, m := range first.s.Messages {
 		got = append(got, fmt.Sprintf("%s: %s", m.Role, m.Content))

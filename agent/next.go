@@ -54,7 +54,7 @@ type (
 	// person may have denied it in another run.
 	FindMessages struct {
 		Key Key
-		// Then is the step that follows if the search finds nothing. What it asks for and is in flight already goes on.
+		// Then is the step that follows if the search finds nothing. Work in flight that this step wants is not stopped: see [Wants].
 		Then Step
 	}
 

@@ -37,10 +37,11 @@ type Waits struct {
 func (w Waits) Handle() string { return w.Call.Key.Handle() }
 
 // Alike returns those of the calls that are other calls of the same tool by the same agent, and wait for an approval. Whoever approves all
-// later calls of the tool approves these, too.
+// later calls of the tool approves these, too. A text about which a guardrail asks is no such call: each is decided alone.
 func (w Waits) Alike(waiting []Waits) []Waits {
 	return slices.DeleteFunc(slices.Clone(waiting), func(other Waits) bool {
-		return other.AgentID != w.AgentID || other.Call.Name != w.Call.Name || other.Call.Key == w.Call.Key || other.Call.WaitsFor() != agent.WaitsForApproval
+		_, text := other.Call.AskedText()
+		return text || other.AgentID != w.AgentID || other.Call.Name != w.Call.Name || other.Call.Key == w.Call.Key || other.Call.WaitsFor() != agent.WaitsForApproval
 	})
 }
 

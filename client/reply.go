@@ -17,7 +17,8 @@ import (
 //     Reply again.
 //   - The agent has ended, or has the status [Held]. The field Failure says why.
 //
-// If a guardrail, or a person whom it asked, has refused the message, Answer says so, with the reason.
+// If a guardrail, or a person whom it asked, has refused the message or the answer to it, the field Refusal has the reason, and Answer is a
+// text that says so.
 //
 // While the agent waits for sub-agents, Reply looks for calls that wait below it after 2 seconds, and then less and less often, up to once
 // in 30 seconds. If the agent works on a later message, the status is [Running].
@@ -68,9 +69,9 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 			}
 			if r.Snapshot != nil {
 				snap = *r.Snapshot
-				snap.Answer = found.text
-				if text := snap.RefusedMessage(messageID); text != "" {
-					snap.Answer, snap.FinishReason, snap.Stopped = text, "", ""
+				snap.Answer, snap.Refusal = found.text, snap.refusalOf(agent.TextAnswer, found.key)
+				if refused := snap.refusalOf(agent.TextMessage, agent.Key(messageID)); refused != nil {
+					snap.Answer, snap.FinishReason, snap.Stopped, snap.Refusal = refused.Reply(), "", "", refused
 					return snap, nil
 				}
 			}
@@ -119,8 +120,9 @@ type answerTo struct {
 	message string
 	// taken says that the agent has taken the message, as a message or as the answer to a question.
 	taken bool
-	// answered says that there is an answer. It has the given text and finish reason.
+	// answered says that there is an answer. It has the given key, text and finish reason.
 	answered           bool
+	key                agent.Key
 	text, finishReason string
 	// over says that the agent has begun to work on another message, so that no better answer follows.
 	over bool
@@ -138,7 +140,7 @@ func (a *answerTo) read(m agent.Message, decisions []agent.Decision) {
 	case m.Role == llm.User && a.answered && !m.Notice && !m.BringsLateResult():
 		a.over = true
 	case m.Role == llm.Assistant && len(m.ToolCalls) == 0 && a.taken:
-		a.answered, a.text, a.finishReason = true, m.Content, m.FinishReason
+		a.answered, a.key, a.text, a.finishReason = true, m.Key, m.Content, m.FinishReason
 	}
 }
 

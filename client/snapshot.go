@@ -114,6 +114,9 @@ type Snapshot struct {
 	// Refused are the newest texts that guardrails, or the people whom they asked, have refused, oldest first. The texts themselves are not
 	// there.
 	Refused []agent.RefusedText
+	// Refusal says that the agent has not answered its last message, because the message or the answer was refused; nil if it has answered.
+	// [Client.Reply] sets it for its message. Answer then has the text of [agent.RefusedText.Reply], or an earlier answer.
+	Refusal *agent.RefusedText
 	// Failure says why the status is [Held], or why the agent ended without completing. In all other cases it is empty.
 	Failure string
 	// Class is the type of the failure, such as an [llm.Class]. It is empty if there is no failure, or if the failure has no
@@ -123,12 +126,20 @@ type Snapshot struct {
 
 // RefusedMessage returns what the sender of a message gets in place of an answer if the message was refused, and "" if it was not.
 func (s Snapshot) RefusedMessage(messageID string) string {
-	for _, r := range s.Refused {
-		if r.Kind == agent.TextMessage && string(r.Of) == messageID {
-			return r.Reply()
-		}
+	if r := s.refusalOf(agent.TextMessage, agent.Key(messageID)); r != nil {
+		return r.Reply()
 	}
 	return ""
+}
+
+// refusalOf returns the refusal of a message with the given ID, or of an answer with the given key; nil if the text was not refused.
+func (s Snapshot) refusalOf(kind agent.TextKind, of agent.Key) *agent.RefusedText {
+	for i, r := range s.Refused {
+		if r.Kind == kind && r.Of == of {
+			return &s.Refused[i]
+		}
+	}
+	return nil
 }
 
 // Child is a sub-agent in a [Snapshot].
@@ -152,7 +163,7 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	spent := s.Spent()
 	snap.Count, snap.ChildCount, snap.Usage, snap.Spent = s.Count(), s.ChildCount(), s.Usage, &spent
 	snap.Answer, snap.FinishReason, snap.Stopped = s.Answer(), s.FinishReason(), s.Turn.Stopped
-	snap.ContextTokens, snap.Refused = run.ContextTokens, s.Refused
+	snap.ContextTokens, snap.Refused, snap.Refusal = run.ContextTokens, s.Refused, s.Refusal()
 	if d := s.Definition; d != nil {
 		snap.Models, snap.ContextLimit, snap.Digest = d.Candidates, d.Limits.ContextTokens, s.Own().Digest()
 		snap.ModelChoices = d.ModelChoices

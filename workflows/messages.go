@@ -316,7 +316,7 @@ func (d *driver) view() (protocol.StateView, error) {
 		Digest: digest, Agent: s.Agent, Mode: s.Mode, Status: s.Status(), WaitsFor: s.WaitsFor(), Turn: s.Turn, Messages: s.Count(), Queue: len(s.Queue),
 		Run: d.runSuffix, Entry: s.Entry(),
 		Usage: s.Usage, Hold: s.Hold, Outcome: s.Outcome, Children: s.Children, ChildCount: s.ChildCount(), Answer: clip.Text(s.Answer(), 100_000), FinishReason: s.FinishReason(),
-		Refused: s.Refused, Permissions: s.Permissions, Reloads: s.Reloads, Reloading: s.Reload, ReloadFailure: s.ReloadFailure,
+		Refused: s.Refused, Refusal: s.Refusal(), Permissions: s.Permissions, Reloads: s.Reloads, Reloading: s.Reload, ReloadFailure: s.ReloadFailure,
 	}, nil
 }
 

@@ -126,7 +126,7 @@ func (o inboxOptions) callText(w client.Waits, styled bool) string {
 	give := func(verb string) string {
 		return "  " + shellword.Starter(verb, w.AgentID).With("--call "+w.Handle()).Then("'…'").String() + "\n"
 	}
-	called := printable.Name(w.Call.Name) + "\n" + view.ArgumentsText(w.Call.Name, w.Call.Arguments, o.full, styled)
+	called := view.CallName(w.Call) + "\n" + view.ArgumentsText(w.Call.Name, w.Call.Arguments, o.full, styled)
 	switch w.Call.WaitsFor() {
 	case agent.WaitsForAnswer:
 		return o.questionText(w) + give("answer")

@@ -72,3 +72,21 @@ func TestInboxShowsWhatACallWouldDo(t *testing.T) {
 		require.Contains(t, shown.String(), want)
 	}
 }
+
+// The head of a text about which a guardrail asks says that it is a text, and programs get what it is, who asks and why.
+func TestInboxSaysThatATextIsNoCall(t *testing.T) {
+	t.Parallel()
+	text := waiting("tone", `{"kind":"message","text":"Hurry up!","reason":"is this rude?"}`)
+	text.Call.Key = "text-0123456789abcdef0123456789abcdef"
+	var plain, objects bytes.Buffer
+	require.NoError(t, inboxOptions{}.print(&plain, []client.Waits{text}, time.UnixMilli(0)))
+	require.Equal(t, "a (x), for 0 s: a text (message) about which the guardrail tone asks\n    kind    message\n    text    Hurry up!\n    reason  is this rude?\n"+
+		"  starter approve a 01234567\n  starter deny a 01234567 --reason '…'\n", plain.String())
+	require.NoError(t, inboxOptions{json: true}.print(&objects, []client.Waits{text, waiting("tone", `{"kind":"message","text":"x"}`)}, time.UnixMilli(0)))
+	decoder := json.NewDecoder(&objects)
+	for _, want := range []string{"message tone is this rude?", "  "} {
+		var one struct{ Subject, Guardrail, Reason string }
+		require.NoError(t, decoder.Decode(&one))
+		require.Equal(t, want, one.Subject+" "+one.Guardrail+" "+one.Reason)
+	}
+}

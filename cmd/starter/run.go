@@ -55,7 +55,8 @@ A script can repeat run with the same --id:
 --model, --reasoning-effort, --add-instructions, --only-tool and --limit are overrides: they
 change the agent's configuration for this agent only, within what the configuration allows.
 
-If a limit of the agent ends its turn, the exit code is 6.`,
+If a limit of the agent ends its turn, the exit code is 6. If a guardrail, or the person whom
+it asked, refuses the message or the answer, it is 9.`,
 		Example: `  starter run -a assistant 'What is in the file notes.md?'
   starter run -a assistant --id daily-report --detach -- '--verbose is a flag. Explain it.'
   starter run -a assistant --chat --id talk Hello

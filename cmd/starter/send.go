@@ -63,6 +63,9 @@ begins a turn of its own, as with --next.
 An agent takes each message ID once. A script that may send a message twice should give
 both the same --message-id: the agent then drops the second one, and send says so.
 
+If a guardrail, or the person whom it asked, refuses the message or the answer, the exit code
+is 9, and the reason is on standard error.
+
 With --where, send does not wait for the answers, and all agents get the message under one
 ID. The message is never the answer to a question: an agent that is waiting for one refuses
 it, and counts as failed.`,
@@ -156,7 +159,7 @@ func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sen
 	}
 	if o.json {
 		err = object.Print(cmd.OutOrStdout(), object.NewReply(sent.MessageID, end))
-	} else if end.Answer != "" {
+	} else if end.Answer != "" && end.Refusal == nil {
 		err = screen.PrintProse(cmd.OutOrStdout(), end.Answer)
 	}
 	if err != nil {

@@ -79,6 +79,8 @@ type StateView struct {
 	Digest string `json:"digest,omitempty"`
 	// Refused are the newest texts that guardrails or people have refused.
 	Refused []agent.RefusedText `json:"refused,omitempty"`
+	// Refusal is the refusal because of which the agent has not answered its last message: see [agent.State.Refusal].
+	Refusal *agent.RefusedText `json:"refusal,omitempty"`
 	// Permissions let calls run without a further decision.
 	Permissions []agent.Permission `json:"permissions,omitempty"`
 	// Reloads counts the reloads of the definition, including those that failed.

@@ -39,6 +39,8 @@ type Agent struct {
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped is absent if no limit ended the last turn.
 	Stopped string `json:"stopped,omitempty"`
+	// Refusal is absent unless the last message, or the answer to it, was refused.
+	Refusal *Refusal `json:"refusal,omitempty"`
 	// Error and Class are absent unless the agent is held, or has ended without an answer.
 	Error string `json:"error,omitempty"`
 	Class string `json:"class,omitempty"`
@@ -80,7 +82,7 @@ func NewAgent(s client.Snapshot, took func(agent.Message) time.Duration) Agent {
 		ID: s.ID, Agent: s.Agent, Status: s.Status, WaitsFor: s.WaitsFor, Digest: s.Digest, Metadata: s.Metadata, Messages: []Message{},
 		EarlierMessages: s.First, OpenCalls: []Call{}, Queue: []Queued{}, SubAgents: []SubAgent{}, EarlierSubAgents: s.ChildCount - len(s.Children),
 		Usage: NewUsage(s.Usage), Spent: NewSpending(s.Usage.Spent()), Answer: answer(s), FinishReason: s.FinishReason, Stopped: s.Stopped,
-		Error: s.Failure, Class: s.Class,
+		Refusal: newRefusalOf(s), Error: s.Failure, Class: s.Class,
 	}
 	if r := s.Retry; r != nil {
 		v.Retry = &Retry{Operation: r.What, Class: r.Class, Error: r.Message, Attempt: r.Attempt, Next: Time(r.Next), Until: Time(r.Until)}

@@ -13,11 +13,28 @@ type Asked struct {
 	Arguments string `json:"arguments"`
 }
 
-// Call is a call without a result.
+// AskedText says that no call waits, but a text about which a guardrail asks a person. It is empty for a call.
+type AskedText struct {
+	Subject   agent.TextKind `json:"subject,omitempty"`
+	Guardrail string         `json:"guardrail,omitempty"`
+	// Reason is absent if the guardrail has given none.
+	Reason string `json:"reason,omitempty"`
+}
+
+func newAskedText(c agent.Call) AskedText {
+	t, asks := c.AskedText()
+	if !asks {
+		return AskedText{}
+	}
+	return AskedText{Subject: t.Kind, Guardrail: c.Name, Reason: t.Reason}
+}
+
+// Call is a call without a result, or a text about which a guardrail asks a person.
 type Call struct {
 	Handle string    `json:"handle"`
 	Key    agent.Key `json:"key"`
 	Asked
+	AskedText
 
 	// WaitsFor is absent if the call runs.
 	WaitsFor client.WaitsFor `json:"waits_for,omitempty"`
@@ -28,7 +45,7 @@ type Call struct {
 func newCall(c agent.Call) Call {
 	return Call{
 		Handle: c.Key.Handle(), Key: c.Key, Asked: Asked{CallID: c.CallID, Tool: c.Name, Arguments: c.Arguments},
-		WaitsFor: c.WaitsFor(), Until: at(c.Wait.Until),
+		AskedText: newAskedText(c), WaitsFor: c.WaitsFor(), Until: at(c.Wait.Until),
 	}
 }
 
@@ -67,6 +84,7 @@ type Decision struct {
 	Handle  string    `json:"handle"`
 	Key     agent.Key `json:"key"`
 	Asked
+	AskedText
 
 	// NewArguments is absent if the call runs with the arguments of the model.
 	NewArguments string `json:"new_arguments,omitempty"`
@@ -81,5 +99,5 @@ func (Decision) kind() string { return "decision" }
 // NewDecision returns the object of a verdict on a call.
 func NewDecision(w client.Waits, v Verdict) Decision {
 	c := newCall(w.Call)
-	return Decision{ID: w.AgentID, Agent: w.Agent, Verdict: v, Handle: c.Handle, Key: c.Key, Asked: c.Asked}
+	return Decision{ID: w.AgentID, Agent: w.Agent, Verdict: v, Handle: c.Handle, Key: c.Key, Asked: c.Asked, AskedText: c.AskedText}
 }

@@ -23,6 +23,10 @@ func examples() []Object {
 	pay := agent.Call{
 		Key: callKey, CallID: "1", Name: "pay", Arguments: `{"n":1}`, Wait: agent.CallWait{For: agent.WaitsForApproval, Until: began + 60_000},
 	}
+	text := agent.Call{
+		Key: "text-b0e86962c8de663a172d0fc86f1b3609", Name: "tone", Arguments: `{"kind":"message","text":"Hurry up!","reason":"is this rude?"}`,
+		Wait: agent.CallWait{For: agent.WaitsForApproval},
+	}
 	spent := agent.Spending{Usage: llm.Usage{InputTokens: 300, OutputTokens: 30}, Cost: agent.Dollar / 20}
 	usage := agent.Usage{
 		Usage:      llm.Usage{InputTokens: 200, OutputTokens: 20, CachedTokens: 100, CacheWriteTokens: 10, ReasoningTokens: 5},
@@ -44,7 +48,7 @@ func examples() []Object {
 	}
 	snap := client.Snapshot{
 		ID: "order-7", Agent: "assistant", Digest: "3f2a91c4d07b", Status: client.Waiting, WaitsFor: client.WaitsForMessage, Metadata: metadata,
-		Messages: messages, First: 12, Pending: []agent.Call{pay}, Queue: []agent.QueuedMessage{{ID: "m2", Text: "Faster!", Steer: true, Time: began + 7000}},
+		Messages: messages, First: 12, Pending: []agent.Call{pay, text}, Queue: []agent.QueuedMessage{{ID: "m2", Text: "Faster!", Steer: true, Time: began + 7000}},
 		Children: []client.Child{{ID: "order-7/clerk-1", Agent: "clerk", Status: client.Running}}, ChildCount: 3, Usage: usage, Spent: &spent,
 		Retry:  &client.Retry{What: "model", Class: "ServerError", Message: "HTTP 500", Attempt: 2, Next: noon, Until: noon.Add(time.Hour)},
 		Answer: "I have paid", FinishReason: "length", Stopped: "cost", Failure: "HTTP 401", Class: "Unauthorized",
@@ -53,6 +57,7 @@ func examples() []Object {
 	snap.Refused = []agent.RefusedText{
 		{GivenVerdict: refusal, Kind: agent.TextMessage, Of: "m1", Time: began}, {GivenVerdict: refusal, Kind: agent.TextAnswer, Of: modelKey, Time: began},
 	}
+	snap.Refusal = &snap.Refused[0]
 	took := func(m agent.Message) time.Duration { return time.Duration(m.Time-began) * time.Millisecond }
 	whole := NewAgent(snap, took)
 	whole.Actions = &Actions{Actions: history.Actions{

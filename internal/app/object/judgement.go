@@ -1,6 +1,9 @@
 package object
 
-import "github.com/reagent-dev/reagent/agent"
+import (
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+)
 
 // Judgement is what a guardrail, or the person whom it asked, has said about a text.
 type Judgement struct {
@@ -28,8 +31,16 @@ type Refusal struct {
 
 func newRefusal(r agent.RefusedText) Refusal {
 	v := Refusal{Subject: r.Kind, Key: r.Of, Judgement: newJudgement(r.GivenVerdict), Time: at(r.Time)}
-	if r.Kind == agent.TextMessage && r.Of.Kind() == "" {
+	if r.Kind == agent.TextMessage && !r.AnswersQuestion() {
 		v.MessageID, v.Key = string(r.Of), ""
 	}
 	return v
+}
+
+// newRefusalOf returns the refusal because of which an agent has not answered; nil if there is none.
+func newRefusalOf(s client.Snapshot) *Refusal {
+	if s.Refusal == nil {
+		return nil
+	}
+	return new(newRefusal(*s.Refusal))
 }

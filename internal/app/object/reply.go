@@ -35,6 +35,8 @@ type Reply struct {
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped is absent if no limit ended the turn.
 	Stopped string `json:"stopped,omitempty"`
+	// Refusal is absent unless the message, or the answer to it, was refused.
+	Refusal *Refusal `json:"refusal,omitempty"`
 	// Error and Class are absent unless the agent is held, or has ended without an answer.
 	Error string `json:"error,omitempty"`
 	Class string `json:"class,omitempty"`
@@ -46,7 +48,7 @@ func (Reply) kind() string { return "reply" }
 func NewReply(messageID string, s client.Snapshot) Reply {
 	return Reply{
 		ID: s.ID, MessageID: messageID, Status: s.Status, WaitsFor: s.WaitsFor, Answer: s.Answer, FinishReason: s.FinishReason, Stopped: s.Stopped,
-		Error: s.Failure, Class: s.Class,
+		Refusal: newRefusalOf(s), Error: s.Failure, Class: s.Class,
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	Limit       Code = 6   // a limit of the agent ended its turn, or the output limit of the model cut the answer
 	Taken       Code = 7   // the ID belongs to another agent, or to an agent with another task
 	Partly      Code = 8   // the command worked on several agents, and failed for some of them
+	Refused     Code = 9   // a guardrail, or the person whom it asked, refused the message or the answer
 	Interrupted Code = 130 // a signal ended the command; shells report SIGINT (Ctrl-C) as 128+2
 )
 
@@ -37,6 +38,7 @@ const Help = `Exit codes:
   6    a limit of the agent (model calls, tokens, cost or time) ended its turn, or the output limit of the model cut the answer
   7    the ID is taken by another agent, or by an agent with another task
   8    a command on all agents that match failed for some of them
+  9    a guardrail, or the person whom it asked, refused the message or the answer
   130  interrupted`
 
 // Error is an error with an exit code. If a command returns this error, the process ends with this exit code.

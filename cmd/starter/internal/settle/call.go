@@ -21,5 +21,5 @@ func AgentText(w client.Waits, now time.Time) string {
 }
 
 func namedCall(w client.Waits) string {
-	return w.Handle() + " " + printable.Name(w.Call.Name) + " of agent " + printable.Name(w.AgentID)
+	return w.Handle() + " " + view.CallName(w.Call) + " of agent " + printable.Name(w.AgentID)
 }

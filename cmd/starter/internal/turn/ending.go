@@ -3,6 +3,7 @@ package turn
 import (
 	"cmp"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
@@ -20,10 +21,13 @@ func answered(end client.Snapshot) bool {
 
 // Verdict returns the error with which a command ends after it has waited for an agent, whose last turn has ended as the snapshot says; nil
 // means that the turn ended with a complete answer. The error has the code
+//   - [exit.Refused] if the message or the answer was refused
 //   - [exit.AgentFailed] if the agent is held, or has ended without an answer
 //   - [exit.Limit] if a limit ended the turn, or cut the answer
 func Verdict(end client.Snapshot) error {
 	switch {
+	case end.Refusal != nil:
+		return exit.Errorf(exit.Refused, "agent %s has not answered: %s; %s", end.ID, refusalText(*end.Refusal), pastRefusal(end))
 	case !answered(end):
 		return exit.Errorf(exit.AgentFailed, "agent %s %s: %s; %s", end.ID, StatusText(end.Status), printable.Text(end.Failure), session.GoOn(end))
 	case end.Stopped != "":
@@ -33,6 +37,29 @@ func Verdict(end client.Snapshot) error {
 			end.ID, printable.Name(end.FinishReason))
 	}
 	return nil
+}
+
+// refusalText says who refused which text, and why, such as "the guardrail tone refused the message: rude".
+func refusalText(r agent.RefusedText) string {
+	text := "the guardrail " + printable.Name(r.Guardrail)
+	if r.Decider != nil {
+		text = "a person, whom " + text + " had asked,"
+	}
+	text += " refused the " + string(r.Kind)
+	if r.Reason != "" {
+		text += ": " + printable.Text(r.Reason)
+	}
+	return text
+}
+
+func pastRefusal(end client.Snapshot) exit.Advice {
+	switch {
+	case end.Status == client.Completed:
+		return exit.Advisef("ask again in a new agent with `%s`", shellword.Starter("fork", end.ID).With("--message TEXT"))
+	case end.Status.Ended():
+		return session.GoOn(end)
+	}
+	return exit.Advisef("send another message with `%s`", shellword.Starter("send", end.ID).Then("TEXT"))
 }
 
 func pastLimit(end client.Snapshot) exit.Advice {

@@ -52,3 +52,25 @@ func TestUsageLineCountsSubAgentsAndNamesThePage(t *testing.T) {
 	require.Equal(t, "15 tokens in, 3 out, $0.0200  http://ui/x", usageLine(u, "http://ui/x"))
 	require.Equal(t, "0 tokens in, 0 out", usageLine(agent.Usage{}, ""))
 }
+
+// A refusal has an exit code of its own, whether the agent waits, has completed, is held or has failed.
+func TestRefusalHasAnExitCodeOfItsOwn(t *testing.T) {
+	refusal := func(kind agent.TextKind, by *agent.Decider) *agent.RefusedText {
+		return &agent.RefusedText{Kind: kind, GivenVerdict: agent.GivenVerdict{Guardrail: "tone", Action: agent.TextRefused, Reason: "rude `starter rm b`", Decider: by}}
+	}
+	for _, c := range []struct {
+		end            client.Snapshot
+		text, commands string
+	}{
+		{client.Snapshot{Status: client.Waiting, Refusal: refusal(agent.TextMessage, nil)}, "the guardrail tone refused the message: rude", "starter send a TEXT"},
+		{client.Snapshot{Status: client.Held, Class: agent.Interrupted, Refusal: refusal(agent.TextMessage, nil)}, "refused the message", "starter send a TEXT"},
+		{client.Snapshot{Status: client.Completed, Refusal: refusal(agent.TextAnswer, &agent.Decider{})}, "a person, whom the guardrail tone had asked, refused the answer: rude", "starter fork a --message TEXT"},
+		{client.Snapshot{Status: client.Failed, Class: agent.MessageRefused, Agent: "x", Refusal: refusal(agent.TextMessage, nil)}, "refused the message", "starter run -a x TEXT"},
+	} {
+		c.end.ID = "a"
+		err := Verdict(c.end)
+		require.Equal(t, exit.Refused, exit.CodeOf(err), c.text)
+		require.ErrorContains(t, err, c.text)
+		require.Equal(t, []string{c.commands}, exit.CommandsOf(err))
+	}
+}

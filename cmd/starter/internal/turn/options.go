@@ -82,7 +82,7 @@ func (f Options) Show(cmd *cobra.Command, c *client.Client, queue string, starte
 		if err := object.Print(stdout, view.NewAgent(full)); err != nil {
 			return err
 		}
-	case f.Quiet && answered(snap):
+	case f.Quiet && answered(snap) && snap.Refusal == nil:
 		if err := screen.PrintProse(stdout, snap.Answer); err != nil {
 			return err
 		}

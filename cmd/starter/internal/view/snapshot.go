@@ -38,7 +38,7 @@ func Print(w io.Writer, s client.Snapshot) {
 			fmt.Fprintf(w, "… %s %s\n", printable.Line(c.Name, 100), proposal.Summary(c.Name, c.Arguments, 200))
 			continue
 		}
-		fmt.Fprintf(w, "… %s, waits for %s\n", printable.Line(c.Name, 100), c.WaitsFor())
+		fmt.Fprintf(w, "… %s, waits for %s\n", CallName(c), c.WaitsFor())
 		fmt.Fprint(screen.Raw(w), ArgumentsText(c.Name, c.Arguments, false, screen.Styled(w)))
 	}
 	for _, r := range s.Refused {
