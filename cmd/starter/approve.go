@@ -19,6 +19,9 @@ CALL is the handle of the call, which "starter inbox" shows, or its key. You can
 CALL if only one call is waiting. On a terminal, approve without CALL shows the call and asks first. The approval
 is only for the arguments that are shown.
 
+A text about which a guardrail asks stands among the calls. approve lets it through as it is,
+one at a time: --all leaves such texts alone, and says how many.
+
 With --arguments, the call runs with other arguments, and the model is told so. With
 --for-agent, this agent's other calls of the tool run, too: those that wait already, and
 later ones. With --for-agent-call, only later calls with the same arguments do. "starter

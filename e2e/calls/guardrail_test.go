@@ -48,6 +48,12 @@ func TestVerdictOutlivesTheWorker(t *testing.T) {
 	judged := tools.Effects()
 	worker.Kill()
 	w.Worker()
+	for code, flag := range map[int]string{4: "--all", 2: "--for-agent"} {
+		_, stderr, got := w.Starter("approve", id, "--yes", flag)
+		require.Equal(t, code, got, stderr)
+		require.Contains(t, stderr, flag)
+		require.Contains(t, stderr, "starter approve "+id+" "+asked.Waiting[0].Handle())
+	}
 	w.Must("approve", id, asked.Waiting[0].Handle())
 	answer, err := w.Client.AwaitReply(ctx, id, started.MessageID, 0, nil)
 	require.NoError(t, err)

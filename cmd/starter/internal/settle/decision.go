@@ -52,7 +52,7 @@ func (o *Decision) Command(g *session.Flags, cmd *cobra.Command) *cobra.Command 
 	cmd.Args = cobra.RangeArgs(1, 2)
 	cmd.ValidArgsFunction = g.CompleteIDs(1, client.Running)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return decide(cmd, g, args, *o) }
-	cmd.Flags().BoolVar(&o.all, "all", false, cmd.Name()+" all calls that are waiting for an approval")
+	cmd.Flags().BoolVar(&o.all, "all", false, cmd.Name()+" all calls that are waiting for an approval, but no text about which a guardrail asks")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print an object on a line for each call")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask first")
 	session.AddWait(cmd, &o.wait, session.DefaultWait)
@@ -85,13 +85,16 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 			if o.Approve {
 				one = c.Approve
 			}
+			if err := o.fitsNamed(ctx, c, id, name); err != nil {
+				return err
+			}
 			w, err := one(ctx, id, name, options)
 			if err != nil {
 				return refused(err)
 			}
 			return errors.Join(o.tell(cmd, w), o.tellAlike(cmd, alike))
 		}
-		waiting, err := o.pending(ctx, c, id)
+		waiting, texts, err := o.pending(ctx, c, id)
 		if err != nil {
 			return refused(err)
 		}
@@ -116,10 +119,14 @@ func decide(cmd *cobra.Command, g *session.Flags, args []string, o Decision) err
 			}
 		}
 		if o.Remember.Tool {
-			alike, err := approveAlike(ctx, c, id, waiting)
-			return errors.Join(o.tellAlike(cmd, alike), err)
+			var alike []client.Waits
+			alike, err = approveAlike(ctx, c, id, waiting)
+			err = errors.Join(o.tellAlike(cmd, alike), err)
 		}
-		return nil
+		if len(texts) > 0 {
+			fmt.Fprintf(stderr, "%s.\n", o.left(texts))
+		}
+		return err
 	})
 }
 
@@ -193,31 +200,65 @@ func (o Decision) check(arguments bool) error {
 	return nil
 }
 
-// pending returns the calls on which a command without CALL decides: exactly one, or with the flag --all at least one. If no call waits for
-// an approval, the error is a [client.NoCallError], or a [client.ClosedError] if the agent has ended. If several calls wait and the flag is
-// missing, the error is a [client.AmbiguousCallError].
-func (o Decision) pending(ctx context.Context, c *client.Client, id string) ([]client.Waits, error) {
-	waiting, err := c.Pending(ctx, id)
-	waiting = slices.DeleteFunc(waiting, func(w client.Waits) bool { return w.Call.WaitsFor() != agent.WaitsForApproval })
-	switch {
-	case err != nil:
-		return nil, err
-	case len(waiting) == 0:
-		if snap, err := c.Describe(ctx, id); err == nil && snap.Status.Ended() {
-			return nil, &client.ClosedError{Operation: "decide", ID: id, Status: snap.Status}
-		}
-		return nil, &client.NoCallError{ID: id, For: "a decision"}
-	case len(waiting) > 1 && !o.all:
-		return nil, &client.AmbiguousCallError{ID: id, Waiting: waiting}
+// pending returns the calls on which a command without CALL decides, and the texts that --all leaves alone: see [Decision.choose]. If the
+// agent has ended, the error is a [client.ClosedError].
+func (o Decision) pending(ctx context.Context, c *client.Client, id string) (waiting, texts []client.Waits, err error) {
+	if waiting, err = approvals(ctx, c, id); err != nil {
+		return nil, nil, err
 	}
-	return waiting, nil
+	if len(waiting) == 0 {
+		if snap, err := c.Describe(ctx, id); err == nil && snap.Status.Ended() {
+			return nil, nil, &client.ClosedError{Operation: "decide", ID: id, Status: snap.Status}
+		}
+	}
+	return o.choose(id, waiting)
+}
+
+// choose returns the calls on which a command without CALL decides: exactly one, or with the flag --all at least one. With --all, it also
+// returns the texts, on which the command does not decide. If no call waits, the error is a [client.NoCallError] or names the texts. If
+// several calls wait and the flag is missing, the error is a [client.AmbiguousCallError].
+func (o Decision) choose(id string, waiting []client.Waits) (chosen, texts []client.Waits, err error) {
+	if chosen = waiting; o.all {
+		chosen, texts = SplitTexts(waiting)
+	}
+	switch {
+	case len(chosen) == 0 && len(texts) > 0:
+		return nil, nil, exit.Errorf(exit.WrongState, "no call of agent %s or of its sub-agents waits for a decision; %s", printable.Name(id), o.left(texts))
+	case len(chosen) == 0:
+		return nil, nil, &client.NoCallError{ID: id, For: "a decision"}
+	case len(chosen) > 1 && !o.all:
+		return nil, nil, &client.AmbiguousCallError{ID: id, Waiting: chosen}
+	}
+	return chosen, texts, o.fits(chosen[0])
+}
+
+// fitsNamed is [Decision.fits] for the call with the given name, or for the only one if the name is empty. It reads what waits only if there
+// is a flag that holds for calls only.
+func (o Decision) fitsNamed(ctx context.Context, c *client.Client, id, name string) error {
+	if o.callFlag() == "" {
+		return nil
+	}
+	waiting, err := approvals(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	waiting = slices.DeleteFunc(waiting, func(w client.Waits) bool { return name != "" && name != w.Handle() && name != string(w.Call.Key) })
+	if len(waiting) != 1 {
+		return nil // the decision has an error of its own
+	}
+	return o.fits(waiting[0])
+}
+
+func approvals(ctx context.Context, c *client.Client, id string) ([]client.Waits, error) {
+	waiting, err := c.Pending(ctx, id)
+	return slices.DeleteFunc(waiting, func(w client.Waits) bool { return w.Call.WaitsFor() != agent.WaitsForApproval }), err
 }
 
 // shownText returns the calls on which a person decides, with all of their arguments.
 func (o Decision) shownText(waiting []client.Waits, now time.Time, styled bool) string {
 	var b strings.Builder
 	for _, w := range waiting {
-		b.WriteString(AgentText(w, now) + printable.Name(w.Call.Name) + "\n" + view.ArgumentsText(w.Call.Name, w.Call.Arguments, true, styled))
+		b.WriteString(AgentText(w, now) + view.CallName(w.Call) + "\n" + view.ArgumentsText(w.Call.Name, w.Call.Arguments, true, styled))
 		if o.Arguments != "" {
 			b.WriteString("It will run with these arguments instead:\n" + view.ArgumentsText(w.Call.Name, o.Arguments, true, styled))
 		}
