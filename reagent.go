@@ -33,7 +33,9 @@ type Options struct {
 	TaskQueue string
 	// Agents defines the agents. At least one is required, unless Lookup is set.
 	Agents []Agent
-	// Lookup returns agents that are made at run time, such as one for each customer: see [activities.Options].Lookup. Nil means that there
+	// Lookup returns agents that are made at run time, such as one for each customer. It is called for a name that is not in Agents. If it
+	// returns false and Agents is empty, or if its error wraps [ErrNoAgent], the start of the agent fails at once. After false beside Agents,
+	// it is tried again for RolloutTimeout, and after any other error for 5 minutes. See [activities.Options].Lookup. Nil means that there
 	// are no such agents.
 	Lookup func(ctx context.Context, name string) (found Agent, ok bool, err error)
 	// Models holds the models. The key of an entry is the name by which agents refer to the model.
@@ -72,6 +74,11 @@ type Options struct {
 	ResultsDir string
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration
+	// RolloutTimeout is how long an agent, or a tool of a call, that this worker does not have is looked for on other workers: while a new
+	// configuration is rolled out worker by worker, another one may have it. Then the agent fails, or the model is told that the tool was not
+	// run. A call whose tool may have run already is retried without this limit. Defaults to 5 minutes; negative means that a worker does not
+	// wait for others.
+	RolloutTimeout time.Duration
 	// HeartbeatTimeout is the heartbeat timeout of model calls and tool calls. If Temporal gets no heartbeat of a call for this time,
 	// it gives the call to another worker. A call sends two heartbeats in this time. Temporal Cloud bills each heartbeat, so use 30
 	// seconds or Lease there. Defaults to 3 seconds; the minimum is 1 second.
@@ -96,6 +103,9 @@ type Agent = activities.Agent
 
 // Choices are what a program that starts an agent may choose, besides the agent's own models.
 type Choices = activities.Choices
+
+// ErrNoAgent is the error of [Options.Lookup] for a name that no worker has.
+var ErrNoAgent = activities.ErrNoAgent
 
 // AgentError says what is wrong with an agent that a worker cannot define: see [New].
 type AgentError = activities.AgentError

@@ -632,8 +632,9 @@ func TestUnknownAgentIsWaitedForDuringARollout(t *testing.T) {
 		timeout time.Duration
 		final   bool
 	}{
-		"the rollout may be going on": {0, false},
-		"nobody rolls out so long":    {1, true},
+		"the rollout may be going on":      {0, false},
+		"nobody rolls out so long":         {1, true},
+		"other workers are not waited for": {-1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, llmtest.Script())

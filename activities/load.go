@@ -6,11 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -52,18 +49,6 @@ func (a *Activities) loadAgent(ctx context.Context, in protocol.LoadAgentInput) 
 	head := d.RequestPrefix()
 	a.cache.heads.Set(agent.HashPrefix(head), head)
 	return d, nil
-}
-
-// unknownAgent returns the error of [Activities.LoadAgent] for an agent that this worker does not serve. While a new
-// configuration is rolled out worker by worker, another worker may serve the agent. Therefore the error is retryable until
-// `Options.RolloutTimeout` has passed since the activity was scheduled.
-func (a *Activities) unknownAgent(ctx context.Context, name string) error {
-	return temporal.NewApplicationErrorWithOptions(
-		fmt.Sprintf("there is no agent %q on this worker, which serves %s; correct the name, or add the agent to the configuration of the workers", name, strings.Join(slices.Sorted(maps.Keys(a.agents)), ", ")),
-		protocol.UnknownAgent, temporal.ApplicationErrorOptions{
-			NonRetryable:   a.rolledOut(ctx),
-			NextRetryDelay: time.Second,
-		})
 }
 
 // Check makes the definition of each agent that this worker serves, and returns all errors together. It also looks up the

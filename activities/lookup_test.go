@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,8 +32,11 @@ func TestAgentIsLookedUp(t *testing.T) {
 			asked[name] = true
 			_, bounded := ctx.Deadline()
 			require.True(t, bounded)
-			if name == "down" {
+			switch name {
+			case "down":
 				return activities.Agent{}, false, errors.New("the database does not answer")
+			case "deleted":
+				return activities.Agent{}, false, fmt.Errorf("customer 7: %w", activities.ErrNoAgent)
 			}
 			conf, ok := found[name]
 			return conf, ok, nil
@@ -62,7 +66,8 @@ func TestAgentIsLookedUp(t *testing.T) {
 		"negative": {protocol.BadAgent, true, `agent negative: limit Tokens is -1`},
 		"function": {protocol.BadAgent, true, `agent function: NeedsApproval is only for agents in Options.Agents`},
 		"no-tool":  {protocol.BadAgent, true, `agents.no-tool.tools[0]`},
-		"nobody":   {protocol.UnknownAgent, false, `there is no agent "nobody"`},
+		"nobody":   {protocol.UnknownAgent, false, `there is no agent "nobody" on this worker, which serves x, y, and Lookup does not find it; correct the name, let Lookup return`},
+		"deleted":  {protocol.UnknownAgent, true, `there is no agent "deleted"`},
 		"down":     {protocol.Unavailable, false, `look up the agent "down": the database does not answer`},
 	} {
 		_, err := load(name)
@@ -71,5 +76,31 @@ func TestAgentIsLookedUp(t *testing.T) {
 		require.Equal(t, want.class, failure.Type(), name)
 		require.Equal(t, want.final, failure.NonRetryable(), name)
 		require.ErrorContains(t, err, want.text)
+	}
+}
+
+// A worker whose agents are all looked up waits for no other worker: Lookup is asked again only after an error.
+func TestAgentThatLookupDoesNotFindFailsAtOnce(t *testing.T) {
+	for name, final := range map[string]bool{"nobody": true, "down": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newStageWith(t, llmtest.Script(), func(o *activities.Options) {
+				o.Agents, o.RolloutTimeout = nil, -1
+				o.Lookup = func(_ context.Context, name string) (activities.Agent, bool, error) {
+					if name == "down" {
+						return activities.Agent{}, false, errors.New("the database does not answer")
+					}
+					return activities.Agent{}, false, nil
+				}
+				if final {
+					o.RolloutTimeout = 0
+				}
+			})
+			_, err := s.ExecuteActivity(protocol.LoadAgent, protocol.LoadAgentInput{Agent: name})
+			require.Equal(t, final, failure(t, err).NonRetryable())
+			if final {
+				require.Equal(t, protocol.UnknownAgent, failure(t, err).Type())
+				require.Equal(t, `there is no agent "nobody": Lookup of the worker does not find it; correct the name, or let Lookup return the agent`, failure(t, err).Message())
+			}
+		})
 	}
 }

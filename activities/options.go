@@ -113,10 +113,17 @@ type Options struct {
 	// Lookup returns agents that are made at run time, such as one for each customer. A worker calls it for a name that is not in Agents, when
 	// an agent starts, is reloaded, or gets a message with overrides, and within 30 seconds. Nil means that there are no such agents.
 	//
-	// The agent keeps what Lookup has returned, as it keeps its configuration. If Lookup returns an error, it is called again for
-	// RolloutTimeout, and so it is if it finds nothing. The agent must be right on its own: its models, tools and sub-agents are
-	// those of these options, and it has no NeedsApproval. A mistake in it is an [*AgentError], with which the agent fails. The name comes
-	// from whoever starts the agent, so check it like any input. Lookup may be called by several goroutines.
+	// The agent keeps what Lookup has returned, as it keeps its configuration. The agent must be right on its own: its models, tools and
+	// sub-agents are those of these options, and it has no NeedsApproval. A mistake in it is an [*AgentError], with which the agent fails.
+	// The name comes from whoever starts the agent, so check it like any input. Lookup may be called by several goroutines.
+	//
+	// If there is no agent with the name, Lookup returns false, or an error that wraps [ErrNoAgent]:
+	//   - false: this worker has no such agent. The start fails at once if Agents is empty. Otherwise another build of the worker may have
+	//     the agent in its Agents, so the start is tried again for RolloutTimeout, and then fails.
+	//   - [ErrNoAgent]: no worker has such an agent. The start fails at once.
+	//
+	// An agent whose start fails has the class `client.UnknownAgent`. Any other error is temporary, such as a database that does not answer:
+	// Lookup is called again for 5 minutes.
 	Lookup Lookup
 	// Models holds the models that the worker can call. Agents use the keys of the map as names of the models.
 	Models map[string]Model
@@ -135,7 +142,8 @@ type Options struct {
 	ToolTimeout time.Duration
 	// RolloutTimeout is how long Temporal retries [Activities.LoadAgent] for an agent that this worker does not serve, and
 	// [Activities.CallTool] for a tool that this worker does not have. During the rollout of a new configuration, another worker
-	// may have it. A call whose tool may already have run is retried without this limit. Defaults to 5 minutes.
+	// may have it. A call whose tool may already have run is retried without this limit. Defaults to 5 minutes; negative means that
+	// nothing is retried.
 	RolloutTimeout time.Duration
 	// CacheBytes limits the memory for transcripts, earlier runs and results, in bytes. Defaults to 256 MiB.
 	CacheBytes int

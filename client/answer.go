@@ -28,13 +28,19 @@ func (e *InvalidOutputError) Error() string { return fmt.Sprintf("agent %s: %s",
 // [Client.Pending] returns such calls.
 //
 // Answer returns an error if the agent failed, was cancelled, was terminated or timed out. If the answer does not fit the JSON
-// schema for the agent's answers, the error is an [*InvalidOutputError]. If ctx ends before the agent has ended, the error
+// schema for the agent's answers, the error is an [*InvalidOutputError]. If no worker has the definition of the agent, the error wraps
+// [ErrUnknownAgent]. If ctx ends before the agent has ended, the error
 // wraps context.Cause(ctx), and the agent keeps running. If there is no such agent, the error wraps [ErrNotFound].
 func (c *Client) Answer(ctx context.Context, id string) (string, error) {
 	var result protocol.Result
 	err := c.temporal.GetWorkflow(ctx, id, "").Get(ctx, &result)
-	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok && failed.Type() == agent.InvalidOutput {
-		return "", &InvalidOutputError{ID: id, Problem: failed.Message()}
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		switch failed.Type() {
+		case agent.InvalidOutput:
+			return "", &InvalidOutputError{ID: id, Problem: failed.Message()}
+		case UnknownAgent:
+			return "", &agentError{fmt.Sprintf("agent %q failed: %s", id, failed.Message()), []error{ErrUnknownAgent, err}}
+		}
 	}
 	if err != nil && ctx.Err() != nil {
 		return "", fmt.Errorf("wait for agent %q: %w", id, context.Cause(ctx))

@@ -51,7 +51,13 @@ var (
 	// ErrRefused says that the agent refused a message or another request, such as a decision. The text of the error that wraps
 	// ErrRefused gives the reason.
 	ErrRefused = errors.New("the agent refused the message")
+	// ErrUnknownAgent says that an agent failed because no worker has its definition: see [UnknownAgent].
+	ErrUnknownAgent = errors.New("no worker has the definition of the agent")
 )
+
+// UnknownAgent is the [Snapshot].Class of an agent that failed because no worker has its definition, neither in its configuration nor by
+// a lookup. The name is wrong, or the agent is missing on the workers.
+const UnknownAgent = protocol.UnknownAgent
 
 // ClosedError says that an operation failed because the agent has ended. It wraps [ErrClosed].
 type ClosedError struct {

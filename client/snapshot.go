@@ -119,7 +119,7 @@ type Snapshot struct {
 	Refusal *agent.RefusedText
 	// Failure says why the status is [Held], or why the agent ended without completing. In all other cases it is empty.
 	Failure string
-	// Class is the type of the failure, such as an [llm.Class]. It is empty if there is no failure, or if the failure has no
+	// Class is the type of the failure, such as an [llm.Class] or [UnknownAgent]. It is empty if there is no failure, or if the failure has no
 	// type.
 	Class string
 }

@@ -192,6 +192,7 @@ func TestAgentIsLookedUp(t *testing.T) {
 		for _, req := range agents.Requests("main") {
 			require.Equal(t, "You are support-acme.", req.Messages[0].Content)
 		}
+		require.Equal(t, agent.Failed, agents.Run("acme", "hello").Status(), "it is not found, so it fails at once")
 	})
 }
 
