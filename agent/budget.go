@@ -168,6 +168,18 @@ func (s *State) charge(u llm.Usage, candidate string) {
 	s.Usage.Cost = s.Usage.Cost.Add(s.price(candidate).Of(u))
 }
 
+// wrote returns the provider's name of the model that wrote the reply r.
+func (s *State) wrote(r llm.Reply) string {
+	for _, d := range []*Definition{s.Definition, s.Own()} {
+		for _, c := range d.Candidates {
+			if c.Name == r.Candidate || r.Candidate == "" {
+				return c.Model
+			}
+		}
+	}
+	return r.Model
+}
+
 // price returns the prices of one of the agent's models: the candidate with the given name. An empty name means the
 // first candidate. If the prices are unknown, price returns the zero [Price].
 func (s *State) price(name string) Price {

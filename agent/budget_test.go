@@ -176,6 +176,40 @@ func TestAnswerThatWasCutSaysSo(t *testing.T) {
 	}
 }
 
+// An answer has the model that wrote it, and what its own turn has used: all replies, the empty ones and the sub-agents that have ended in the
+// turn. A notice in place of an answer has them, too. A fork has used nothing.
+func TestAnswerHasTheModelAndTheCostOfItsTurn(t *testing.T) {
+	s := tree(agent.Limits{ModelCalls: 2})
+	ten := llm.Usage{InputTokens: 9, OutputTokens: 1}
+	say(s, llm.Reply{Message: wanting("one").Message, Usage: ten})
+	s.Apply(agent.ChildFinished{Key: s.Children[0].Key, Result: agent.Result{Content: "1"}, Spent: &agent.Spending{Usage: ten, Cost: 7}})
+	say(s, llm.Reply{Message: llm.Message{Content: "one"}, Usage: ten})
+	first := s.Messages[len(s.Messages)-1]
+	require.Equal(t, s.Spent(), first.Spent)
+	require.Equal(t, 30, first.Spent.Tokens())
+	require.Equal(t, s.Definition.Candidates[0].Model, first.Model)
+
+	s.Apply(agent.MessageReceived{Message: agent.QueuedMessage{ID: "m2", Text: "and?"}})
+	s.Advance(0)
+	say(s, llm.Reply{Message: wanting("two").Message, Usage: ten})
+	s.Apply(agent.ChildFinished{Key: s.Children[1].Key, Result: agent.Result{Content: "2"}, Spent: &agent.Spending{}})
+	call := s.Next().(agent.CallModel)
+	s.Apply(agent.ModelReplied{
+		Key: call.Key, Reply: llm.Reply{Message: wanting("three").Message, Usage: ten}, Empty: agent.EmptyReplies{}.Add(ten),
+	})
+	require.Equal(t, "model_calls", s.Turn.Stopped)
+	use := agent.AnswerUse(s.Messages)
+	require.Equal(t, 30, use.Tokens())
+	require.Equal(t, first.Model, use.Model)
+	require.True(t, s.Messages[len(s.Messages)-1].Notice)
+	require.Zero(t, agent.AnswerUse(s.Messages[:len(s.Messages)-1]), "the turn runs")
+
+	fork, err := s.Fork(agent.Identity{AgentID: "b"}, agent.Chat, s.Count(), 0)
+	require.NoError(t, err)
+	require.Zero(t, agent.AnswerUse(fork.Messages).Spending)
+	require.Equal(t, use, agent.AnswerUse(s.Messages), "the fork has its own messages")
+}
+
 // Tokens that were written to a cache have their own price, or else that of other input.
 func TestTokensWrittenToACacheHaveTheirPrice(t *testing.T) {
 	u := llm.Usage{InputTokens: 100, CachedTokens: 60, CacheWriteTokens: 30, OutputTokens: 1}

@@ -72,6 +72,8 @@ type WithheldAnswer struct {
 	Key Key `json:"key"`
 	// FinishReason is that of [Message].
 	FinishReason string `json:"finish_reason,omitempty"`
+	// Model is that of [Message].
+	Model string `json:"model,omitempty"`
 	// Invalid is that of [ModelReplied].
 	Invalid string `json:"invalid,omitempty"`
 }
@@ -141,7 +143,7 @@ func (s *State) withholds(m llm.Message, e ModelReplied) bool {
 	if len(m.ToolCalls) > 0 || strings.TrimSpace(m.Content) == "" || len(s.guardrails(TextAnswer)) == 0 {
 		return false
 	}
-	s.Withheld = &WithheldAnswer{Message: m, Key: e.Key, FinishReason: cutReason(e.Reply.FinishReason), Invalid: e.Invalid}
+	s.Withheld = &WithheldAnswer{Message: m, Key: e.Key, FinishReason: cutReason(e.Reply.FinishReason), Model: s.wrote(e.Reply), Invalid: e.Invalid}
 	s.Checks = append(s.Checks, s.newCheck(TextAnswer, e.Key, m.Content))
 	return true
 }
@@ -244,7 +246,7 @@ func (s *State) letThrough(t TextCheck, now int64) {
 		s.answerQuestion(t, nil, now)
 	case t.Kind == TextAnswer:
 		w := *s.Withheld
-		m := Message{Message: w.Message, Key: w.Key, FinishReason: w.FinishReason, Verdicts: t.Verdicts, Time: now}
+		m := Message{Message: w.Message, Key: w.Key, FinishReason: w.FinishReason, Model: w.Model, Verdicts: t.Verdicts, Time: now}
 		if t.Changed {
 			m.Content, m.Reasoning, m.Opaque, m.Parts = t.Text, "", llm.Opaque{}, nil // the others may have what was changed
 		}
@@ -265,7 +267,7 @@ func (s *State) refuseText(t TextCheck, v GivenVerdict, now int64) {
 		s.answerQuestion(t, &r, now)
 		return
 	case t.Kind == TextAnswer:
-		s.release(Message{Message: llm.Message{Role: llm.Assistant, Content: r.Reply()}, Key: t.Of, Verdicts: t.Verdicts, Time: now})
+		s.release(Message{Message: llm.Message{Role: llm.Assistant, Content: r.Reply()}, Key: t.Of, Model: s.Withheld.Model, Verdicts: t.Verdicts, Time: now})
 	default:
 		s.dropCheck(TextMessage, t.Of)
 		s.Queue = slices.DeleteFunc(s.Queue, func(m QueuedMessage) bool { return m.ID == string(t.Of) && m.Late == nil })

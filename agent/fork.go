@@ -113,7 +113,8 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 	}
 	fork.TranscriptHash = fork.hashSent(fork.SentCount())
 	answered := false
-	for _, m := range fork.Messages {
+	for i, m := range fork.Messages {
+		fork.Messages[i].Spent = Spending{} // the fork has not used it
 		if m.Role == llm.User {
 			fork.Turn.Number++
 		}
@@ -124,7 +125,7 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 			fork.Turn.Overrides = o
 		}
 		fork.Turn.Metadata = fork.Turn.Metadata.With(m.Metadata)
-		answered = m.Role == llm.Assistant && len(m.ToolCalls) == 0
+		answered = m.answers()
 	}
 	return fork, nil
 }

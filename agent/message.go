@@ -31,6 +31,11 @@ type Message struct {
 	// FinishReason is the provider's finish reason if the reply may not be whole, such as "length" for a reply that reached the output
 	// limit. It is empty for any other message. No hash includes it.
 	FinishReason string `json:"finish_reason,omitempty"`
+	// Model is the provider's name of the model that wrote a message of the assistant; empty for any other message. No hash includes it.
+	Model string `json:"model,omitempty"`
+	// Spent is what the turn had used when it ended with this answer, with the sub-agents that have ended; zero for any other message, and in
+	// a fork. No hash includes it.
+	Spent Spending `json:"spent,omitzero"`
 	// Decider says who has decided on the call of a tool message; nil if nobody has. No hash includes it.
 	Decider *Decider `json:"decider,omitempty"`
 	// Child is the key of the sub-agent that the call of a tool message waited for. It is empty if there was none. No hash includes it.
@@ -49,6 +54,9 @@ type Message struct {
 func (m Message) result() Result {
 	return Result{Content: m.Content[min(m.ResultAt, len(m.Content)):], Kind: m.Result}
 }
+
+// answers reports whether the message is an answer, or a notice in place of one.
+func (m Message) answers() bool { return m.Role == llm.Assistant && len(m.ToolCalls) == 0 }
 
 func cutReason(reason string) string {
 	if finish.Cut(reason) {

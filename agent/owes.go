@@ -38,10 +38,14 @@ func (s *State) Owes(messageID string) bool {
 // is none.
 func (s *State) lastAnswerAt() int {
 	for i, m := range slices.Backward(s.Messages) {
-		corrected := i+1 < len(s.Messages) && s.Messages[i+1].Notice && s.Messages[i+1].Role == llm.User
-		if m.Role == llm.Assistant && len(m.ToolCalls) == 0 && !corrected {
+		if m.answers() && !corrected(s.Messages, i) {
 			return i
 		}
 	}
 	return -1
+}
+
+// corrected reports whether the agent has asked the model to correct the message at index i.
+func corrected(messages []Message, i int) bool {
+	return i+1 < len(messages) && messages[i+1].Notice && messages[i+1].Role == llm.User
 }

@@ -354,7 +354,7 @@ func (e MessageTaken) apply(s *State) bool {
 	overrides := s.overridesOf(m)
 	switch {
 	case s.answered() || s.Count() == 0:
-		s.Turn = Turn{Number: s.Turn.Number + 1, Began: e.Time}
+		s.Turn = Turn{Number: s.Turn.Number + 1, Began: e.Time, Before: s.Spent()}
 		s.override(overrides)
 	case overrides != nil: // a person has interrupted the turn before
 		s.override(overrides)

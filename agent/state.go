@@ -214,6 +214,8 @@ type Turn struct {
 	Metadata Metadata `json:"metadata,omitempty"`
 	// Overrides are those of the turn; nil if it has none.
 	Overrides *TurnOverrides `json:"overrides,omitempty"`
+	// Before is what the agent had used when the turn began: see [State.Spent].
+	Before Spending `json:"before,omitzero"`
 }
 
 // Usage counts what the agent has used. A reply counts once, even if earlier attempts at its model call failed.
@@ -386,7 +388,7 @@ func (s *State) FinishReason() string { return s.lastAnswer().FinishReason }
 // lastAnswer returns the agent's last message to the user. It returns an empty message if there is none.
 func (s *State) lastAnswer() Message {
 	for _, m := range slices.Backward(s.Messages) {
-		if m.Role == llm.Assistant && len(m.ToolCalls) == 0 {
+		if m.answers() {
 			return m
 		}
 	}
@@ -397,8 +399,11 @@ func (s *State) sent(m llm.Message) llm.Message {
 	return sent(m, s.Definition != nil && s.Definition.SendReasoning)
 }
 
-// append adds m to the transcript and updates the hash of the transcript.
+// append adds m to the transcript and updates the hash of the transcript. An answer gets what its turn has used.
 func (s *State) append(m Message) {
+	if m.answers() {
+		m.Spent = s.Spent().beyond(s.Turn.Before)
+	}
 	s.TranscriptHash = HashMessages(s.TranscriptHash, s.sent(m.Message))
 	s.Messages = append(s.Messages, m)
 }

@@ -79,13 +79,13 @@ func (e ModelReplied) apply(s *State) bool {
 	}
 	s.InFlight = ""
 	m := replied(e.Key, e.Reply.Message)
-	withheld := s.withholds(m, e)
-	if !withheld {
-		s.append(Message{Message: m, Key: e.Key, FinishReason: cutReason(e.Reply.FinishReason), Time: e.Time})
-	}
 	s.Turn.ModelCalls++
 	s.Usage.ModelCalls++
 	s.count(e)
+	withheld := s.withholds(m, e)
+	if !withheld {
+		s.append(Message{Message: m, Key: e.Key, FinishReason: cutReason(e.Reply.FinishReason), Model: s.wrote(e.Reply), Time: e.Time})
+	}
 	s.Compacted = 0
 	s.TooLong = s.full(e.Reply.Usage)
 

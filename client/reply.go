@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -11,7 +12,7 @@ import (
 
 // Reply waits until an agent has answered a message, and returns the agent as it is then. `messageID` is [Sent].MessageID, also if the
 // message has answered a question. The snapshot has no messages, calls, queue, sub-agents or retry. Its field Answer is the answer to this
-// message, even if the agent has answered later messages since. Answer is empty if there is none, in these cases:
+// message, even if the agent has answered later messages since, and Turn says what its turn has used. Answer is empty if there is none, in these cases:
 //   - Somebody outside has to act first: to decide on a call, to answer a question, or to send a result. The field Waiting of the
 //     snapshot has these calls, which may be calls of sub-agents. Settle them with [Client.Decide], or show them to a person. Then call
 //     Reply again.
@@ -70,8 +71,11 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 			if r.Snapshot != nil {
 				snap = *r.Snapshot
 				snap.Answer, snap.Refusal = found.text, snap.refusalOf(agent.TextAnswer, found.key)
+				if found.answered {
+					snap.Turn = found.use
+				}
 				if refused := snap.refusalOf(agent.TextMessage, agent.Key(messageID)); refused != nil {
-					snap.Answer, snap.FinishReason, snap.Stopped, snap.Refusal = refused.Reply(), "", "", refused
+					snap.Answer, snap.FinishReason, snap.Stopped, snap.Refusal, snap.Turn = refused.Reply(), "", "", refused, agent.TurnUse{}
 					return snap, nil
 				}
 			}
@@ -124,6 +128,8 @@ type answerTo struct {
 	answered           bool
 	key                agent.Key
 	text, finishReason string
+	// use says which model has answered, and what the turn has used.
+	use agent.TurnUse
 	// over says that the agent has begun to work on another message, so that no better answer follows.
 	over bool
 }
@@ -139,8 +145,11 @@ func (a *answerTo) read(m agent.Message, decisions []agent.Decision) {
 		a.taken = slices.ContainsFunc(decisions, func(d agent.Decision) bool { return d.Message == a.message && d.Used && d.Time <= m.Time })
 	case m.Role == llm.User && a.answered && !m.Notice && !m.BringsLateResult():
 		a.over = true
-	case m.Role == llm.Assistant && len(m.ToolCalls) == 0 && a.taken:
-		a.answered, a.key, a.text, a.finishReason = true, m.Key, m.Content, m.FinishReason
+	case m.Role == llm.Assistant && a.taken:
+		a.use.Model = cmp.Or(m.Model, a.use.Model) // a notice at the end of the turn has no model
+		if len(m.ToolCalls) == 0 {
+			a.answered, a.key, a.text, a.finishReason, a.use.Spending = true, m.Key, m.Content, m.FinishReason, m.Spent
+		}
 	}
 }
 

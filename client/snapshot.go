@@ -95,6 +95,9 @@ type Snapshot struct {
 	Usage agent.Usage
 	// Spent counts the tokens and the cost of the agent and of its sub-agents that have ended; nil if unknown.
 	Spent *agent.Spending
+	// Turn says which model gave the Answer, and what its turn has used. Only [Client.Reply] and [Client.AwaitReply] set it; for the messages
+	// of a snapshot, [agent.AnswerUse] returns the same.
+	Turn agent.TurnUse
 	// Models are the models that the agent may use. The first is the preferred one, and the others are its fallbacks.
 	Models []llm.Candidate
 	// ModelChoices are the names of the models that a message may choose: see [agent.Overrides].Model. It is empty if they are not known.

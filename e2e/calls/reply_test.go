@@ -79,6 +79,7 @@ func TestReplyReturnsWhenSomebodyHasToAct(t *testing.T) {
 			end, err := w.Client.Reply(ctx, id, started.MessageID, 0, nil)
 			require.NoError(t, err)
 			require.Equal(t, "done", end.Answer, "the answer to this message, though a later one may have its own")
+			require.NotEmpty(t, end.Turn.Model)
 		})
 	}
 	w.NothingTwice()

@@ -35,6 +35,8 @@ type Agent struct {
 	Actions *Actions `json:"actions,omitempty"`
 	// Answer is absent while a turn runs, and if the last turn ended without an answer.
 	Answer string `json:"answer,omitempty"`
+	// Turn is absent if there is no answer.
+	Turn *Turn `json:"turn,omitempty"`
 	// FinishReason is absent if the answer is whole.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped is absent if no limit ended the last turn.
@@ -81,8 +83,8 @@ func NewAgent(s client.Snapshot, took func(agent.Message) time.Duration) Agent {
 	v := Agent{
 		ID: s.ID, Agent: s.Agent, Status: s.Status, WaitsFor: s.WaitsFor, Digest: s.Digest, Metadata: s.Metadata, Messages: []Message{},
 		EarlierMessages: s.First, OpenCalls: []Call{}, Queue: []Queued{}, SubAgents: []SubAgent{}, EarlierSubAgents: s.ChildCount - len(s.Children),
-		Usage: NewUsage(s.Usage), Spent: NewSpending(s.Usage.Spent()), Answer: answer(s), FinishReason: s.FinishReason, Stopped: s.Stopped,
-		Refusal: newRefusalOf(s), Error: s.Failure, Class: s.Class,
+		Usage: NewUsage(s.Usage), Spent: NewSpending(s.Usage.Spent()), Answer: answer(s), Turn: newTurn(agent.AnswerUse(s.Messages)), FinishReason: s.FinishReason,
+		Stopped: s.Stopped, Refusal: newRefusalOf(s), Error: s.Failure, Class: s.Class,
 	}
 	if r := s.Retry; r != nil {
 		v.Retry = &Retry{Operation: r.What, Class: r.Class, Error: r.Message, Attempt: r.Attempt, Next: Time(r.Next), Until: Time(r.Until)}

@@ -44,14 +44,15 @@ func examples() []Object {
 			Decider: &agent.Decider{By: "ann", From: "laptop", Time: began + 4000},
 		},
 		{Message: llm.Message{Role: llm.Tool, Content: "denied", ToolCallID: "2"}, Decider: &agent.Decider{By: "bob", Denied: true, Remembered: true, Time: began}},
-		{Message: llm.Message{Role: llm.Assistant, Content: "I have paid"}, FinishReason: "length", Time: began + 6000},
+		{Message: llm.Message{Role: llm.Assistant, Content: "I have paid"}, FinishReason: "length", Model: "gpt-4o-mini", Spent: spent, Time: began + 6000},
 	}
 	snap := client.Snapshot{
 		ID: "order-7", Agent: "assistant", Digest: "3f2a91c4d07b", Status: client.Waiting, WaitsFor: client.WaitsForMessage, Metadata: metadata,
 		Messages: messages, First: 12, Pending: []agent.Call{pay, text}, Queue: []agent.QueuedMessage{{ID: "m2", Text: "Faster!", Steer: true, Time: began + 7000}},
 		Children: []client.Child{{ID: "order-7/clerk-1", Agent: "clerk", Status: client.Running}}, ChildCount: 3, Usage: usage, Spent: &spent,
 		Retry:  &client.Retry{What: "model", Class: "ServerError", Message: "HTTP 500", Attempt: 2, Next: noon, Until: noon.Add(time.Hour)},
-		Answer: "I have paid", FinishReason: "length", Stopped: "cost", Failure: "HTTP 401", Class: "Unauthorized",
+		Answer: "I have paid", Turn: agent.TurnUse{Model: "gpt-4o-mini", Spending: spent}, FinishReason: "length", Stopped: "cost", Failure: "HTTP 401",
+		Class: "Unauthorized",
 	}
 	refusal := agent.GivenVerdict{Guardrail: "tone", Action: agent.TextRefused, Reason: "rude", Decider: &agent.Decider{By: "ann", Time: began}}
 	snap.Refused = []agent.RefusedText{

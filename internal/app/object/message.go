@@ -14,8 +14,10 @@ type Message struct {
 	// CallID is only in the result of a call.
 	CallID string `json:"call_id,omitempty"`
 	// FinishReason is absent if the message is whole.
-	FinishReason string    `json:"finish_reason,omitempty"`
-	Key          agent.Key `json:"key,omitempty"`
+	FinishReason string `json:"finish_reason,omitempty"`
+	// Model is only in a message that a model wrote.
+	Model string    `json:"model,omitempty"`
+	Key   agent.Key `json:"key,omitempty"`
 	// DecidedBy says who has decided on the call of this result, or has given the result.
 	DecidedBy *Decider `json:"decided_by,omitempty"`
 	// Judgements are those of guardrails that have not simply let the text through.
@@ -38,7 +40,7 @@ type Decider struct {
 // newMessage returns a message without the opaque data that a provider has added to the calls, which only the provider understands.
 func newMessage(m agent.Message) Message {
 	v := Message{
-		Role: m.Role, Content: m.Content, CallID: m.ToolCallID, FinishReason: m.FinishReason, Key: m.Key, Metadata: m.Metadata, Time: at(m.Time),
+		Role: m.Role, Content: m.Content, CallID: m.ToolCallID, FinishReason: m.FinishReason, Model: m.Model, Key: m.Key, Metadata: m.Metadata, Time: at(m.Time),
 	}
 	for _, c := range m.ToolCalls {
 		v.Calls = append(v.Calls, Asked{CallID: c.ID, Tool: c.Name, Arguments: c.Arguments})

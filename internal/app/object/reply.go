@@ -31,6 +31,8 @@ type Reply struct {
 	WaitsFor client.WaitsFor `json:"waits_for,omitempty"`
 	// Answer is absent if there is none.
 	Answer string `json:"answer,omitempty"`
+	// Turn is absent if there is no answer of the agent.
+	Turn *Turn `json:"turn,omitempty"`
 	// FinishReason is absent if the answer is whole.
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped is absent if no limit ended the turn.
@@ -47,8 +49,8 @@ func (Reply) kind() string { return "reply" }
 // NewReply returns the object of the answer to a message. The snapshot is that of [client.Client.AwaitReply].
 func NewReply(messageID string, s client.Snapshot) Reply {
 	return Reply{
-		ID: s.ID, MessageID: messageID, Status: s.Status, WaitsFor: s.WaitsFor, Answer: s.Answer, FinishReason: s.FinishReason, Stopped: s.Stopped,
-		Refusal: newRefusalOf(s), Error: s.Failure, Class: s.Class,
+		ID: s.ID, MessageID: messageID, Status: s.Status, WaitsFor: s.WaitsFor, Answer: s.Answer, Turn: newTurn(s.Turn), FinishReason: s.FinishReason,
+		Stopped: s.Stopped, Refusal: newRefusalOf(s), Error: s.Failure, Class: s.Class,
 	}
 }
 

@@ -58,6 +58,21 @@ func NewSpending(s agent.Spending) Spending {
 	return Spending{s.InputTokens, s.OutputTokens, s.Cost.Dollars()}
 }
 
+// Turn is what a turn with an answer has used.
+type Turn struct {
+	// Model is absent if no model was called.
+	Model string `json:"model,omitempty"`
+	Spending
+}
+
+// newTurn returns the object of what a turn has used; nil if it has used nothing.
+func newTurn(u agent.TurnUse) *Turn {
+	if u == (agent.TurnUse{}) {
+		return nil
+	}
+	return &Turn{u.Model, NewSpending(u.Spending)}
+}
+
 // Actions is an estimate of the actions that Temporal Cloud bills for an agent.
 type Actions struct {
 	history.Actions
