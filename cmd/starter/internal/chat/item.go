@@ -113,7 +113,7 @@ func (it *item) draw(md *screen.Markdown, f form) []string {
 		return append(lines, foreign(md, "  ", it.text, f.width)...)
 	case callItem:
 		if q, ok := it.question(); ok {
-			return it.drawQuestion(q, f)
+			return it.drawQuestion(md, q, f)
 		}
 		if f.expanded {
 			return append(it.unfolded(f), it.running(f.width)...)

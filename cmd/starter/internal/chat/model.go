@@ -35,7 +35,7 @@ type model struct {
 
 	md screen.Markdown
 	// growing holds the lines of the reply that the model is writing. arguments holds the lines of the arguments of calls that wait for
-	// an approval.
+	// an approval, and of the questions that wait for an answer.
 	growing       memo
 	arguments     map[agent.Key]*memo
 	input         textarea.Model

@@ -2,13 +2,16 @@ package chat
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -53,9 +56,29 @@ func (it *item) question() (agent.Question, bool) {
 	return call.Question()
 }
 
+// block matches a text whose first line is no paragraph in Markdown, but a list, a title, code or the like.
+var block = regexp.MustCompile("^(?: {4}|\t|\\s*(?:[-*+#>|`~]|[0-9]{1,9}[.)]))")
+
+// meaning matches a text in which Markdown could see more than words.
+var meaning = regexp.MustCompile(`[^\pL\pN .,:-]`)
+
+// questionLines returns the lines of a question of the model, which is Markdown, behind a mark and a title.
+func questionLines(md *screen.Markdown, mark, title, question string, width int, style lipgloss.Style) []string {
+	room := max(1, width-ansi.StringWidth(mark))
+	var lines []string
+	if block.MatchString(question) || meaning.MatchString(title) {
+		lines = append(styled(wrapped(title, room), style), md.Render(question, room)...)
+	} else if lines = md.Render(title+" "+question, room); len(lines) > 0 {
+		if rest, ok := strings.CutPrefix(lines[0], title); ok {
+			lines[0] = style.Render(title) + rest
+		}
+	}
+	return prefixed(mark, lines, "  ")
+}
+
 // drawQuestion returns the lines of a question of the model and of its answer, which a person reads as text and not as arguments. While
 // the question waits, it takes one line, because it stands in full below the conversation.
-func (it *item) drawQuestion(q agent.Question, f form) []string {
+func (it *item) drawQuestion(md *screen.Markdown, q agent.Question, f form) []string {
 	mark := "▸ "
 	if f.expanded {
 		mark = "▾ "
@@ -63,15 +86,7 @@ func (it *item) drawQuestion(q agent.Question, f form) []string {
 	if !it.done && !f.expanded {
 		return []string{cut(f.mark(mark)+accent.Render("Question:")+" "+printable.Line(q.Question, 400)+" …", f.width)}
 	}
-	const title = "Question: "
-	lines := wrapped(title+q.Question, f.width-ansi.StringWidth(mark))
-	for i, line := range lines {
-		if i == 0 {
-			lines[i] = f.mark(mark) + accent.Render(line)
-		} else {
-			lines[i] = "  " + accent.Render(line)
-		}
-	}
+	lines := questionLines(md, f.mark(mark), "Question:", q.Question, f.width, accent)
 	if f.expanded {
 		for i, choice := range q.Choices {
 			lines = append(lines, indented(fmt.Sprintf("    %d  ", i+1), choice, f.width)...)

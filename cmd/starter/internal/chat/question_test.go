@@ -1,6 +1,9 @@
 package chat
 
 import (
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -58,3 +61,42 @@ func TestAnsweredQuestionIsText(t *testing.T) {
 		s.shows("▾ Question: Which one\n  of both?\n    1  the first\n    2  the second\n  answered by kim\n  → the second\n")
 	}
 }
+
+// A question is Markdown, like a reply, while it waits and afterwards. Its title stands in the first column of the text.
+func TestQuestionIsMarkdown(t *testing.T) {
+	for question, want := range map[string]string{
+		"Shall I take **this**?":       "Question: Shall I take this?",
+		"# Plan\n\n1. `go`\n2. stay\n": "Question:\n  Plan\n\n  1. go\n  2. stay",
+		"```\na  b\n```":               "Question:\n    a  b",
+	} {
+		s := newStage(t, true)
+		arguments := fmt.Sprintf(`{"question":%q,"choices":["yes","no"]}`, question)
+		s.says(user("go"), reply("", llm.ToolCall{ID: "1", Name: agent.AskUser, Arguments: arguments}))
+		s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForAnswer})
+		s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("q", agent.AskUser, arguments, true)})
+		require.Contains(t, spaces.ReplaceAllString(s.screen(), "\n"), "? "+want+"\n    1  yes\n")
+		s.m.refreshed(client.Snapshot{}, nil, nil)
+		s.says(result("1", "yes"))
+		require.Contains(t, spaces.ReplaceAllString(s.screen(), "\n"), "▸ "+want+"\n  → yes\n")
+	}
+}
+
+// If the question or some of its choices are above the screen, the line about the keys says how to see them.
+func TestLongListOfChoicesCanBeScrolled(t *testing.T) {
+	for _, size := range sizes {
+		s := newStage(t, true)
+		s.event(size)
+		s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForAnswer})
+		choices := strings.Repeat(`"x",`, 60)
+		s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("q", agent.AskUser, `{"question":"Which?","choices":[`+strings.TrimSuffix(choices, ",")+`]}`, true)})
+		s.shows("60  x", "Enter answers", "PgUp PgDn show all of it")
+		s.keys("home")
+		s.shows("? Question: Which?", "PgUp PgDn show all of it")
+		s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("r", agent.AskUser, `{"question":"Which?","choices":["x"]}`, true)})
+		s.keys("end")
+		require.NotContains(t, s.screen(), "PgUp")
+	}
+}
+
+// spaces matches the rest of a line that looks empty.
+var spaces = regexp.MustCompile(`[ \x{a0}]*\n`)

@@ -98,7 +98,15 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 		return append(lines, m.proposal(w.Call)...)
 	case client.WaitsForAnswer:
 		q, _ := w.Call.Question()
-		lines = append(lines, styled(indented(mark, "Question"+who+": "+q.Question, m.width), urgent)...)
+		title := "Question" + who + ":"
+		if w.Call.Name == agent.AskUser {
+			drawn := m.drawnOf(w.Call.Key)
+			lines = append(lines, drawn.lines(mark+title+q.Question, m.width, func() []string {
+				return questionLines(&m.md, urgent.Render(mark), title, q.Question, m.width, urgent)
+			})...)
+		} else { // the text of a tool is no Markdown
+			lines = append(lines, styled(indented(mark, title+" "+q.Question, m.width), urgent)...)
+		}
 		for i, choice := range q.Choices {
 			lines = append(lines, indented(fmt.Sprintf("    %d  ", i+1), choice, m.width)...)
 		}
@@ -107,15 +115,20 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 	return append(lines, indented(mark, fmt.Sprintf("%s%s waits for its result: %s", name, who, shellword.Starter("complete", w.AgentID).With("--call "+w.Handle()).Then("RESULT")), m.width)...)
 }
 
+// drawnOf returns the lines of a call that waits, as they were drawn last.
+func (m *model) drawnOf(key agent.Key) *memo {
+	drawn := m.arguments[key]
+	if drawn == nil {
+		drawn = &memo{}
+		m.arguments[key] = drawn
+	}
+	return drawn
+}
+
 // proposal returns the arguments of a call that waits for an approval. Unless the calls are expanded, long arguments are cut, and a line says
 // how much is left out.
 func (m *model) proposal(call agent.Call) []string {
-	drawn := m.arguments[call.Key]
-	if drawn == nil {
-		drawn = &memo{}
-		m.arguments[call.Key] = drawn
-	}
-	return drawn.lines(fmt.Sprint(m.expanded, call.Arguments), m.width, func() []string {
+	return m.drawnOf(call.Key).lines(fmt.Sprint(m.expanded, call.Arguments), m.width, func() []string {
 		f, left := proposal.Of(call.Name, call.Arguments), ""
 		if !m.expanded {
 			f, left = f.Short(": Ctrl-O shows them")

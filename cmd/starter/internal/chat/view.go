@@ -238,6 +238,10 @@ func (m *model) hint() string {
 		}
 		return m.hints("Enter "+text+" this call", "Tab older", "Shift-Tab newer", "Ctrl-O all", "Esc leaves")
 	case m.question() != nil:
+		if !m.headShown(*m.question()) || m.up > 0 {
+			const answer, scroll, interrupt = "Enter answers the question", "PgUp PgDn show all of it", "Esc twice interrupts"
+			return m.hintsOf(2, []string{answer, scroll, interrupt}, []string{"Enter answers", scroll})
+		}
 		return m.hints("Enter answers the question", "Esc twice interrupts")
 	case m.up > 0:
 		return "PgDn shows newer lines"
