@@ -70,8 +70,8 @@ func TestFilesAreCompleted(t *testing.T) {
 		s.shows("» docs/design.md\n", "\n> read @now.txt and @docs/\n")
 		s.keys("tab", "@my", "tab")
 		require.Equal(t, "read @now.txt and @docs/design.md @\"my plan.md\" ", s.m.input.Value())
-		s.keys("@no", "enter")
-		require.Len(t, s.asked, 1, "Enter sends, unless a file was selected")
+		s.keys("@no", "enter", "enter")
+		require.Len(t, s.asked, 1, "Enter sends, unless a file was selected; the second one because @no is no file")
 	}
 }
 
@@ -99,6 +99,25 @@ func TestMessageWithABadFileComesBack(t *testing.T) {
 		s.keys("see @"+name, "enter")
 		require.Empty(t, s.asked)
 		s.shows("The message was not sent:", why, "\n> see @"+name+"\n")
+	}
+}
+
+// A message with the name of a file that is not there comes back once. Names of people, addresses and folders are words.
+func TestMisspeltFileIsAskedAbout(t *testing.T) {
+	for _, name := range []string{"notse.md", "docs/desing.md", "nowhere/x", "note", "no,"} {
+		s := inFolder(t)
+		text := "see @" + name + " and @notes.md"
+		s.keys(text, "enter")
+		require.Empty(t, s.asked, name)
+		s.shows("The message was not sent:", "there is no file "+strings.TrimSuffix(name, ",")[:2], "\n> see @"+name)
+		s.keys("enter")
+		require.Len(t, s.asked, 1, name)
+		require.Equal(t, "send talk steer=false: "+text+"\n\n<file path=\"notes.md\">\none\ntwo\n</file>", s.asked[0])
+	}
+	for _, word := range []string{"@kim", "@kim.", "kim@example.com", "@docs", "@docs/", "@", "@...", "@kim_smith", "v1 @ 2.0", "@1.5"} {
+		s := inFolder(t)
+		s.keys("ask "+word+" now", "enter")
+		require.Equal(t, []string{"send talk steer=false: ask " + word + " now"}, s.asked)
 	}
 }
 
