@@ -47,7 +47,8 @@ func (e *AgentError) Unwrap() error { return e.Err }
 // define makes the definition of an agent with the given configuration. The error has an [*AgentError] for each of these mistakes:
 //   - The output schema is not valid, or the schema of a tool cannot be hashed.
 //   - A model or a tool cannot be found, or its source cannot be asked.
-//   - A guardrail cannot be found, is named twice, is a tool of a stateful MCP server, or is one of the tools, too.
+//   - A guardrail cannot be found, is named twice, is a tool of a stateful MCP server, is one of the tools, too, or refuses what a
+//     guardrail gets.
 //   - Two tools or sub-agents have names that look alike.
 //   - A key of the approval policy matches nothing.
 //   - The definition is too large.

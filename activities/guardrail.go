@@ -19,7 +19,7 @@ import (
 // addGuardrails adds the guardrails to a definition, and reports those that this worker cannot ask.
 func (a *Activities) addGuardrails(ctx context.Context, d *agent.Definition, g agent.Guardrails, report func(field string, err error)) {
 	d.Guardrails = g
-	check := func(field string, names []string) {
+	check := func(field string, kind agent.TextKind, names []string) {
 		for i, name := range names {
 			t, err := a.tools.Lookup(ctx, name)
 			switch {
@@ -30,12 +30,16 @@ func (a *Activities) addGuardrails(ctx context.Context, d *agent.Definition, g a
 				err = fmt.Errorf("%q is a tool of a stateful MCP server, which one worker alone can ask; use a server that is not stateful", name)
 			case t.Spec().Effect == tool.External:
 				err = fmt.Errorf("%q is an external tool, which nobody runs; use a guardrail that returns the action ask", name)
+			default:
+				if err = tool.CanJudge(t.Spec().Schema, string(kind)); err != nil {
+					err = fmt.Errorf("%q cannot be a guardrail: %w", name, err)
+				}
 			}
 			report(fmt.Sprintf("guardrails.%s[%d]", field, i), err)
 		}
 	}
-	check("messages", g.Messages)
-	check("answers", g.Answers)
+	check("messages", agent.TextMessage, g.Messages)
+	check("answers", agent.TextAnswer, g.Answers)
 }
 
 // withoutGuardrails leaves the guardrails of an agent out of its tools, because models do not call them. A pattern such as "files.*" may match

@@ -26,3 +26,11 @@ func TestGuardrailIsNoTool(t *testing.T) {
 	_, err = a.define(t.Context(), a.agents["x"], agent.Overrides{})
 	require.EqualError(t, err, `agents.x.tools[1]: "files.read" is a guardrail of this agent, which models do not call; remove it from the tools`)
 }
+
+// A worker does not start with a guardrail that would refuse each text: then a person would have to decide on all of them.
+func TestToolThatIsNoGuardrailIsReported(t *testing.T) {
+	a, err := approver(t, Agent{Guardrails: agent.Guardrails{Messages: []string{"files.read"}, Answers: []string{"files.read", "clock"}}})
+	require.NoError(t, err)
+	_, err = a.define(t.Context(), a.agents["x"], agent.Overrides{})
+	require.EqualError(t, err, `agents.x.guardrails.answers[1]: "clock" cannot be a guardrail: it takes no argument "kind", and a guardrail gets kind and text; add the argument as a string`)
+}

@@ -112,7 +112,7 @@ agents:
       askuser: always
     agents: [search]
   search: {model: m, tools: [notes.erase], approval: {notes.erase: always}}
-  c: {model: m, tools: [notes.*], approval: {notes.serach: never}}
+  c: {model: m, tools: [notes.*], approval: {notes.serach: never}, guardrails: {answers: [notes.read]}}
 `)
 	require.True(t, started)
 	require.Equal(t, []string{
@@ -122,6 +122,7 @@ agents:
 		`agents.yaml:14: agents.a.tools[2]: unknown tool "notes.reed": did you mean "notes.read"? (the known tools are ask_user, broken.*, calculator, current_time, edit_file, http_get, list_files, notes.*, notes.read, notes.search, read_file, read_result, search_files, write_file)`,
 		`agents.yaml:20: agents.a.agents[0]: the sub-agent search has the name of a tool; rename one of them`,
 		`agents.yaml:21: agents.search.tools[0]: unknown tool "notes.erase": did you mean "notes.read"? (the known tools are ask_user, broken.*, calculator, current_time, edit_file, http_get, list_files, notes.*, notes.read, notes.search, read_file, read_result, search_files, write_file)`,
+		`agents.yaml:22: agents.c.guardrails.answers[0]: "notes.read" cannot be a guardrail: it takes no argument "kind", and a guardrail gets kind and text; add the argument as a string`,
 		`agents.yaml:22: agents.c.approval.notes.serach: matches no tool or sub-agent of this agent: correct the name, or remove it`,
 	}, texts(report.Problems))
 	require.Equal(t, []string{`agents.yaml:7: mcp_servers.keyed: not started: the environment variable MISSING is not set; set it in the environment of the worker`}, texts(report.Unchecked))
