@@ -160,18 +160,24 @@ func (d *driver) nextAct() string {
 	return "**Next**: the agent. Nobody has to act."
 }
 
-// whoActs says which calls wait for somebody outside, and with which commands a person settles them.
+// whoActs says which calls and texts wait for somebody outside, and with which commands a person settles them.
 func (d *driver) whoActs() string {
-	lines := []string{"**Next**: you. These calls wait for a person:\n"} // a list needs an empty line before it
-	for _, c := range d.state.Open() {
-		if !c.Waits() {
-			continue
-		}
+	waiting := slices.DeleteFunc(d.state.Open(), func(c agent.Call) bool { return !c.Waits() })
+	what := "texts"
+	if slices.ContainsFunc(waiting, func(c agent.Call) bool { _, text := c.AskedText(); return !text }) {
+		what = "calls"
+	}
+	lines := []string{"**Next**: you. These " + what + " wait for a person:\n"} // a list needs an empty line before it
+	for _, c := range waiting {
 		if len(lines) > detailsCalls {
 			lines = append(lines, "- and more"+d.alternatives(d.options.Commands.Inbox()))
 			break
 		}
 		commands := d.alternatives(d.options.Commands.Settle(d.state.AgentID, c.Key, c.WaitsFor()))
+		if t, asks := c.AskedText(); asks {
+			lines = append(lines, askedTextItem(c.Name, t, commands))
+			continue
+		}
 		q, asks := c.Question()
 		if text := proposalText(c); text != "" && !asks {
 			lines = append(lines, fmt.Sprintf("- %s%s\n\n%s\n", code(c.Name, 64), commands, text))
@@ -185,6 +191,18 @@ func (d *driver) whoActs() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// askedTextItem returns the item of a list for a text about which a guardrail asks: what it is, why a person is asked, the commands, and the text.
+func askedTextItem(guardrail string, t agent.AskedText, commands string) string {
+	reason := ""
+	if t.Reason != "" {
+		reason = " (" + code(t.Reason, 300) + ")"
+	}
+	return fmt.Sprintf("- the text of the %s, about which the guardrail %s asks%s%s\n\n%s\n", t.Kind, code(guardrail, 64), reason, commands, nested(quote(t.Text, 1000)))
+}
+
+// nested indents a code block so that it belongs to an item of a list.
+func nested(block string) string { return "  " + strings.ReplaceAll(block, "\n", "\n  ") }
 
 // proposalText returns the arguments of a call in the form in which a person judges them, as a code block in an item of a list. It is empty if
 // a line of JSON says the same, and for long arguments: the details are made at each step of the agent.
@@ -201,7 +219,7 @@ func proposalText(c agent.Call) string {
 	if left != "" {
 		text += "… and " + left
 	}
-	return "  " + strings.ReplaceAll(quote(text, detailsBytes), "\n", "\n  ")
+	return nested(quote(text, detailsBytes))
 }
 
 // alternatives ends a sentence with the commands, as Markdown, such as ": `a` or `b`". For no commands, it returns a full stop. If a

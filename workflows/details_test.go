@@ -87,6 +87,26 @@ func TestDetailsShowWhatACallWouldDo(t *testing.T) {
 	require.NoError(t, b.GetWorkflowError())
 }
 
+// The details and the timeline say that a text waits, which guardrail asks and why, and the details have the commands. No text ends its block.
+func TestDetailsShowATextThatWaits(t *testing.T) {
+	b := newBench(t)
+	seen := b.watched()
+	b.def.Guardrails.Messages = []string{"tone"}
+	b.judge = func(protocol.CheckTextInput) agent.Verdict {
+		return agent.Verdict{Action: agent.TextAsks, Reason: "is `this` rude?\n- no"}
+	}
+	b.model = replies(map[int]llm.Reply{1: llmtest.Say("done")})
+	b.RegisterDelayedCallback(func() {
+		details, handle := b.details(t), b.open(t)[0].Key.Handle()
+		require.Contains(t, details, "**Next**: you. These texts wait for a person:\n\n- the text of the message, about which the guardrail `tone` asks (`is 'this' rude? - no`): "+
+			"`starter approve default-test-workflow-id "+handle+"` or `starter deny default-test-workflow-id "+handle+"`\n\n      Hurry up!\n      - <b>now</b>\n")
+	}, time.Minute)
+	b.decideAfter(t, time.Hour, agent.Decision{Approve: true}, "")
+	b.start(agent.Task, "Hurry up!\n- <b>now</b>")
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, []string{"waits for approval · guardrail tone asks about the message · Hurry up! - ‹b›now‹/b›"}, seen.marks)
+}
+
 // The details say who has to act next, and with which command.
 func TestDetailsSayWhatIsNext(t *testing.T) {
 	b := newBench(t)

@@ -32,6 +32,7 @@ type bench struct {
 	def   agent.Definition
 	model func(count int) (llm.Reply, error)
 	tool  func(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error)
+	judge func(in protocol.CheckTextInput) agent.Verdict
 
 	loaded  int         // number of calls of LoadAgent
 	decided []agent.Key // the calls of [bench.decideAfter]
@@ -73,6 +74,9 @@ func newBench(t *testing.T) *bench {
 		b.texts = append(b.texts, in.PartialText)
 		return b.model(in.Count)
 	}, activity.RegisterOptions{Name: protocol.CallModel})
+	b.RegisterActivityWithOptions(func(_ context.Context, in protocol.CheckTextInput) (protocol.CheckedText, error) {
+		return protocol.CheckedText{Verdict: b.judge(in)}, nil
+	}, activity.RegisterOptions{Name: protocol.CheckText})
 	b.RegisterActivityWithOptions(func(ctx context.Context, in protocol.CallToolInput) (protocol.ToolResult, error) {
 		b.count(ctx)
 		return b.tool(ctx, in)

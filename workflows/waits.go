@@ -100,8 +100,12 @@ func waitSummary(calls []agent.Call) string {
 	return strings.Join(parts, between) + last
 }
 
-// callText returns the name of a call, and then its question or, if it asks none, its arguments.
+// callText returns the name of a call, and then its question or, if it asks none, its arguments. For a text about which a guardrail asks, it
+// says so, with the text.
 func callText(c agent.Call) string {
+	if t, asks := c.AskedText(); asks {
+		return fmt.Sprintf("guardrail %s asks about the %s · %s", c.Name, t.Kind, t.Text)
+	}
 	if q, asks := c.Question(); asks {
 		return c.Name + " " + q.Question
 	}
