@@ -78,7 +78,7 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 		}
 		return m.write(press)
 	default:
-		if w := m.approval(); w != nil && m.denying == nil && m.input.Value() == "" && (name == "y" || name == "n" || name == "a") {
+		if w := m.approval(); w != nil && m.denying == nil && m.input.Value() == "" && (name == "y" || name == "n" || name == "a" && !isText(w.Call)) {
 			return m.decideByKey(*w, name)
 		}
 		m.recalled = 0

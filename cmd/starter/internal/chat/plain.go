@@ -374,8 +374,12 @@ func (p *plainChat) tellCall(w client.Waits) {
 	}
 	switch waitsFor {
 	case client.WaitsForApproval:
-		fmt.Fprintf(p.notice, "May %s%s run with these arguments? (call %s)\n%s/approve lets it run, /deny REASON refuses it.\n",
-			name, who, w.Handle(), screen.FormText(proposal.Of(w.Call.Name, w.Call.Arguments).Fold(": `"+view.AllCommand+"` shows them"), "    ", false))
+		run := "run"
+		if isText(w.Call) {
+			run = "through"
+		}
+		fmt.Fprintf(p.notice, "%s (call %s)\n%s/approve lets it %s, /deny REASON refuses it.\n", mayText(w.Call, who), w.Handle(),
+			screen.FormText(proposal.Of(w.Call.Name, w.Call.Arguments).Fold(": `"+view.AllCommand+"` shows them"), "    ", false), run)
 	case client.WaitsForAnswer:
 		q, _ := w.Call.Question()
 		fmt.Fprintf(p.notice, "Question%s: %s\n%s\n", who, indentedText(printable.Text(q.Question)), give("answer", "TEXT"))

@@ -94,7 +94,7 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 		if len(approvals(m.waits)) > 1 { // a command must name one of them
 			call = " (call " + w.Handle() + ")"
 		}
-		lines = append(lines, styled(indented(mark, "May "+name+who+" run with these arguments?"+call, m.width), urgent)...)
+		lines = append(lines, styled(indented(mark, mayText(w.Call, who)+call, m.width), urgent)...)
 		return append(lines, m.proposal(w.Call)...)
 	case client.WaitsForAnswer:
 		q, _ := w.Call.Question()

@@ -20,6 +20,9 @@ type verdict struct {
 
 func (v verdict) done() string {
 	name := printable.Name(v.on.Call.Name)
+	if t, asks := v.on.Call.AskedText(); asks {
+		name = "the text of the " + printable.Name(string(t.Kind))
+	}
 	switch {
 	case !v.decision.Approve:
 		return "Denied " + name + "."
@@ -49,8 +52,15 @@ func verdictsOf(c command, waits []client.Waits) ([]verdict, error) {
 		return nil, errors.New("--all cannot be used together with the name of a call or with --arguments; leave out --all")
 	case call != "":
 		waits = slices.DeleteFunc(slices.Clone(waits), func(w client.Waits) bool { return w.Handle() != call })
-	case !all && len(waits) > 1:
+	case all:
+		if waits = slices.DeleteFunc(slices.Clone(waits), func(w client.Waits) bool { return isText(w.Call) }); len(waits) == 0 {
+			return nil, fmt.Errorf("only texts wait, about which a guardrail asks, and --all leaves them alone: name one, such as %s %s", c.name, others[0].Handle())
+		}
+	case len(waits) > 1:
 		return nil, severalError(c.name, waits)
+	}
+	if isText(waits[0].Call) && (d.Remember != "" || d.Arguments != "") {
+		return nil, errors.New("a text is approved as it is, one at a time: leave out --for-agent, --for-agent-call and --arguments")
 	}
 	var verdicts []verdict
 	for _, w := range waits {
@@ -62,6 +72,20 @@ func verdictsOf(c command, waits []client.Waits) ([]verdict, error) {
 		}
 	}
 	return verdicts, nil
+}
+
+// isText reports whether what waits is a text about which a guardrail asks, and no call.
+func isText(c agent.Call) bool {
+	_, asks := c.AskedText()
+	return asks
+}
+
+// mayText asks the person for a decision on a call or a text that waits. `who` names the sub-agent; it is empty for the agent itself.
+func mayText(c agent.Call, who string) string {
+	if t, asks := c.AskedText(); asks {
+		return fmt.Sprintf("May this text (%s)%s pass? The guardrail %s asks.", printable.Name(string(t.Kind)), who, printable.Line(c.Name, 100))
+	}
+	return fmt.Sprintf("May %s%s run with these arguments?", printable.Line(c.Name, 100), who)
 }
 
 func approvals(waits []client.Waits) []client.Waits {

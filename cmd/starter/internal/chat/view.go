@@ -264,6 +264,10 @@ func (m *model) approvalHint(w client.Waits) string {
 		{"y approve", "n deny", all + "its later calls"},
 		{"y approve", "n deny", "a all its calls"},
 	}
+	required := 3
+	if isText(w.Call) { // a text is decided on alone
+		variants, required = [][]string{{"y approve", "n deny"}}, 2
+	}
 	for i := range variants {
 		switch {
 		case m.up > 0:
@@ -272,7 +276,6 @@ func (m *model) approvalHint(w client.Waits) string {
 			variants[i] = append(variants[i], "Shift-Tab next call")
 		}
 	}
-	required := 3
 	if m.up > 0 {
 		required++
 	}
