@@ -383,6 +383,14 @@ func (w *law) losesNothing(s *agent.State) {
 		if found[agent.Key(m.ID)] != 1 {
 			w.brokenf("message %s is lost", m.ID)
 		}
+		if s.HasOther(m) {
+			w.brokenf("the agent has another message than %s", m.ID)
+		}
+		other := m
+		other.Text += " and more"
+		if queued := slices.ContainsFunc(s.Queue, func(q agent.QueuedMessage) bool { return q.ID == m.ID }); queued && !s.HasOther(other) {
+			w.brokenf("another message has the ID %s, and the agent does not see it", m.ID)
+		}
 	}
 	for _, text := range w.heard {
 		if !tells(s, text) {

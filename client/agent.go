@@ -123,7 +123,7 @@ func (a *Agent) Send(ctx context.Context, m Message) (Sent, error) {
 	sent := Sent{MessageID: m.ID}
 	in := m.queued()
 	if err := agent.CheckMessage(in); err != nil {
-		return sent, fmt.Errorf("send to agent %q: %w", a.id, err)
+		return sent, fmt.Errorf("send to agent %q: %w", a.id, invalid(err))
 	}
 	var accepted protocol.Accepted
 	var err error
@@ -145,7 +145,7 @@ func (a *Agent) Send(ctx context.Context, m Message) (Sent, error) {
 		}
 	}
 	// If Send made the ID, only an earlier attempt of this call can have used it.
-	sent.Duplicate = accepted.Duplicate && !own
+	sent.Duplicate, sent.Differs = accepted.Duplicate && !own, accepted.Differs
 	return sent, err
 }
 

@@ -51,6 +51,9 @@ var (
 	// ErrRefused says that the agent refused a message or another request, such as a decision. The text of the error that wraps
 	// ErrRefused gives the reason.
 	ErrRefused = errors.New("the agent refused the message")
+	// ErrInvalid says that an ID, a message or another input of a method is invalid, so that nothing was sent. The text of the error that
+	// wraps ErrInvalid names the field. If the message is invalid, the error also wraps [agent.ErrMessage].
+	ErrInvalid = errors.New("invalid input")
 	// ErrUnknownAgent says that an agent failed because no worker has its definition: see [UnknownAgent].
 	ErrUnknownAgent = errors.New("no worker has the definition of the agent")
 )
@@ -186,7 +189,7 @@ type Started struct {
 
 // Start starts an agent. If an agent with the same ID exists, running or ended, Start starts nothing and sets `Found` in the
 // result. The existing agent does not get the message. So if two programs call Start with the same ID, only one agent starts.
-// [Client.Same] tells whether the existing agent has the same task.
+// [Client.Same] tells whether the existing agent has the same task. The error wraps [ErrInvalid] if the options are invalid.
 func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 	if o.Agent != "" && o.ID == "" {
 		o.ID = o.Agent + "-" + uuid.NewString()[:8]
@@ -221,10 +224,10 @@ func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction,
 func (o StartOptions) start() (agent.Start, error) {
 	in := agent.Start{Agent: o.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, OutputSchema: o.OutputSchema, Metadata: o.Metadata, Searchable: o.Searchable, Overrides: o.Overrides}
 	if o.Agent == "" {
-		return in, errors.New("StartOptions.Agent is empty: set it to the name of an agent of the configuration")
+		return in, invalid(errors.New("StartOptions.Agent is empty: set it to the name of an agent of the configuration"))
 	}
 	if err := cmp.Or(CheckID(o.ID), protocol.CheckPriority(o.Priority), protocol.CheckTenant(o.Tenant), in.CheckWishes()); err != nil {
-		return in, err
+		return in, invalid(err)
 	}
 	if o.Message == "" && len(o.Images) == 0 && o.Mode == agent.Chat {
 		return in, nil
@@ -234,22 +237,22 @@ func (o StartOptions) start() (agent.Start, error) {
 	return in, err
 }
 
-// newMessage returns a copy of a message, with a new ID if the message has none. The error is that of [agent.CheckMessage].
+// newMessage returns a copy of a message, with a new ID if the message has none. The error is that of [agent.CheckMessage], and wraps [ErrInvalid].
 func newMessage(m agent.QueuedMessage) (*agent.QueuedMessage, error) {
 	m.ID = cmp.Or(m.ID, uuid.NewString())
-	return &m, agent.CheckMessage(m)
+	return &m, invalid(agent.CheckMessage(m))
 }
 
-// CheckID returns an error if the text cannot be the ID of a new agent. An agent ID has 1 to 200 characters. Each is a
+// CheckID returns an error that wraps [ErrInvalid] if the text cannot be the ID of a new agent. An agent ID has 1 to 200 characters. Each is a
 // printable ASCII character other than a space.
 func CheckID(id string) error {
 	switch {
 	case id == "":
-		return errors.New("the agent ID is empty; choose an ID")
+		return invalid(errors.New("the agent ID is empty; choose an ID"))
 	case len(id) > maxIDBytes:
-		return fmt.Errorf("the agent ID has %d bytes; the limit is %d: choose a shorter ID", len(id), maxIDBytes)
+		return invalid(fmt.Errorf("the agent ID has %d bytes; the limit is %d: choose a shorter ID", len(id), maxIDBytes))
 	case strings.Contains(id, " ") || agent.CheckID(id) != nil:
-		return fmt.Errorf("the agent ID %q has a space or a character other than printable ASCII: use letters, digits, - and _", id)
+		return invalid(fmt.Errorf("the agent ID %q has a space or a character other than printable ASCII: use letters, digits, - and _", id))
 	}
 	return nil
 }
@@ -284,10 +287,10 @@ type Message struct {
 	Automatic bool
 }
 
-// Check returns an error that wraps [agent.ErrMessage] if the message is invalid. The ID may be empty.
+// Check returns an error that wraps [ErrInvalid] and [agent.ErrMessage] if the message is invalid. The ID may be empty.
 func (m Message) Check() error {
 	m.ID = cmp.Or(m.ID, uuid.NewString())
-	return agent.CheckMessage(m.queued())
+	return invalid(agent.CheckMessage(m.queued()))
 }
 
 func (m Message) queued() agent.QueuedMessage {
@@ -301,6 +304,10 @@ type Sent struct {
 	// Duplicate says that the agent dropped the message, because it had already received a message with this ID. Duplicate is
 	// always false if [Client.Send] made the ID.
 	Duplicate bool
+	// Differs says that the message is a duplicate by its ID only: the agent has received another text or other images with this ID, and has
+	// dropped this message. The sender has used an ID twice. Differs is false if that is not known: if the earlier message has been
+	// summarised, or refused or changed by a guardrail, or if a worker of an earlier version answers.
+	Differs bool
 	// Answered is the key of the call that the message has answered: see [agent.AskUser]. It is empty if the message is no answer.
 	Answered agent.Key
 	// Started and Resumed say that [Client.SendOrStart] has started the agent with the message, or has resumed it.
@@ -313,7 +320,7 @@ type Sent struct {
 // If the agent waits for a person's answer to a question (see [agent.AskUser]), a message without images becomes the answer. The agent
 // refuses such a message if it is [Message].Automatic.
 //
-// The error wraps [agent.ErrMessage] if the message is invalid, [ErrClosed] if the agent has ended, and [ErrRefused] if the
+// The error wraps [ErrInvalid] and [agent.ErrMessage] if the message is invalid, [ErrClosed] if the agent has ended, and [ErrRefused] if the
 // agent refuses the message. After any other error, the agent may or may not have received the message: send it again with the
 // ID in [Sent].
 func (c *Client) Send(ctx context.Context, id string, m Message) (Sent, error) {
@@ -453,6 +460,14 @@ type agentError struct {
 func (e *agentError) Error() string { return e.text }
 
 func (e *agentError) Unwrap() []error { return e.errs }
+
+// invalid returns err as an error that wraps [ErrInvalid]; nil for nil.
+func invalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &agentError{err.Error(), []error{ErrInvalid, err}}
+}
 
 // notFoundError returns an error that names the ID and wraps [ErrNotFound]. `why` is the end of the error text: nothing, or a
 // colon and a reason.

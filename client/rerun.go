@@ -98,7 +98,7 @@ func (c *Client) Rerun(ctx context.Context, id string, o RerunOptions) (Rerun, e
 		return Rerun{}, fmt.Errorf("rerun agent %q: %w", id, err)
 	}
 	if err := in.CheckWishes(); err != nil {
-		return Rerun{}, fmt.Errorf("rerun agent %q: %w", id, err)
+		return Rerun{}, fmt.Errorf("rerun agent %q: %w", id, invalid(err))
 	}
 	again.Messages = len(messages)
 	newID := cmp.Or(o.ID, in.Agent+"-"+uuid.NewString()[:8])

@@ -226,6 +226,13 @@ func TestDuplicatesAndLostResumesAreCounted(t *testing.T) {
 	}
 	send(protocol.MessageUpdate, agent.QueuedMessage{ID: "a", Text: "second"})
 	send(protocol.MessageUpdate, agent.QueuedMessage{ID: "a", Text: "second"})
+	var accepted protocol.Accepted
+	after += time.Minute
+	b.RegisterDelayedCallback(func() {
+		b.UpdateWorkflow(protocol.MessageUpdate, "other", &testsuite.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { t.Error(err) }, OnComplete: func(result any, _ error) { accepted, _ = result.(protocol.Accepted) },
+		}, agent.QueuedMessage{ID: "a", Text: "third"})
+	}, after)
 	send(protocol.ResumeLostUpdate, "r1")
 	send(protocol.ResumeLostUpdate, "r1")
 	send(protocol.ResumeLostUpdate, "r2")
@@ -233,8 +240,9 @@ func TestDuplicatesAndLostResumesAreCounted(t *testing.T) {
 	b.start(agent.Chat, "first")
 	var result protocol.Result
 	require.NoError(t, b.GetWorkflowResult(&result))
-	require.Equal(t, 1, result.Usage.DuplicateEvents)
+	require.Equal(t, 2, result.Usage.DuplicateEvents)
 	require.Equal(t, 2, result.Usage.ResumeConflicts)
+	require.Equal(t, protocol.Accepted{ID: "a", Duplicate: true, Differs: true}, accepted)
 }
 
 // After an UpgradeUpdate the agent continues as new when no effect is in flight, and the next run has the whole state.

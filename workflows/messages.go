@@ -69,7 +69,7 @@ func noArgument() error { return nil }
 
 func (d *driver) messageArrived(ctx workflow.Context, m agent.QueuedMessage) (protocol.Accepted, error) {
 	changed, err := d.receive(ctx, protocol.Message.Event(m, d.now()))
-	return protocol.Accepted{ID: m.ID, Duplicate: !changed}, err
+	return protocol.Accepted{ID: m.ID, Duplicate: !changed, Differs: err == nil && !changed && d.state.HasOther(m)}, err
 }
 
 // acceptsInterrupt checks whether the agent accepts a request to stop the running turn. If not, the returned error says why. When

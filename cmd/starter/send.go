@@ -198,6 +198,8 @@ func (o sending) say(id string, follow *progress.Follower, sent client.Sent) err
 	switch {
 	case o.json && (o.detach || sent.Duplicate):
 		return object.Print(follow.Stdout, object.NewSent(id, sent))
+	case sent.Duplicate && sent.Differs:
+		fmt.Fprintf(follow.Stderr, "The agent already has another message with the ID %s; this message was dropped. Send it again with another --message-id.\n", sent.MessageID)
 	case sent.Duplicate:
 		fmt.Fprintf(follow.Stderr, "The agent already has message ID %s; this message was dropped.\n", sent.MessageID)
 	case sent.Answered != "" && !o.detach:

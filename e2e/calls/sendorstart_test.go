@@ -68,7 +68,7 @@ func TestMessageOfSendOrStartIsTakenOnce(t *testing.T) {
 	for key := range keys {
 		sent, err := w.Client.SendOrStart(ctx, id, messageOf(key), options)
 		require.NoError(t, err)
-		require.True(t, sent.Duplicate, "key %d", key)
+		require.True(t, sent.Duplicate && !sent.Differs, "key %d", key)
 		end, err := w.Client.Reply(ctx, id, sent.MessageID, 0, nil)
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprint("heard message ", key), end.Answer, "status %s", end.Status)
@@ -93,6 +93,7 @@ func TestMessageOfSendOrStartIsTakenOnce(t *testing.T) {
 	_ = w.Temporal.TerminateWorkflow(ctx, id, "", "test")
 	sent, err := w.Client.SendOrStart(ctx, id, client.Message{ID: "key-0", Text: "again"}, options)
 	require.NoError(t, err)
+	require.True(t, sent.Differs)
 	require.True(t, sent.Duplicate && !sent.Resumed, "nothing wakes the agent for a message that it has answered")
 }
 

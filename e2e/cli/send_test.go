@@ -74,6 +74,8 @@ func TestMessageIsSentOnceByItsID(t *testing.T) {
 	require.Contains(t, errs, "The agent already has message ID first")
 	require.JSONEq(t, `{"type": "sent", "id": "`+t.Name()+`", "message_id": "first", "duplicate": true}`,
 		w.Must("send", "--json", "--message-id", "first", t.Name(), "mail 815"))
+	require.JSONEq(t, `{"type": "sent", "id": "`+t.Name()+`", "message_id": "first", "duplicate": true, "differs": true}`,
+		w.Must("send", "--json", "--message-id", "first", t.Name(), "mail 816"))
 	require.Equal(t, []string{"user: hi", "assistant: hello", "user: mail 815", "assistant: noted"}, w.Show(t.Name()).Lines())
 	// The same holds for the message with which an agent was started. A program sends it again if the reply to the start was lost.
 	id := t.Name() + "-started"

@@ -121,11 +121,13 @@ func read(w http.ResponseWriter, r *http.Request, in any) bool {
 	return true
 }
 
-// fail answers with 409 if a repetition of the request is of no use, and with 503 if it may help.
+// fail answers with 400 for a mistake in the request, with 409 if a repetition of it is of no use, and with 503 if it may help.
 func fail(w http.ResponseWriter, err error) {
 	code := http.StatusServiceUnavailable
 	if _, missing := errors.AsType[*client.NoCallError](err); missing || errors.Is(err, client.ErrClosed) || errors.Is(err, client.ErrRefused) {
 		code = http.StatusConflict
+	} else if errors.Is(err, client.ErrInvalid) { // such as a message without an id
+		code = http.StatusBadRequest
 	}
 	http.Error(w, err.Error(), code)
 }

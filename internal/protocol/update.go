@@ -49,6 +49,8 @@ type Accepted struct {
 	// Duplicate says that the agent had received a message with the same ID before. The agent has then dropped the new
 	// message, even if the texts of the two messages differ.
 	Duplicate bool `json:"duplicate,omitempty"`
+	// Differs says that the earlier message had another text or other images: see [agent.State.HasOther].
+	Differs bool `json:"differs,omitempty"`
 }
 
 // Update is an update that changes the state of an agent. Its argument has the type A.

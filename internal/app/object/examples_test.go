@@ -85,7 +85,7 @@ func examples() []Object {
 		Status{ID: "order-7", Status: client.Waiting, WaitsFor: client.WaitsForMessage},
 		Reset{ID: "order-7", MessageCount: 3},
 		NewStarted(client.Started{ID: "order-7", Found: true, Status: client.Running}),
-		NewSent("order-7", client.Sent{MessageID: "m1", Duplicate: true, Answered: callKey}),
+		NewSent("order-7", client.Sent{MessageID: "m1", Duplicate: true, Differs: true, Answered: callKey}),
 		NewReply("m1", snap),
 		Aside{ID: "order-7", Answer: "I am paying"},
 		Outcome{ID: "order-7", Agent: "assistant", Outcome: Failed, Note: "it has ended: failed", RunID: "f3b0c1de-0000-4000-8000-000000000000", Error: "no worker answers"},

@@ -11,6 +11,8 @@ type Sent struct {
 	MessageID string `json:"message_id"`
 	// Duplicate says that the agent had the message already, and dropped this one.
 	Duplicate bool `json:"duplicate,omitempty"`
+	// Differs says that the message that the agent had has another text or other images.
+	Differs bool `json:"differs,omitempty"`
 	// Key is the key of the question that the message has answered. It is absent if the message is no answer.
 	Key agent.Key `json:"key,omitempty"`
 }
@@ -19,7 +21,7 @@ func (Sent) kind() string { return "sent" }
 
 // NewSent returns the object of a message that was sent.
 func NewSent(id string, s client.Sent) Sent {
-	return Sent{ID: id, MessageID: s.MessageID, Duplicate: s.Duplicate, Key: s.Answered}
+	return Sent{ID: id, MessageID: s.MessageID, Duplicate: s.Duplicate, Differs: s.Differs, Key: s.Answered}
 }
 
 // Reply is what an agent has answered to a message.

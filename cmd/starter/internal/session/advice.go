@@ -35,7 +35,7 @@ func WithExitCode(err error, queue string) error {
 		return exit.Errorf(exit.Unreachable, "%w on task queue %q: start a worker with `%s`", err, queue, progress.StartWorker)
 	case errors.Is(err, client.ErrRefused):
 		return exit.Errorf(exit.WrongState, "%w", err)
-	case errors.Is(err, agent.ErrMessage):
+	case errors.Is(err, agent.ErrMessage), errors.Is(err, client.ErrInvalid):
 		return exit.Errorf(exit.Usage, "%w", err)
 	}
 	return Explain(err)
