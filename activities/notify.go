@@ -82,6 +82,8 @@ type hookCall struct {
 	// arguments are cut.
 	Text     string         `json:"text,omitempty"`
 	Question string         `json:"question,omitempty"`
+	Subject  agent.TextKind `json:"subject,omitempty"`
+	Reason   string         `json:"reason,omitempty"`
 	WaitsFor agent.WaitsFor `json:"waits_for"`
 	Until    time.Time      `json:"until,omitzero"`
 	// Callback is the URL to which the result of an external call can be sent: see [Callbacks]. It is a secret.
@@ -102,7 +104,7 @@ func (a *Activities) newHookMessage(id string, in protocol.NotifyInput) hookMess
 	}
 	for _, c := range in.Calls {
 		call := hookCall{
-			Key: c.Key, Handle: c.Key.Handle(), Tool: c.Tool, Arguments: c.Arguments, Question: c.Question, WaitsFor: c.WaitsFor,
+			Key: c.Key, Handle: c.Key.Handle(), Tool: c.Tool, Arguments: c.Arguments, Question: c.Question, Subject: c.Subject, Reason: c.Reason, WaitsFor: c.WaitsFor,
 			Commands: a.commands.Settle(id, c.Key, c.WaitsFor),
 		}
 		if json.Valid([]byte(c.Arguments)) {

@@ -105,6 +105,24 @@ func TestNotificationIsSignedAndSaysWhatToDo(t *testing.T) {
 	}`, string(body))
 }
 
+// A receiver can tell a text about which a guardrail asks from a call.
+func TestNotificationSaysThatATextWaits(t *testing.T) {
+	var got struct {
+		Data struct{ Calls []map[string]any }
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_ = json.Unmarshal(body, &got)
+	}))
+	defer server.Close()
+	in := notification()
+	in.Calls = append(in.Calls, agent.NotifiedCall{Key: "text-1", Tool: "tone", Arguments: "{}", Subject: agent.TextAnswer, Reason: "rude?"})
+	require.Nil(t, notifyStage(t, nil, activities.Hook{Name: "pager", URL: server.URL}).notify(in))
+	require.NotContains(t, got.Data.Calls[0], "subject")
+	require.Equal(t, "answer", got.Data.Calls[1]["subject"])
+	require.Equal(t, "rude?", got.Data.Calls[1]["reason"])
+}
+
 // Temporal retries an attempt only if a later one may succeed. The error has no secret.
 func TestRefusedNotificationIsNotRetried(t *testing.T) {
 	var mu sync.Mutex

@@ -254,3 +254,17 @@ func contents(s *agent.State) (all []string) {
 	}
 	return all
 }
+
+// A notification says that a text waits, what it is, and why a person is asked.
+func TestNotificationSaysWhichTextWaits(t *testing.T) {
+	g := newGuardedRun(t, agent.Chat, map[agent.Key]agent.Event{})
+	g.s.Definition.Notify = []agent.Hook{{Name: "pager", On: []agent.Occasion{agent.OnWaits}}}
+	g.receive("m", "an odd word")
+	g.rest()
+	require.True(t, g.s.Apply(agent.NotificationsDue{}))
+	call := g.s.Notifications[0].Calls[0]
+	require.Equal(t, []any{"words", agent.TextMessage, "what is that?"}, []any{call.Tool, call.Subject, call.Reason})
+	asked, ok := g.s.Open()[0].AskedText()
+	require.True(t, ok)
+	require.Equal(t, agent.AskedText{Kind: agent.TextMessage, Text: "an odd word", Reason: "what is that?"}, asked)
+}

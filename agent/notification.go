@@ -63,7 +63,7 @@ type Notification struct {
 	Metadata Metadata `json:"metadata,omitempty"`
 }
 
-// NotifiedCall is a call in a [Notification].
+// NotifiedCall is a call in a [Notification], or a text about which a guardrail asks a person.
 type NotifiedCall struct {
 	// Key is the key of the call.
 	Key Key `json:"key"`
@@ -73,6 +73,9 @@ type NotifiedCall struct {
 	Arguments string `json:"arguments"`
 	// Question is the question of the tool to a person, with at most 4000 bytes: see [Elicitation]. It is empty if there is none.
 	Question string `json:"question,omitempty"`
+	// Subject says what the text is about which the guardrail Tool asks; it is empty for a call. Reason says why, with at most 1000 bytes.
+	Subject TextKind `json:"subject,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
 	// WaitsFor is what the call waits for.
 	WaitsFor WaitsFor `json:"waits_for"`
 	// Until is the end of the wait, in Unix milliseconds; 0 if the wait has no limit.
@@ -175,6 +178,7 @@ func (s *State) notifyTexts(n *Notification, about []notifiedWait) []notifiedWai
 		}
 		n.Calls = append(n.Calls, NotifiedCall{
 			Key: t.Key, Tool: t.Left[0], Arguments: clip.Middle(t.call().Arguments, notifiedArgumentsBytes), WaitsFor: WaitsForApproval,
+			Subject: t.Kind, Reason: clip.Middle(t.Reason, notifiedArgumentsBytes),
 		})
 	}
 	return about
