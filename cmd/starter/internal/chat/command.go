@@ -20,7 +20,8 @@ Enter       sends; Ctrl-J, Alt-Enter and Shift-Enter begin a new line
 Esc         clears the input; if it is empty, interrupts the agent; while a
             call waits for you, press it twice
 y n a       approve the call with the mark ?, deny it with a reason, or
-            approve it and all calls of its tool by its agent, also later ones
+            approve it and all calls of its tool by its agent, also later ones;
+            y and a first show the lines of the call that you have not seen
 Tab         selects a call, Shift-Tab the next newer one; Enter expands it
 Ctrl-O      expands all calls, reasoning and sub-agents, and folds them
 PgUp PgDn   scroll, Home and End to the first and the last line

@@ -244,6 +244,11 @@ func (m *model) makeReady() tea.Cmd {
 		m.reveal(*w)
 		m.revealed = true
 	}
+	return m.showAgain(*w)
+}
+
+// showAgain lets the keys decide on the active call only after another [readyPause], because the chat has shown other lines of it.
+func (m *model) showAgain(w client.Waits) tea.Cmd {
 	m.showing = &showing{call: w.Call.Key}
 	return m.later(readyPause, readyMsg{m.showing})
 }

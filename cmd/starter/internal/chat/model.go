@@ -34,10 +34,9 @@ type model struct {
 	conversation
 
 	md screen.Markdown
-	// growing holds the lines of the reply that the model is writing. arguments holds the lines of the arguments of calls that wait for
-	// an approval, and of the questions that wait for an answer.
+	// growing holds the lines of the reply that the model is writing. offers holds the calls that wait for an approval, and the questions.
 	growing       memo
-	arguments     map[agent.Key]*memo
+	offers        map[agent.Key]*offer
 	input         textarea.Model
 	width, height int
 	// up is the number of lines by which the user has scrolled up. At 0, the screen shows the newest lines.
@@ -54,6 +53,8 @@ type model struct {
 	showing *showing
 	// revealed says that the chat, and not the person, has scrolled up to the first line of that call.
 	revealed bool
+	// early is the call on which the last key was to decide before all of its lines had been on the screen; empty if there is none.
+	early agent.Key
 	// pressed is the key y or a that is about to decide on a call; nil if there is none.
 	pressed *press
 	// arrival is the note to add after a fork, when the messages of the new agent are on the screen.
@@ -114,9 +115,9 @@ func (m *model) attach(id string, started bool) {
 	m.id, m.started, m.stop = id, started, func() {}
 	m.attached++
 	m.conversation = conversation{fresh: !started, calls: map[string]*item{}, now: m.now}
-	m.growing, m.arguments = memo{}, map[agent.Key]*memo{}
+	m.growing, m.offers = memo{}, map[agent.Key]*offer{}
 	m.up, m.selected, m.denying, m.pressed, m.showing, m.arrival = 0, nil, nil, nil, nil, ""
-	m.revealed, m.finding, m.picker = false, nil, nil
+	m.revealed, m.early, m.finding, m.picker = false, "", nil, nil
 	m.sending, m.refreshing, m.stale, m.own, m.asked = false, false, false, false, time.Time{}
 }
 
@@ -177,26 +178,28 @@ type (
 
 // Update implements [tea.Model].
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	before := m.scrolledLines()
+	up, before, held := m.up, m.scrolledLines(), m.hold()
 	cmd := m.update(msg)
-	if _, key := msg.(tea.KeyPressMsg); before > 0 && !key {
-		m.up = max(0, m.up+m.scrolledLines()-before) // what the person reads stays where it is
+	_, key := msg.(tea.KeyPressMsg)
+	_, size := msg.(tea.WindowSizeMsg)
+	switch {
+	case key:
+	case size:
+		m.relaid(held, before)
+	case before > 0 && m.up == up:
+		m.stay(held, before)
 	}
-	return m, tea.Batch(cmd, m.send(), m.refresh(), m.makeReady(), m.tick(), m.list())
+	all := tea.Batch(cmd, m.send(), m.refresh(), m.makeReady(), m.tick(), m.list())
+	m.look()
+	return m, all
 }
 
 func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		w := m.approval()
-		shown := w != nil && m.headShown(*w)
 		m.width, m.height = max(1, msg.Width), max(1, msg.Height)
 		m.input.MaxHeight = max(1, min(8, m.height/3))
 		m.input.SetWidth(m.width)
-		if shown && (m.revealed || !m.headShown(*w)) {
-			m.reveal(*w)
-			m.revealed = m.up > 0
-		}
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:

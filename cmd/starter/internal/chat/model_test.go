@@ -474,7 +474,7 @@ func TestCallIsDecidedInPlace(t *testing.T) {
 	s.m.refreshed(client.Snapshot{}, nil, waits)
 	s.ready()
 	s.event(tea.WindowSizeMsg{Width: 80, Height: 8})
-	s.shows("? May pay run", "PgDn shows all · y approve")
+	s.shows("? May pay run", "y approve")
 	s.event(tea.WindowSizeMsg{Width: 80, Height: 24})
 	s.asked = nil
 	s.keys("/approve", "enter")

@@ -26,19 +26,26 @@ type press struct {
 type pressedMsg struct{ *press }
 
 // decideByKey takes the key y, n or a, which decides on the call that waits and is selected. It does nothing before the keys apply: see
-// [readyPause]. If the first line of the call is not on the screen, or an ended call is selected, it selects and shows the call, and the
-// keys apply after another pause.
+// [readyPause]. If the call is not on the screen, or an ended call is selected, it selects and shows the call. If it is y or a, and lines
+// of the call have never been on the screen, it shows the next of them. In both cases the keys apply after another pause. A denial needs no
+// look at all lines: a call that is denied does nothing, and the person still confirms the denial with Enter.
 func (m *model) decideByKey(w client.Waits, name string) tea.Cmd {
 	switch {
 	case !m.ready(w):
 		return nil
-	case m.selected != nil || !m.headShown(w):
-		m.selected, m.showing = nil, nil
-		m.reveal(w)
-		return nil
+	case m.selected != nil || !m.inView(w):
+		m.selected = nil
+		if !m.inView(w) {
+			m.turn(w)
+		}
+		return m.showAgain(w)
 	case name == "n":
 		m.denying = &w
 		return nil
+	case !m.whole(w):
+		m.early = w.Call.Key
+		m.turn(w)
+		return m.showAgain(w)
 	}
 	d := agent.Decision{Approve: true}
 	if name == "a" {
@@ -75,6 +82,35 @@ func (m *model) headShown(w client.Waits) bool {
 	return m.up < below && below <= m.up+m.room()
 }
 
+// inView reports whether a call that waits is on the screen: its first line, or further lines of it and not the first line of another call
+// that waits, which a person could take for the one that is decided.
+func (m *model) inView(w client.Waits) bool {
+	if m.headShown(w) {
+		return true
+	}
+	if slices.ContainsFunc(m.waits, m.headShown) {
+		return false
+	}
+	n := len(m.wait(&w, true))
+	below := m.belowHead(w) + 1 - n
+	return m.up < below+n && below < m.up+m.room()
+}
+
+// turn scrolls to the first lines of a call that have not been on the screen. If all have been, it shows the last ones.
+func (m *model) turn(w client.Waits) {
+	m.revealed = false
+	lines := m.wait(&w, true)
+	n, room := len(lines), m.room()
+	from := m.unseen(w, lines)
+	if from <= 1 {
+		m.reveal(w)
+		return
+	}
+	from -= min(1, max(0, room-1)) // one line that the person has seen
+	below := m.belowHead(w) + 1 - n
+	m.up = max(below, below+n-from-room)
+}
+
 // reveal scrolls to the newest lines, or if there are too many of them, to the first line of a call that waits.
 func (m *model) reveal(w client.Waits) { m.up = max(0, m.belowHead(w)-m.room()) }
 
@@ -97,15 +133,27 @@ func (m *model) decidePressed(p *press) tea.Cmd {
 	return tea.Batch(decide...)
 }
 
-// withAlike says how many calls that wait already the key a approves, such as "the 2 others and "; empty if there are none.
+// withAlike says how many calls that wait already the key a approves, and how many of them the person has not seen to their ends, such as
+// "the 2 others (1 not seen) and "; empty if there are none.
 func (m *model) withAlike(w client.Waits) string {
-	switch n := len(w.Alike(m.waits)); n {
-	case 0:
+	all := w.Alike(m.waits)
+	unseen := 0
+	for _, other := range all {
+		if !m.whole(other) {
+			unseen++
+		}
+	}
+	switch n := len(all); {
+	case n == 0:
 		return ""
-	case 1:
+	case n == 1 && unseen == 0:
 		return "the other and "
-	default:
+	case n == 1:
+		return "the other (not seen) and "
+	case unseen == 0:
 		return fmt.Sprintf("the %d others and ", n)
+	default:
+		return fmt.Sprintf("the %d others (%d not seen) and ", n, unseen)
 	}
 }
 

@@ -93,6 +93,8 @@ func TestKeyForAllLaterCallsApprovesThoseThatWait(t *testing.T) {
 	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{
 		waitsFor("k-00000001", "pay", "{}", false), waitsFor("k-00000002", "post", "{}", false), waitsFor("k-00000003", "pay", "{}", false), other,
 	})
+	s.shows("y shows more")
+	s.event(nil)
 	s.shows("a approve the other and all later calls of pay")
 	s.press("a")
 	require.Equal(t, []string{
@@ -101,7 +103,15 @@ func TestKeyForAllLaterCallsApprovesThoseThatWait(t *testing.T) {
 	require.Len(t, s.m.waits, 2)
 
 	s = asking(t)
+	s.event(tea.WindowSizeMsg{Width: 80, Height: 8})
+	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-00000001", "pay", "{}", false), waitsFor("k-00000002", "post", "{}", false), waitsFor("k-00000003", "pay", "{}", false)})
+	s.m.showing = nil
+	s.ready()
+	s.shows("a approve the other (not seen) and all later calls of pay")
+
+	s = asking(t)
 	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-00000001", "pay", "{}", false), waitsFor("k-00000003", "pay", "{}", false)})
+	s.event(nil)
 	s.press("y")
 	require.Len(t, s.asked, 1, "the key y approves one call")
 }
@@ -117,12 +127,13 @@ func TestFirstLineOfACallThatWaitsIsOnTheScreen(t *testing.T) {
 			waitsFor("k-00000001", "write", `{"content":"`+strings.Repeat(`line\n`, 100)+`"}`, false), waitsFor("k-00000002", "pay", "{}", false),
 		})
 		s.ready()
-		s.shows("? May write run", "PgDn shows all · y approve")
-		s.keys("pgdown", "pgdown", "pgdown", "pgdown")
+		s.shows("? May write run", "y shows more of this call")
+		s.keys("pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown")
 		s.shows("May pay run", "y shows the call")
 		require.NotContains(t, s.screen(), "? May")
 		s.press("y")
 		s.ready()
+		s.shows("left out here", "y approve write · n deny")
 		s.press("y")
 		s.shows("? May pay run", "Approved write.")
 		require.Equal(t, []string{"decide talk k-00000001 approve=true remember= reason= result="}, s.asked)

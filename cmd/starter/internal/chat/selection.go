@@ -45,9 +45,9 @@ func (m *model) flip() {
 
 // expandAll shows all calls in full, or folds all of them. What the person reads stays on the screen.
 func (m *model) expandAll() {
-	waits := m.approval()
-	if waits != nil && (m.selected != nil || !m.headShown(*waits)) {
-		waits = nil
+	held := m.hold()
+	if m.selected != nil {
+		held = nil
 	}
 	anchor := m.selected
 	if anchor == nil && m.up > 0 {
@@ -58,8 +58,10 @@ func (m *model) expandAll() {
 		it.flipped = false
 	}
 	switch {
-	case waits != nil:
-		m.reveal(*waits)
+	case held != nil:
+		m.revealed = held.head
+		m.relaid(held, 0)
+		m.revealed = false
 	case anchor != nil:
 		m.show(anchor)
 	}

@@ -87,9 +87,9 @@ func TestLargeTextDoesNotStopTheChat(t *testing.T) {
 			s.screen()
 		}
 	})
-	drawn := &s.m.arguments["k-1"].drawn[0]
+	drawn := &s.m.offers["k-1"].drawn[0]
 	s.m.tail()
-	require.Same(t, drawn, &s.m.arguments["k-1"].drawn[0], "the arguments are drawn once")
+	require.Same(t, drawn, &s.m.offers["k-1"].drawn[0], "the arguments are drawn once")
 	s.m.refreshed(client.Snapshot{}, nil, nil)
 	s.event(tea.WindowSizeMsg{Width: 80, Height: 24})
 	s.quickly("a long line", func() {

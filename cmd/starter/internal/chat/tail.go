@@ -6,9 +6,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
-	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/internal/printable"
-	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
@@ -84,23 +82,22 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 	if w.AgentID != m.id {
 		who = " of sub-agent " + printable.Name(w.AgentID)
 	}
-	name, mark, call := printable.Line(w.Call.Name, 100), "  ", ""
+	name, mark := printable.Line(w.Call.Name, 100), "  "
 	if active {
 		mark = "? "
 	}
 	lines := []string{""}
 	switch w.Call.WaitsFor() {
 	case client.WaitsForApproval:
-		if len(approvals(m.waits)) > 1 { // a command must name one of them
-			call = " (call " + w.Handle() + ")"
-		}
-		lines = append(lines, styled(indented(mark, mayText(w.Call, who)+call, m.width), urgent)...)
+		_, title := m.title(w)
+		heading := &m.offerOf(w.Call).heading
+		lines = append(lines, heading.lines(mark+title, m.width, func() []string { return styled(indented(mark, title, m.width), urgent) })...)
 		return append(lines, m.proposal(w.Call)...)
 	case client.WaitsForAnswer:
 		q, _ := w.Call.Question()
 		title := "Question" + who + ":"
 		if w.Call.Name == agent.AskUser {
-			drawn := m.drawnOf(w.Call.Key)
+			drawn := &m.offerOf(w.Call).heading
 			lines = append(lines, drawn.lines(mark+title+q.Question, m.width, func() []string {
 				return questionLines(&m.md, urgent.Render(mark), title, q.Question, m.width, urgent)
 			})...)
@@ -113,32 +110,6 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 		return lines
 	}
 	return append(lines, indented(mark, fmt.Sprintf("%s%s waits for its result: %s", name, who, shellword.Starter("complete", w.AgentID).With("--call "+w.Handle()).Then("RESULT")), m.width)...)
-}
-
-// drawnOf returns the lines of a call that waits, as they were drawn last.
-func (m *model) drawnOf(key agent.Key) *memo {
-	drawn := m.arguments[key]
-	if drawn == nil {
-		drawn = &memo{}
-		m.arguments[key] = drawn
-	}
-	return drawn
-}
-
-// proposal returns the arguments of a call that waits for an approval. Unless the calls are expanded, long arguments are cut, and a line says
-// how much is left out.
-func (m *model) proposal(call agent.Call) []string {
-	return m.drawnOf(call.Key).lines(fmt.Sprint(m.expanded, call.Arguments), m.width, func() []string {
-		f, left := proposal.Of(call.Name, call.Arguments), ""
-		if !m.expanded {
-			f, left = f.Short(": Ctrl-O shows them")
-		}
-		lines := screen.Form(f, argumentsIndent, m.width)
-		if left != "" {
-			lines = append(lines, styled(indented("  ", "… "+left+" are left out here, and a decision is about all of them: Ctrl-O shows them", m.width), urgent)...)
-		}
-		return lines
-	})
 }
 
 // subAgents returns the lines of the tree of sub-agents. Unless the calls are expanded, a sub-agent that has ended is shown only if one below

@@ -221,12 +221,8 @@ func (m *model) hint() string {
 			[]string{"Enter denies", "Esc goes back", "type the reason"})
 	case m.pressed != nil:
 		return m.pressHint()
-	case w != nil && m.input.Value() == "" && m.selected == nil && !m.headShown(*w):
-		return m.hintsOf(1, []string{"y shows the call that waits for your approval"}, []string{"y shows the call that waits"})
-	case w != nil && m.input.Value() == "" && m.selected == nil && m.ready(*w):
-		return m.approvalHint(*w)
 	case w != nil && m.input.Value() == "" && m.selected == nil:
-		return "…"
+		return m.approvalHint(*w)
 	case m.recalled > 0:
 		return m.hints("Enter sends this earlier text", "Up older", "Down newer", "PgUp PgDn scroll")
 	case w != nil && m.input.Value() != "":
@@ -257,29 +253,41 @@ func (m *model) hint() string {
 
 // approvalHint names the keys that decide on a call. On a narrow screen, the meaning of a is shorter, because all three keys must be there.
 func (m *model) approvalHint(w client.Waits) string {
-	all, named := "a approve "+m.withAlike(w)+"all ", "later calls of "+printable.Name(w.Call.Name)
+	if !m.inView(w) {
+		return m.hintsOf(1, []string{"y shows the call that waits for your approval"}, []string{"y shows the call that waits"})
+	}
+	why := []string{}
+	if m.early == w.Call.Key {
+		why = append(why, "Not decided: these lines had not been shown")
+	}
+	switch {
+	case !m.ready(w):
+		return m.hints(append(why, "…")...)
+	case !m.whole(w):
+		return m.hintsOf(len(why)+2, append(why, "y shows more of this call, and approves it at its end", "n deny"), append(why, "y shows more of this call", "n deny"), []string{"y shows more of this call", "n deny"})
+	}
+	name, all := printable.Name(w.Call.Name), "a approve "+m.withAlike(w)+"all "
+	approve := "y approve"
+	if !m.headShown(w) {
+		approve += " " + name
+	}
 	variants := [][]string{
-		{"y approve", "n deny", all + named + " by this agent"},
-		{"y approve", "n deny", all + named},
-		{"y approve", "n deny", all + "its later calls"},
+		{approve, "n deny", all + "later calls of " + name + " by this agent"},
+		{approve, "n deny", all + "later calls of " + name},
+		{approve, "n deny", all + "its later calls"},
 		{"y approve", "n deny", "a all its calls"},
 	}
 	required := 3
 	if isText(w.Call) { // a text is decided on alone
 		variants, required = [][]string{{"y approve", "n deny"}}, 2
 	}
-	for i := range variants {
-		switch {
-		case m.up > 0:
-			variants[i] = append([]string{"PgDn shows all"}, variants[i]...)
-		case len(approvals(m.waits)) > 1:
-			variants[i] = append(variants[i], "Shift-Tab next call")
+	for i, parts := range variants {
+		if len(approvals(m.waits)) > 1 {
+			parts = append(parts, "Shift-Tab next call")
 		}
+		variants[i] = append(slices.Clone(why), parts...)
 	}
-	if m.up > 0 {
-		required++
-	}
-	return m.hintsOf(required, variants...)
+	return m.hintsOf(len(why)+required, variants...)
 }
 
 func (m *model) fold() string {
