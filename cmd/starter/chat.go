@@ -140,7 +140,10 @@ func chatAgents(cmd *cobra.Command, g *session.Flags, id string, start *client.S
 				err = session.WithExitCode(err, queue)
 			}
 		}
-		if !errors.Is(err, client.ErrNotFound) || start.Agent == "" {
+		if errors.Is(err, client.ErrNotFound) && start.Agent == "" {
+			return nil, "", false, nil, exit.Errorf(exit.WrongState, "%w; `%s` starts a new agent with this ID", err, shellword.Starter("chat", id).With("-a NAME"))
+		}
+		if !errors.Is(err, client.ErrNotFound) {
 			return c, queue, err == nil, done, err
 		}
 		if err := client.CheckID(id); err != nil {
