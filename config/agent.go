@@ -19,7 +19,7 @@ func (r *reader) agent(p place) Agent {
 		"model":       {"The name of its model in models.", r.text(&a.Model)},
 		"fallback":    {"The names of models that are asked, in this order, where the model cannot answer.", r.texts(&a.Fallback, r.text)},
 		"choices": {"What may be chosen for one agent at its start, besides its own models.", func(p place) {
-			r.object(p, keys{
+			r.formed(p, "{models: [NAME], reasoning_efforts: [EFFORT]}", keys{
 				"models":            {"The names of further models.", r.texts(&a.Choices.Models, r.text)},
 				"reasoning_efforts": {"Values of reasoning_effort.", r.texts(&a.Choices.ReasoningEfforts, r.text)},
 			})
@@ -37,7 +37,7 @@ func (r *reader) agent(p place) Agent {
 			func(p place) { a.Approval = r.approval(p) }},
 		"approval_timeout": {"How long a call waits for a person's decision before it is denied; without limit by default.", r.duration(&a.ApprovalTimeout)},
 		"guardrails": {"What judges the messages and the answers: SERVER.TOOL for a tool of an MCP server.", func(p place) {
-			r.object(p, keys{
+			r.formed(p, "{messages: [SERVER.TOOL], answers: [SERVER.TOOL]}", keys{
 				"messages": {"What judges the messages, in this order, before the model gets them.", r.texts(&a.Guardrails.Messages, r.text)},
 				"answers":  {"What judges the answers, in this order, before anybody gets them.", r.texts(&a.Guardrails.Answers, r.text)},
 			})

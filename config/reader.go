@@ -85,6 +85,15 @@ func (r *reader) object(p place, known keys) {
 	})
 }
 
+// formed is [reader.object] for a mapping that people mistake for a list. The problem of another value shows what the mapping looks like.
+func (r *reader) formed(p place, form string, known keys) {
+	if p.shape == nil && p.node.Kind != yaml.MappingNode && p.node.ShortTag() != "!!null" {
+		r.problemf(p.path, "must be a mapping of keys to values, not %s; write it as %s", kindOf(p.node), form)
+		return
+	}
+	r.object(p, known)
+}
+
 // named is like [reader.entries], for a mapping whose keys must match `pattern`. For another key, it reports a problem, whose text is the key
 // and `help`, and goes on.
 func (r *reader) named(p place, pattern *regexp.Regexp, help string, each func(name string, value place)) {
@@ -138,7 +147,11 @@ func (r *reader) list(p place, each func(item place)) {
 		return
 	}
 	if p.node.Kind != yaml.SequenceNode {
-		r.problemf(p.path, "must be a list, not %s", kindOf(p.node))
+		form := ""
+		if p.node.ShortTag() == "!!str" {
+			form = "; put it in brackets: […]"
+		}
+		r.problemf(p.path, "must be a list, not %s%s", kindOf(p.node), form)
 		return
 	}
 	for i, n := range p.node.Content {
