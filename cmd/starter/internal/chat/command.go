@@ -14,7 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
-// keysText and commandsText fit into 78 columns.
+// keysText and commandsText fit into [helpWidth] columns, with an indent of two.
 const keysText = `Keys
 Enter       sends; Ctrl-J, Alt-Enter and Shift-Enter begin a new line
 Esc         clears the input; if it is empty, interrupts the agent; while a
@@ -113,7 +113,7 @@ func (m *model) command(c command) (tea.Cmd, error) {
 	m.up = 0
 	switch c.name {
 	case "/help":
-		m.note(keysText + commandsText)
+		m.items = append(m.items, &item{kind: helpItem, index: -1})
 		m.show(m.items[len(m.items)-1])
 		return nil, nil
 	case "/model":

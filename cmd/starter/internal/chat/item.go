@@ -35,6 +35,7 @@ const (
 	noteItem                   // a text of this program
 	cutItem                    // the text of a reply that was interrupted
 	turnItem                   // what a turn took
+	helpItem                   // the keys and commands
 	anyItem                    // all kinds, in a search; no item has it
 )
 
@@ -126,6 +127,8 @@ func (it *item) draw(md *screen.Markdown, f form) []string {
 	case cutItem:
 		lines := append([]string{""}, styled(indented("  ", it.text, f.width), faint)...)
 		return append(lines, styled(indented("  ", it.result, f.width), faint)...)
+	case helpItem:
+		return append([]string{""}, styled(helpLines(f.width), faint)...)
 	case turnItem:
 		return styled(indented("  ", it.text, f.width), faint)
 	}

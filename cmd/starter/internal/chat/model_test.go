@@ -564,9 +564,9 @@ func TestHelpBeginsWithItsFirstLine(t *testing.T) {
 		}
 		s.report(idle)
 		s.keys("/help", "enter")
-		s.shows("Keys\n  Enter  ")
+		s.shows("Keys\n", "Enter       sends")
 		s.report(idle)
-		s.shows("Keys\n  Enter  ")
+		s.shows("Keys\n", "Enter       sends")
 	}
 }
 
