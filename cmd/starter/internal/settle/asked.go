@@ -13,8 +13,8 @@ import (
 // This file is about the texts about which a guardrail asks a person. They wait among the calls. A decision on one lets the text through or
 // refuses it as it is, so a person decides on each alone.
 
-// SplitTexts returns the calls among those that wait, and the texts about which a guardrail asks.
-func SplitTexts(waiting []client.Waits) (calls, texts []client.Waits) {
+// splitTexts returns the calls among those that wait, and the texts about which a guardrail asks.
+func splitTexts(waiting []client.Waits) (calls, texts []client.Waits) {
 	isText := func(w client.Waits) bool { _, asks := w.Call.AskedText(); return asks }
 	calls = slices.DeleteFunc(slices.Clone(waiting), isText)
 	texts = slices.DeleteFunc(slices.Clone(waiting), func(w client.Waits) bool { return !isText(w) })

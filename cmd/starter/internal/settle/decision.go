@@ -219,7 +219,7 @@ func (o Decision) pending(ctx context.Context, c *client.Client, id string) (wai
 // several calls wait and the flag is missing, the error is a [client.AmbiguousCallError].
 func (o Decision) choose(id string, waiting []client.Waits) (chosen, texts []client.Waits, err error) {
 	if chosen = waiting; o.all {
-		chosen, texts = SplitTexts(waiting)
+		chosen, texts = splitTexts(waiting)
 	}
 	switch {
 	case len(chosen) == 0 && len(texts) > 0:
