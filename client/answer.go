@@ -37,9 +37,9 @@ func (c *Client) Answer(ctx context.Context, id string) (string, error) {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		switch failed.Type() {
 		case agent.InvalidOutput:
-			return "", &InvalidOutputError{ID: id, Problem: failed.Message()}
+			return "", &InvalidOutputError{ID: id, Problem: failureText(failed.Message())}
 		case UnknownAgent:
-			return "", &agentError{fmt.Sprintf("agent %q failed: %s", id, failed.Message()), []error{ErrUnknownAgent, err}}
+			return "", &agentError{fmt.Sprintf("agent %q failed: %s", id, failureText(failed.Message())), []error{ErrUnknownAgent, err}}
 		}
 	}
 	if err != nil && ctx.Err() != nil {

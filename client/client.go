@@ -417,7 +417,7 @@ func wrap(operation, id string, err error) error {
 	case errors.As(err, new(*serviceerror.NotFound)):
 		return notFoundError(id, "")
 	case refused != nil && refused.Type() == protocol.Refused:
-		return &agentError{fmt.Sprintf("agent %q refused: %s", id, refused.Message()), []error{ErrRefused}}
+		return &agentError{fmt.Sprintf("agent %q refused: %s", id, failureText(refused.Message())), []error{ErrRefused}}
 	case outOfTime(err), errors.As(err, new(*serviceerror.FailedPrecondition)): // no worker asks for tasks
 		return &agentError{fmt.Sprintf("no worker answers for agent %q", id), []error{ErrNoWorker, err}}
 	}
@@ -446,6 +446,9 @@ func served(operation string, err error) error {
 	}
 	if unavailable(err) {
 		return fmt.Errorf("%w: %w", ErrNoServer, err)
+	}
+	if unread := encoded(operation, err); unread != nil {
+		return unread
 	}
 	return fmt.Errorf("%s: %w", operation, err)
 }

@@ -83,7 +83,7 @@ func (c *Client) failed(ctx context.Context, e Entry) (Snapshot, error) {
 	if _, ended := errors.AsType[*temporal.WorkflowExecutionError](err); !ended {
 		return Snapshot{}, wrap("read", e.ID, err)
 	}
-	s := Snapshot{ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Metadata: e.Metadata, Failure: protocol.EndText(err), Spent: protocol.Spent(err)}
+	s := Snapshot{ID: e.ID, Agent: e.Agent, Status: e.Status, Task: e.Task, Metadata: e.Metadata, Failure: failureText(protocol.EndText(err)), Spent: protocol.Spent(err)}
 	if failure, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		s.Class = failure.Type()
 	}

@@ -55,7 +55,7 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 		}
 		converter.DecodeCommonFailureAttributes(c.converter, failure)
 		r := &Retry{
-			What: what, Class: failure.GetApplicationFailureInfo().GetType(), Message: failure.GetMessage(),
+			What: what, Class: failure.GetApplicationFailureInfo().GetType(), Message: failureText(failure.GetMessage()),
 			Attempt: c.progress(p).attempt(p),
 		}
 		if timeout := failure.GetTimeoutFailureInfo(); timeout != nil {

@@ -180,7 +180,7 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	case !status.Ended() && s.Outcome != nil: // the workflow has not returned yet
 		snap.Failure, snap.Class = s.Outcome.Message, s.Outcome.Class
 	case status.Ended() && status != Completed:
-		snap.Failure = protocol.EndText(run.End)
+		snap.Failure = failureText(protocol.EndText(run.End))
 		if failed, ok := errors.AsType[*temporal.ApplicationError](run.End); ok {
 			snap.Class = failed.Type()
 		}

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
@@ -212,7 +213,7 @@ func (w *watcher) follow(ctx context.Context, found description) bool {
 			took := time.Since(began)
 			time.AfterFunc(took, func() { <-w.client.replays })
 			rested, due, changed = time.Now().Add(min(restFactor*took, maxReplayRest)), nil, false
-			if err != nil && failures < maxReplayFailures {
+			if err != nil && failures < maxReplayFailures && !errors.Is(err, converter.ErrEncodingIsNotSupported) {
 				failures++
 				due = time.After(maxPause) // a codec server may not answer for a moment
 				continue

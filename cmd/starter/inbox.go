@@ -72,7 +72,7 @@ func (o inboxOptions) run(cmd *cobra.Command, c *client.Client) error {
 		if partly && !warned {
 			warned = true
 			for _, each := range unreadable.Errs {
-				fmt.Fprintln(cmd.ErrOrStderr(), session.Explain(each))
+				fmt.Fprintln(cmd.ErrOrStderr(), each)
 			}
 		}
 		var fresh []client.Waits

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -211,8 +212,13 @@ func TestCodecIsGivenOnce(t *testing.T) {
 		out, errs, code := w.Starter("inbox")
 		return code == 8 && strings.Contains(out, t.Name()+"-plain") && strings.Contains(errs, "agent "+t.Name()+",") && strings.Contains(errs, "TEMPORAL_CODEC_ENDPOINT")
 	})
-	_, errs, code := w.Starter("show", t.Name())
-	require.NotZero(t, code)
+	for _, command := range []string{"show", "tail", "chat", "send"} {
+		_, errs, code := w.StarterWith("hello\n", slices.Concat([]string{command, t.Name()}, map[string][]string{"send": {"hello"}}[command])...)
+		require.NotZero(t, code, command)
+		require.Contains(t, errs, "TEMPORAL_CODEC_ENDPOINT", command)
+	}
+	_, errs, code := w.Starter("list")
+	require.Zero(t, code)
 	require.Contains(t, errs, "TEMPORAL_CODEC_ENDPOINT")
 	w.Must("answer", t.Name()+"-plain", "this one")
 	w.Finished(t.Name()+"-plain", "done") // the inbox of other tests does not show it

@@ -32,9 +32,10 @@ const (
 type reading struct {
 	out io.Writer
 
-	done  atomic.Int64
-	mu    sync.Mutex
-	timer *time.Timer
+	done    atomic.Int64
+	encoded atomic.Int64 // agents that only a codec could decode
+	mu      sync.Mutex
+	timer   *time.Timer
 }
 
 // readFunc reads an agent that [client.Client.List] has yielded.
@@ -62,6 +63,9 @@ func (r *reading) all(ctx context.Context, read readFunc, entries []client.Entry
 				return nil // the row stays empty
 			case errors.As(err, new(*serviceerror.Unavailable)):
 				return err
+			case errors.Is(err, client.ErrEncoded):
+				r.encoded.Add(1)
+				snap = client.Snapshot{ID: e.ID, Agent: e.Agent, Status: client.Unknown, Task: e.Task}
 			case err != nil:
 				r.sayf("Agent %s: its state is unknown: %s", e.ID, printable.Line(err.Error(), 300))
 				snap = client.Snapshot{ID: e.ID, Agent: e.Agent, Status: client.Unknown, Task: e.Task}
@@ -103,6 +107,9 @@ func (r *reading) sayf(format string, args ...any) {
 }
 
 func (r *reading) stop() {
+	if n := r.encoded.Swap(0); n > 0 {
+		r.sayf("A codec has encoded %d of the agents, so their state is unknown: set TEMPORAL_CODEC_ENDPOINT to the codec server of this namespace.", n)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.timer != nil {

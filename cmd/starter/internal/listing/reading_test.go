@@ -24,19 +24,24 @@ func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
 		switch e.ID {
 		case "gone":
 			return client.Snapshot{}, fmt.Errorf("look at gone: %w", client.ErrNotFound)
+		case "encoded":
+			return client.Snapshot{}, fmt.Errorf("read: %w", client.ErrEncoded)
 		case "odd":
 			return client.Snapshot{}, errors.New("of another\x1b[2J version")
 		}
 		return client.Snapshot{Status: client.Held, WaitsFor: client.WaitsForRelease}, nil
-	}, []client.Entry{{ID: "a", Status: client.Running}, {ID: "gone"}, {ID: "odd", Status: client.Running, Task: "sums"}, {ID: "b"}})
+	}, []client.Entry{{ID: "a", Status: client.Running}, {ID: "gone"}, {ID: "odd", Status: client.Running, Task: "sums"}, {ID: "b"}, {ID: "encoded"}})
 	require.NoError(t, err)
-	require.Len(t, rows, 3)
+	require.Len(t, rows, 4)
 	require.Equal(t, "a", rows[0].Entry.ID)
 	require.Equal(t, client.Held, rows[0].Snapshot.Status)
 	require.Equal(t, "odd", rows[1].Entry.ID)
 	require.Equal(t, client.Snapshot{ID: "odd", Status: client.Unknown, Task: "sums"}, rows[1].Snapshot)
 	require.Equal(t, "b", rows[2].Entry.ID)
-	require.Equal(t, `Agent odd: its state is unknown: of another\x1b[2J version`+"\n", out.String())
+	require.Equal(t, client.Unknown, rows[3].Snapshot.Status)
+	read.stop()
+	require.Equal(t, `Agent odd: its state is unknown: of another\x1b[2J version`+"\n"+
+		"A codec has encoded 1 of the agents, so their state is unknown: set TEMPORAL_CODEC_ENDPOINT to the codec server of this namespace.\n", out.String())
 }
 
 // If Temporal does not answer, list returns an error and not a list of unknown agents.

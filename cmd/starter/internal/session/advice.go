@@ -3,9 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
-
-	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
@@ -37,14 +34,6 @@ func WithExitCode(err error, queue string) error {
 		return exit.Errorf(exit.WrongState, "%w", err)
 	case errors.Is(err, agent.ErrMessage), errors.Is(err, client.ErrInvalid):
 		return exit.Errorf(exit.Usage, "%w", err)
-	}
-	return Explain(err)
-}
-
-// Explain names the setting for an error about a payload that only a codec can decode.
-func Explain(err error) error {
-	if errors.Is(err, converter.ErrEncodingIsNotSupported) {
-		return fmt.Errorf("%w: a codec has encoded it; set TEMPORAL_CODEC_ENDPOINT to the codec server of this namespace", err)
 	}
 	return err
 }
