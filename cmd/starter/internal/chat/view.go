@@ -275,7 +275,8 @@ func (m *model) approvalHint(w client.Waits) string {
 		{approve, "n deny", all + "later calls of " + name + " by this agent"},
 		{approve, "n deny", all + "later calls of " + name},
 		{approve, "n deny", all + "its later calls"},
-		{"y approve", "n deny", "a all its calls"},
+		{approve, "n deny", "a all its calls"},
+		{approve, "n deny"}, // the name of a call whose beginning is not on the screen counts more
 	}
 	required := 3
 	if isText(w.Call) { // a text is decided on alone
