@@ -149,6 +149,11 @@ func (a *Agent) Send(ctx context.Context, m Message) (Sent, error) {
 	return sent, err
 }
 
+// Reply is [Client.Reply].
+func (a *Agent) Reply(ctx context.Context, messageID string, from int, see func(Progress)) (Snapshot, error) {
+	return a.client.Reply(ctx, a.id, messageID, from, see)
+}
+
 // AwaitReply is [Client.AwaitReply].
 func (a *Agent) AwaitReply(ctx context.Context, messageID string, from int, see func(Progress)) (Snapshot, error) {
 	return a.client.AwaitReply(ctx, a.id, messageID, from, see)

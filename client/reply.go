@@ -24,6 +24,9 @@ import (
 // While the agent waits for sub-agents, Reply looks for calls that wait below it after 2 seconds, and then less and less often, up to once
 // in 30 seconds. If the agent works on a later message, the status is [Running].
 //
+// If messageID is empty, Reply waits for no certain message: it returns when the agent rests (see [Progress.Rests]), or when somebody outside
+// has to act. Answer is then the agent's last answer, and Turn is empty.
+//
 // If ctx ends, the error is context.Cause(ctx). If the agent cannot be watched any more, the error is that of [Client.Watch].
 //
 // Reply watches the agent as [Client.Watch] does, beginning with the message at index `from`. The message with the ID `messageID`
@@ -51,7 +54,7 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 			_, open = <-reports
 		}
 	}()
-	found, waits := answerTo{message: messageID}, noCall
+	found, waits := answerTo{message: messageID, taken: messageID == ""}, noCall
 	var pause time.Duration
 	var look <-chan time.Time
 	for {
@@ -70,7 +73,9 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 			}
 			if r.Snapshot != nil {
 				snap = *r.Snapshot
-				snap.Answer, snap.Refusal = found.text, snap.refusalOf(agent.TextAnswer, found.key)
+				if messageID != "" {
+					snap.Answer, snap.Refusal = found.text, snap.refusalOf(agent.TextAnswer, found.key)
+				}
 				if found.answered {
 					snap.Turn = found.use
 				}
@@ -137,7 +142,7 @@ type answerTo struct {
 // read reads the next message of the transcript.
 func (a *answerTo) read(m agent.Message, decisions []agent.Decision) {
 	switch {
-	case a.over:
+	case a.over || a.message == "":
 	case string(m.Key) == a.message && m.Role == llm.User:
 		a.taken = true
 	case m.Role == llm.Tool && !a.taken:

@@ -26,6 +26,7 @@ import (
 // sending holds the flags of `starter send`.
 type sending struct {
 	detach, json, next bool
+	untilAsked         bool
 	images             []string
 	messageID          string
 	metadata           agent.Metadata
@@ -81,6 +82,7 @@ it, and counts as failed.`,
 	session.AddWait(cmd, &o.wait, session.DefaultWait)
 	f := cmd.Flags()
 	f.BoolVar(&o.detach, "detach", false, "do not wait for the answer: return when the agent has the message")
+	turn.AddUntilAsked(cmd, &o.untilAsked)
 	f.StringArrayVar(&o.images, "image", nil, "show the model an image: a `file` or a web address; you can repeat the flag; all files together have at most 1 MiB")
 	f.StringVar(&o.messageID, "message-id", "", "`ID` of the message, which the agent takes only once (default: a new one)")
 	input.AddMetadata(f, &o.metadata, "what tools, hooks and people get to know about the message, such as who writes it")
@@ -152,13 +154,17 @@ func send(cmd *cobra.Command, g *session.Flags, id string, words []string, o sen
 	if err := o.say(id, follow, sent); err != nil || o.detach || sent.Duplicate {
 		return err // the answer to a duplicate may have come long ago
 	}
-	end, err := a.AwaitReply(ctx, sent.MessageID, before.Count, follow.See)
+	await := a.AwaitReply
+	if o.untilAsked {
+		await = a.Reply
+	}
+	end, err := await(ctx, sent.MessageID, before.Count, follow.See)
 	follow.End()
 	if err != nil {
 		return session.GoesOn(ctx, session.WithExitCode(err, queue), id)
 	}
 	if o.json {
-		err = object.Print(cmd.OutOrStdout(), object.NewReply(sent.MessageID, end))
+		err = cmp.Or(object.Print(cmd.OutOrStdout(), object.NewReply(sent.MessageID, end)), turn.PrintCalls(cmd.OutOrStdout(), end))
 	} else if end.Answer != "" && end.Refusal == nil {
 		err = screen.PrintProse(cmd.OutOrStdout(), end.Answer)
 	}

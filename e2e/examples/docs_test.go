@@ -168,6 +168,24 @@ func TestFirstPageApproves(t *testing.T) {
 	require.Len(t, tools.Effects(), 1)
 }
 
+// The script that approves a call and reads the answer works as it is written.
+func TestScriptOfTheDocumentsApproves(t *testing.T) {
+	if _, err := exec.LookPath("jq"); err != nil {
+		t.Skip("there is no jq on this machine")
+	}
+	tools := world.NewToolServer(t)
+	tools.Add("pay", nil, world.Echo)
+	w := world.New(t, world.Script(llmtest.Call(llmtest.ToolCall("1", "pay", `{"n":1}`)), llmtest.Say("paid")), tools,
+		"    tools: [far.*]\n    approval: {default: always}\n")
+	w.Worker()
+	script := strings.NewReplacer("-a shop", "-a x", "order-7", t.Name()).Replace(blockOf(t, "docs/scripts.md", "decide"))
+	decide := shell(w, "export REAGENT_CONFIG=examples/agents.yaml\nstarter() { go run ./cmd/starter \"$@\"; }\n"+script)
+	w.Eventually("the script has ended", decide.Ended)
+	require.Zero(t, decide.Cmd.ProcessState.ExitCode(), "%s", decide.Output())
+	require.Regexp(t, `(?s)Approved \w+ pay.*\npaid\n`, decide.Output())
+	require.Len(t, tools.Effects(), 1)
+}
+
 // shell starts bash with commands of a document. It replaces `go run` with the programs that the tests have built, and
 // the configuration of the example with that of w.
 func shell(w *world.World, commands string) *world.Process {

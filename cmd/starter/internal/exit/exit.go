@@ -24,6 +24,7 @@ const (
 	Taken       Code = 7   // the ID belongs to another agent, or to an agent with another task
 	Partly      Code = 8   // the command worked on several agents, and failed for some of them
 	Refused     Code = 9   // a guardrail, or the person whom it asked, refused the message or the answer
+	Asked       Code = 10  // with --until-asked: calls wait for a person or a program, so that there is no answer yet
 	Interrupted Code = 130 // a signal ended the command; shells report SIGINT (Ctrl-C) as 128+2
 )
 
@@ -39,6 +40,7 @@ const Help = `Exit codes:
   7    the ID is taken by another agent, or by an agent with another task
   8    a command on all agents that match failed for some of them
   9    a guardrail, or the person whom it asked, refused the message or the answer
+  10   with --until-asked: calls wait for a person or a program, so that there is no answer yet
   130  interrupted`
 
 // Error is an error with an exit code. If a command returns this error, the process ends with this exit code.

@@ -22,6 +22,8 @@ type Follower struct {
 	Wait *Notice
 	// Messages prints the agent's messages; nil prints none.
 	Messages *Transcript
+	// UntilAsked lets [Follower.Watch] return also when calls wait for somebody outside.
+	UntilAsked bool
 	// Asked is the time at which [Follower.AskText] last asked for partial text.
 	Asked time.Time
 }
@@ -80,7 +82,8 @@ func (f *Follower) See(p client.Progress) {
 }
 
 // Watch shows the agent to the user until the agent waits for a message, has ended, or is held (see [client.Held]). It returns the agent
-// as it is then: see [client.Progress].Snapshot.
+// as it is then: see [client.Progress].Snapshot. If `f.UntilAsked` is set, it also returns when calls of the agent or of its sub-agents wait
+// for somebody outside. They are in the field Waiting.
 //
 // The error is [client.ErrNoWorker] if for the time `f.Wait.Limit` no worker answers, or none that has the agent, the model or the tool. This
 // time starts again when a worker answers, and while Temporal does not answer, because nobody can then see whether a worker is missing. It
@@ -100,16 +103,21 @@ func (f *Follower) Watch(ctx context.Context, c *client.Client) (client.Snapshot
 			}
 		}
 	}
-	for p, err := range c.Watch(ctx, f.id, 0) {
-		if err != nil {
-			return client.Snapshot{}, err
-		}
+	see := func(p client.Progress) {
 		if !p.NoWorker && !silent(p) && (p.Retry == nil || !p.Retry.Unserved()) {
 			answered(p.Status)
 		}
 		f.See(p)
 		f.AskText(ctx, c, p)
-		if p.Rests() {
+	}
+	if f.UntilAsked {
+		return c.Reply(ctx, f.id, "", 0, see)
+	}
+	for p, err := range c.Watch(ctx, f.id, 0) {
+		if err != nil {
+			return client.Snapshot{}, err
+		}
+		if see(p); p.Rests() {
 			return *p.Snapshot, nil
 		}
 	}

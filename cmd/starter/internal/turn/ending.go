@@ -2,6 +2,7 @@ package turn
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
@@ -24,10 +25,14 @@ func answered(end client.Snapshot) bool {
 //   - [exit.Refused] if the message or the answer was refused
 //   - [exit.AgentFailed] if the agent is held, or has ended without an answer
 //   - [exit.Limit] if a limit ended the turn, or cut the answer
+//   - [exit.Asked] if calls wait for somebody outside, and the command does not wait for them
 func Verdict(end client.Snapshot) error {
 	switch {
 	case end.Refusal != nil:
 		return exit.Errorf(exit.Refused, "agent %s has not answered: %s; %s", end.ID, refusalText(*end.Refusal), pastRefusal(end))
+	case len(end.Waiting) > 0:
+		return exit.Errorf(exit.Asked, "agent %s has no answer yet: %s; then follow the agent with `%s`",
+			end.ID, settling(end.Waiting), shellword.Starter("tail", end.ID))
 	case !answered(end):
 		return exit.Errorf(exit.AgentFailed, "agent %s %s: %s; %s", end.ID, StatusText(end.Status), printable.Text(end.Failure), session.GoOn(end))
 	case end.Stopped != "":
@@ -60,6 +65,34 @@ func pastRefusal(end client.Snapshot) exit.Advice {
 		return session.GoOn(end)
 	}
 	return exit.Advisef("send another message with `%s`", shellword.Starter("send", end.ID).Then("TEXT"))
+}
+
+// maxNamed is the largest number of calls that wait for which an error has commands of their own.
+const maxNamed = 5
+
+// settling says which calls wait, and with which commands a person settles them.
+func settling(waiting []client.Waits) exit.Advice {
+	if len(waiting) > maxNamed {
+		return exit.Advisef("%d calls wait; see them with `%s`", len(waiting), shellword.Starter("inbox"))
+	}
+	var all []any
+	for i, w := range waiting {
+		settle := shellword.Starter("complete", w.AgentID).With("--call " + w.Handle()).Then("TEXT")
+		one := exit.Advisef("%s waits for a result: `%s`", printable.Name(w.Call.Name), settle)
+		switch w.Call.WaitsFor() {
+		case client.WaitsForApproval:
+			one = exit.Advisef("%s waits for an approval: `%s` or `%s`", printable.Name(w.Call.Name),
+				shellword.Starter("approve", w.AgentID, w.Handle()), shellword.Starter("deny", w.AgentID, w.Handle()))
+		case client.WaitsForAnswer:
+			one = exit.Advisef("%s waits for an answer: `%s`", printable.Name(w.Call.Name),
+				shellword.Starter("answer", w.AgentID).With("--call "+w.Handle()).Then("TEXT"))
+		}
+		if i > 0 {
+			all = append(all, "; ")
+		}
+		all = append(all, one)
+	}
+	return exit.Advisef(strings.Repeat("%s", len(all)), all...)
 }
 
 func pastLimit(end client.Snapshot) exit.Advice {

@@ -46,6 +46,26 @@ func TestAttackFailureIsNoCommandForPrograms(t *testing.T) {
 	require.Equal(t, []string{"starter send a TEXT", "starter reload a"}, exit.CommandsOf(fmt.Errorf("wrapped: %w", stopped)))
 }
 
+// A command that does not wait for people says what waits, with the commands, and how to get the answer then.
+func TestCallsThatWaitHaveAnExitCodeOfTheirOwn(t *testing.T) {
+	waits := func(id, name string, kind agent.WaitsFor) client.Waits {
+		return client.Waits{AgentID: id, Call: agent.Call{Key: agent.Key("tool-b0e86962c8de663a172d0fc86f1b3609"), Name: name, Wait: agent.CallWait{For: kind}}}
+	}
+	end := client.Snapshot{ID: "a", Status: client.Waiting, Waiting: []client.Waits{
+		waits("a", "pay", client.WaitsForApproval), waits("a/clerk", "ask_user", client.WaitsForAnswer), waits("a", "deploy", client.WaitsForResult),
+	}}
+	err := Verdict(end)
+	require.Equal(t, exit.Asked, exit.CodeOf(err))
+	require.EqualError(t, err, "agent a has no answer yet: pay waits for an approval: `starter approve a b0e86962` or `starter deny a b0e86962`; "+
+		"ask_user waits for an answer: `starter answer a/clerk --call b0e86962 TEXT`; deploy waits for a result: `starter complete a --call b0e86962 TEXT`; "+
+		"then follow the agent with `starter tail a`")
+	require.Equal(t, []string{
+		"starter approve a b0e86962", "starter deny a b0e86962", "starter answer a/clerk --call b0e86962 TEXT", "starter complete a --call b0e86962 TEXT", "starter tail a",
+	}, exit.CommandsOf(err))
+	end.Waiting = append(end.Waiting, end.Waiting...)
+	require.Equal(t, []string{"starter inbox", "starter tail a"}, exit.CommandsOf(Verdict(end)))
+}
+
 func TestUsageLineCountsSubAgentsAndNamesThePage(t *testing.T) {
 	u := agent.Usage{Usage: llm.Usage{InputTokens: 10, OutputTokens: 2}, Cost: agent.Dollar / 100}
 	u.Descendants = agent.Spending{Usage: llm.Usage{InputTokens: 5, OutputTokens: 1}, Cost: agent.Dollar / 100}
