@@ -109,6 +109,9 @@ func runChat(cmd *cobra.Command, g *session.Flags, id string, start client.Start
 	} else {
 		end, err = chat.RunPlain(ctx, o, cmd.InOrStdin(), cmd.OutOrStdout(), stderr)
 	}
+	for _, line := range end.Undelivered {
+		fmt.Fprintln(stderr, line)
+	}
 	if err != nil {
 		return session.GoesOn(ctx, session.WithExitCode(err, queue), end.ID)
 	}

@@ -39,6 +39,9 @@ type Result struct {
 	Started bool
 	// Status is the last known status of the agent; empty if it is unknown.
 	Status client.Status
+	// Undelivered has a line for each message, answer and decision of which it is not known that the agent has it, with the command that
+	// delivers it. Nil means that there is none.
+	Undelivered []string
 }
 
 // Run shows the chat on a terminal until the person leaves it. Then it writes the conversation to the terminal, where the person can scroll

@@ -38,6 +38,8 @@ type conversation struct {
 	snap  client.Snapshot
 	tree  []client.Entry
 	waits []client.Waits
+	// decisions are on their way to the agent, oldest first. They stay after a change to another agent.
+	decisions []*decision
 	// chosen is the call that the person has selected among those that wait. Empty, or a call that waits no more, means the first one.
 	chosen agent.Key
 }
@@ -194,7 +196,7 @@ func (c *conversation) active() *client.Waits {
 	var first *client.Waits
 	for i := range c.waits {
 		switch w := &c.waits[i]; {
-		case !forPerson(*w):
+		case !c.undecided(*w):
 		case w.Call.Key == c.chosen:
 			return w
 		case first == nil:
@@ -203,6 +205,9 @@ func (c *conversation) active() *client.Waits {
 	}
 	return first
 }
+
+// undecided reports whether a person can decide on a call or answer it now.
+func (c *conversation) undecided(w client.Waits) bool { return forPerson(w) && c.deciding(w) == nil }
 
 // forPerson reports whether a call waits for a person who reads the chat, and not for a result from outside.
 func forPerson(w client.Waits) bool {

@@ -163,14 +163,6 @@ func (m *model) poll() tea.Cmd {
 	return nil
 }
 
-func (m *model) decide(v verdict) tea.Cmd {
-	ctx, agents, attached := m.ctx, m.o.Agents, m.attached
-	m.showing = nil // if the decision fails, the person can decide again
-	return func() tea.Msg {
-		return decidedMsg{attached, v, v.deliver(ctx, agents)}
-	}
-}
-
 func (v verdict) deliver(ctx context.Context, agents Agents) error {
 	if err := reach(ctx, agents, v.on.AgentID); err != nil {
 		return err

@@ -108,7 +108,7 @@ func (m *model) escape(again bool) tea.Cmd {
 	case m.denying != nil || m.input.Value() != "":
 		m.denying, m.recalled = nil, 0
 		m.input.Reset()
-	case selected != nil:
+	case selected != nil || m.takeBack():
 	case m.works() && !again && (m.active() != nil || client.CallWaits(m.waitsFor)):
 		m.stopping = true
 	case m.works():

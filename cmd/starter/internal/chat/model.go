@@ -114,7 +114,7 @@ func (m *model) attach(id string, started bool) {
 	m.stop()
 	m.id, m.started, m.stop = id, started, func() {}
 	m.attached++
-	m.conversation = conversation{fresh: !started, calls: map[string]*item{}, now: m.now}
+	m.conversation = conversation{fresh: !started, calls: map[string]*item{}, now: m.now, decisions: m.decisions}
 	m.growing, m.offers = memo{}, map[agent.Key]*offer{}
 	m.up, m.selected, m.denying, m.pressed, m.showing, m.arrival = 0, nil, nil, nil, nil, ""
 	m.revealed, m.early, m.finding, m.picker = false, "", nil, nil
@@ -159,14 +159,9 @@ type (
 	// refreshAgainMsg says that the pause after a refresh is over.
 	refreshAgainMsg struct{ attached int }
 	pollMsg         struct{}
-	decidedMsg      struct {
-		attached int
-		verdict  verdict
-		err      error
-	}
-	readyMsg       struct{ *showing }
-	interruptedMsg struct{ err error }
-	forkedMsg      struct {
+	readyMsg        struct{ *showing }
+	interruptedMsg  struct{ err error }
+	forkedMsg       struct {
 		started client.Started
 		err     error
 	}
@@ -244,8 +239,12 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case pollMsg:
 		m.polling, m.stale = false, true
 	case decidedMsg:
-		if msg.attached == m.attached {
-			m.settled(msg)
+		return m.settled(msg)
+	case lateMsg:
+		msg.late = true
+	case decideAgainMsg:
+		if slices.Contains(m.decisions, msg.decision) {
+			return m.deliverDecision(msg.decision)
 		}
 	case readyMsg:
 		msg.ready = true
@@ -397,16 +396,6 @@ func (m *model) giveBack(out *outgoing, err error) {
 	m.trouble("The message was not sent:", err)
 }
 
-func (m *model) settled(msg decidedMsg) {
-	m.stale = true
-	if msg.err != nil {
-		m.report(msg.err)
-		return
-	}
-	m.decided(msg.verdict.on.Call.Key)
-	m.note(msg.verdict.done())
-}
-
 func (m *model) forked(msg forkedMsg) tea.Cmd {
 	if msg.err != nil {
 		m.report(msg.err)
@@ -446,4 +435,6 @@ func (m *model) say(text string, files []string) tea.Cmd {
 	return m.bring(out, files)
 }
 
-func (m *model) result() Result { return Result{ID: m.id, Started: m.started, Status: m.status} }
+func (m *model) result() Result {
+	return Result{ID: m.id, Started: m.started, Status: m.status, Undelivered: m.undelivered()}
+}

@@ -395,16 +395,6 @@ func TestMessageWaitsForAWorker(t *testing.T) {
 	s.unreachable = 3
 	s.keys("more", "enter")
 	require.Equal(t, "send talk steer=false: more", s.asked[1])
-	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
-	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k", "pay", "{}", false)})
-	s.ready()
-	s.unreachable = 1
-	s.press("y")
-	s.shows("Nothing was changed: no worker answers.", "May pay run")
-	require.Len(t, s.asked, 2)
-	s.ready()
-	s.press("y")
-	require.Len(t, s.asked, 3)
 }
 
 func waitsFor(key, name, arguments string, external bool) client.Waits {

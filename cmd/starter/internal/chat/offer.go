@@ -93,7 +93,7 @@ func (m *model) look() {
 		n := len(lines)
 		first, last := max(0, n-(m.up+m.room()-below)), min(n, n-(m.up-below))
 		below += n
-		if first >= last || w.Call.WaitsFor() != client.WaitsForApproval {
+		if first >= last || w.Call.WaitsFor() != client.WaitsForApproval || m.deciding(w) != nil {
 			continue
 		}
 		o := m.offerOf(w.Call)

@@ -52,7 +52,7 @@ func newOrders(t *testing.T, steps []string) *orders {
 	o.m = newModel(t.Context(), Options{ID: "talk", Agents: o})
 	o.m.after = func(_ time.Duration, f func(time.Time) tea.Msg) tea.Cmd {
 		return func() tea.Msg {
-			if msg := f(time.Time{}); fmt.Sprintf("%T", msg) != "chat.tickMsg" {
+			if msg := f(time.Time{}); !slices.Contains([]string{"chat.tickMsg", "chat.lateMsg"}, fmt.Sprintf("%T", msg)) {
 				o.timers = append(o.timers, waitingTimer{msg, o.shows})
 			}
 			return nil
@@ -209,7 +209,7 @@ func (o *orders) step(step string) {
 				r.msg = refreshedMsg{attached: msg.attached, err: errors.New("Temporal does not answer")}
 			}
 		case decidedMsg:
-			for msg.err == nil && slices.Contains(o.deciding, msg.verdict.on.Call.Key) {
+			for msg.err == nil && slices.Contains(o.deciding, msg.on.Call.Key) {
 				o.take()
 			}
 		}
@@ -260,7 +260,7 @@ func (o *orders) String() string {
 				fmt.Fprint(&b, w.Call.Key)
 			}
 		case decidedMsg:
-			fmt.Fprint(&b, msg.verdict.on.Call.Key, msg.err)
+			fmt.Fprint(&b, msg.on.Call.Key, msg.err)
 		}
 	}
 	return b.String()

@@ -172,6 +172,10 @@ func (m *model) pickKey(press tea.KeyPressMsg) (tea.Cmd, bool) {
 
 // open goes on with another agent.
 func (m *model) open(id string) tea.Cmd {
+	if len(m.decisions) > 0 {
+		m.trouble("This chat goes on:", errors.New("a decision is being sent; wait until the agent has it, or take it back with Esc"))
+		return nil
+	}
 	if slices.ContainsFunc(m.outbox, func(o *outgoing) bool { return !o.received }) {
 		m.trouble("This chat goes on:", errors.New("a message is being sent; wait until the agent has it"))
 		return nil

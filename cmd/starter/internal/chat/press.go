@@ -126,7 +126,7 @@ func (m *model) decidePressed(p *press) tea.Cmd {
 	m.up = 0
 	decide := []tea.Cmd{m.decide(p.verdict)}
 	for _, w := range p.verdict.on.Alike(m.waits) {
-		if p.verdict.decision.Remember != "" {
+		if p.verdict.decision.Remember != "" && m.deciding(w) == nil {
 			decide = append(decide, m.decide(verdict{w, agent.Decision{Approve: true}}))
 		}
 	}

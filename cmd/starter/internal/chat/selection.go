@@ -10,7 +10,7 @@ import (
 // selected unless an ended call is. If no call is selected yet, choose selects the newest call on the screen.
 func (m *model) choose(older bool) {
 	calls := slices.DeleteFunc(slices.Clone(m.items), func(it *item) bool { return it.kind != callItem })
-	waits := slices.DeleteFunc(slices.Clone(m.waits), func(w client.Waits) bool { return !forPerson(w) })
+	waits := slices.DeleteFunc(slices.Clone(m.waits), func(w client.Waits) bool { return !m.undecided(w) })
 	if len(calls)+len(waits) == 0 {
 		return
 	}

@@ -90,6 +90,9 @@ func (m *model) wait(w *client.Waits, active bool) []string {
 	switch w.Call.WaitsFor() {
 	case client.WaitsForApproval:
 		_, title := m.title(w)
+		if d := m.deciding(*w); d != nil {
+			title = d.title()
+		}
 		heading := &m.offerOf(w.Call).heading
 		lines = append(lines, heading.lines(mark+title, m.width, func() []string { return styled(indented(mark, title, m.width), urgent) })...)
 		return append(lines, m.proposal(w.Call)...)

@@ -223,6 +223,8 @@ func (m *model) hint() string {
 		return m.pressHint()
 	case w != nil && m.input.Value() == "" && m.selected == nil:
 		return m.approvalHint(*w)
+	case len(m.decisions) > 0 && m.input.Value() == "" && m.selected == nil:
+		return m.decisions[0].hint(m)
 	case m.recalled > 0:
 		return m.hints("Enter sends this earlier text", "Up older", "Down newer", "PgUp PgDn scroll")
 	case w != nil && m.input.Value() != "":
