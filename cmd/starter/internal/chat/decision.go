@@ -98,13 +98,22 @@ func (m *model) settled(msg decidedMsg) tea.Cmd {
 	switch {
 	case msg.err == nil:
 		m.decided(d.on.Call.Key)
-		m.note(d.done())
+		m.tellDone(d.verdict)
 	case d.unsure && errors.Is(msg.err, client.ErrRefused):
 		m.trouble("The agent takes no second decision on "+printable.Name(d.on.Call.Name)+". The first one may be yours, sent when no answer came:", msg.err)
 	default:
 		m.report(msg.err)
 	}
 	return nil
+}
+
+// tellDone adds a line about a decision that the agent has.
+func (m *model) tellDone(v verdict) {
+	if v.decision.Approve {
+		m.note(v.done())
+		return
+	}
+	m.items = append(m.items, &item{kind: deniedItem, index: -1, name: v.on.Call.Name, arguments: v.on.Call.Arguments, result: v.decision.Reason, done: true})
 }
 
 // takeBack takes back the decisions that have not been sent to a worker. It returns false if no decision is on its way.

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -82,4 +83,19 @@ func TestChatNamesWhatIsNotDelivered(t *testing.T) {
 	}, s.m.result().Undelivered)
 	s.keys("/chats", "enter")
 	require.Len(t, s.m.decisions, 3)
+}
+
+// The line about a denial has the arguments and the reason: folded the beginnings of both, and expanded all of them.
+func TestDenialShowsTheCallAndTheReason(t *testing.T) {
+	s := newStage(t, true)
+	s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
+	s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-00000001", "write", `{"path":"a.md","content":"one\ntwo"}`, false)})
+	s.ready()
+	s.keys("n", "too early: "+strings.Repeat("wait for kim ", 10)+"END", "enter")
+	s.shows("Denied write ", " → too early: wait for kim")
+	require.NotContains(t, s.screen(), "END")
+	s.keys("tab", "enter")
+	s.shows("» Denied write\n    path  a.md\n    content (2 lines, 7 bytes)\n      one\n      two\n  → too early: wait", "END\n")
+	s.keys("enter", "esc", "ctrl+o")
+	s.shows("Denied write\n    path  a.md\n", "END\n")
 }

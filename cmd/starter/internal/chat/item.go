@@ -30,6 +30,7 @@ const (
 	userItem   itemKind = iota // a message of the person
 	replyItem                  // the text of a reply of the model
 	callItem                   // a call of a tool or sub-agent, with its result
+	deniedItem                 // a call that the person has denied, with the reason as its result
 	noticeItem                 // a text that the agent has put into the transcript itself
 	asideItem                  // an aside, with its answer
 	noteItem                   // a text of this program
@@ -120,6 +121,8 @@ func (it *item) draw(md *screen.Markdown, f form) []string {
 			return append(it.unfolded(f), it.running(f.width)...)
 		}
 		return append([]string{it.folded(f)}, it.running(f.width)...)
+	case deniedItem:
+		return append([]string{""}, it.drawDenied(f)...)
 	case noticeItem:
 		return append([]string{""}, styled(indented("  ", it.text, f.width), faint)...)
 	case asideItem:
@@ -147,8 +150,32 @@ func (it *item) folded(f form) string {
 	if !it.done {
 		return cut(line+" …", f.width)
 	}
-	// Half of the line is for the result, because long arguments would hide it.
-	return cut(cut(line, max(f.width/2, f.width-ansi.StringWidth(it.outcome())-3))+" → "+it.outcome(), f.width)
+	return it.withOutcome(line, f.width)
+}
+
+// withOutcome keeps half of the line for the result, because long arguments would hide it.
+func (it *item) withOutcome(line string, width int) string {
+	return cut(cut(line, max(width/2, width-ansi.StringWidth(it.outcome())-3))+" → "+it.outcome(), width)
+}
+
+// folds reports whether an item is a call, which the person selects, expands and folds.
+func (it *item) folds() bool { return it.kind == callItem || it.kind == deniedItem }
+
+// drawDenied returns one line, or the whole arguments and the whole reason.
+func (it *item) drawDenied(f form) []string {
+	line := f.mark("") + "Denied " + accent.Render(printable.Line(it.name, 100))
+	if f.expanded {
+		lines := append([]string{cut(line, f.width)}, screen.Form(proposal.Of(it.name, it.arguments), argumentsIndent, f.width)...)
+		if it.result != "" {
+			lines = append(lines, it.results(f.width)...)
+		}
+		return lines
+	}
+	line += " " + proposal.Summary(it.name, it.arguments, 400)
+	if it.result == "" {
+		return []string{cut(line, f.width)}
+	}
+	return []string{it.withOutcome(line, f.width)}
 }
 
 func (f form) mark(mark string) string {

@@ -476,7 +476,7 @@ func TestCallIsDecidedInPlace(t *testing.T) {
 	require.Equal(t, []string{
 		"decide talk k-00000003 approve=false remember= reason=far too dear result=", `decide talk k-00000001 approve=true remember= reason= result= arguments={"amount": 1}`,
 	}, s.asked[1:])
-	s.shows("Denied post.", "Approved pay with other arguments.")
+	s.shows("Denied post {} → far too dear", "Approved pay with other arguments.")
 }
 
 func TestQuestionIsAnsweredInPlace(t *testing.T) {
@@ -666,6 +666,7 @@ func TestAttackNothingReachesTheTerminalAsAnEscape(t *testing.T) {
 		s.report(client.Progress{Status: client.Running, PartialText: &client.PartialText{Text: text, Said: 5000}, Retry: &client.Retry{Message: text}})
 		s.m.refreshed(client.Snapshot{Models: []llm.Candidate{{Name: text, Model: text}}, Failure: text}, []client.Entry{{ID: "talk"}, {ID: text, Agent: text, Task: text, Parent: "talk", Status: client.Running}},
 			[]client.Waits{waitsFor("k", text, text, false), waitsFor("q", agent.AskUser, fmt.Sprintf(`{"question":%q,"choices":[%q]}`, text, text), true), waitsFor("r", text, text, true)})
+		s.m.tellDone(verdict{waitsFor("d", text, text, false), agent.Decision{Reason: text}})
 		s.keys("/model", "enter")
 		s.event(tea.WindowSizeMsg{Width: 80, Height: 200})
 		for range 2 {

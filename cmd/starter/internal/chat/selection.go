@@ -9,7 +9,7 @@ import (
 // choose selects the next older call, or the next newer one. The newest ones are those that wait for the person, one of which is always
 // selected unless an ended call is. If no call is selected yet, choose selects the newest call on the screen.
 func (m *model) choose(older bool) {
-	calls := slices.DeleteFunc(slices.Clone(m.items), func(it *item) bool { return it.kind != callItem })
+	calls := slices.DeleteFunc(slices.Clone(m.items), func(it *item) bool { return !it.folds() })
 	waits := slices.DeleteFunc(slices.Clone(m.waits), func(w client.Waits) bool { return !m.undecided(w) })
 	if len(calls)+len(waits) == 0 {
 		return
@@ -73,7 +73,7 @@ func (m *model) expandAll() {
 func (m *model) lowest(kind itemKind) *item {
 	below := len(m.tail())
 	for _, it := range slices.Backward(m.items) {
-		if below += len(m.linesOf(it)); below > m.up && (it.kind == kind || kind == anyItem) {
+		if below += len(m.linesOf(it)); below > m.up && (it.kind == kind || kind == callItem && it.folds() || kind == anyItem) {
 			return it
 		}
 	}
