@@ -52,6 +52,7 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Result, e
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := newModel(ctx, o)
+	m.tmux = os.Getenv("TMUX") != ""
 	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler()).Run()
 	if ctx.Err() != nil && errors.Is(err, tea.ErrProgramKilled) {
 		err = context.Cause(ctx)

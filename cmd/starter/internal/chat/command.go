@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
@@ -180,12 +181,19 @@ func (m *model) chooseModel(name string) error {
 	return err
 }
 
-// copyReply puts the last reply into the clipboard, by a control sequence with its base64.
+// copyReply puts the last reply into the clipboard, by a control sequence with its base64. tmux takes the sequence itself or passes it on to
+// its terminal, as its options allow, so it gets both forms.
 func (m *model) copyReply() (tea.Cmd, error) {
 	for _, it := range slices.Backward(m.items) {
 		if it.kind == replyItem && it.text != "" {
-			m.note(fmt.Sprintf("Sent the last reply (%s bytes) to the clipboard of the terminal.", grouped(len(it.text))))
-			return tea.SetClipboard(it.text), nil
+			text := fmt.Sprintf("Sent the last reply (%s bytes) to the clipboard of the terminal", grouped(len(it.text)))
+			if !m.tmux {
+				m.note(text + ", if it allows OSC 52.")
+				return tea.SetClipboard(it.text), nil
+			}
+			m.note(text + " through tmux, which passes it on after `tmux set -g set-clipboard on` or `tmux set -g allow-passthrough on`.")
+			set := ansi.SetSystemClipboard(it.text)
+			return tea.Raw(set + ansi.TmuxPassthrough(set)), nil
 		}
 	}
 	return nil, errors.New("there is no reply yet")

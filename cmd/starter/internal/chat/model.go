@@ -86,6 +86,8 @@ type model struct {
 	// after returns a command that sends an event after a pause. It is [tea.Tick], except in tests.
 	after   func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
 	failure error
+	// tmux says that the terminal is tmux.
+	tmux bool
 }
 
 const textTime = 10 * time.Minute

@@ -113,5 +113,11 @@ func TestLastReplyIsCopied(t *testing.T) {
 	cmd, err := s.m.copyReply()
 	require.NoError(t, err)
 	require.Equal(t, tea.SetClipboard("**Bye**\nnow")(), cmd())
-	s.shows("Sent the last reply (11 bytes) to the clipboard of the terminal.")
+	s.shows("Sent the last reply (11 bytes) to the clipboard of the terminal, if")
+	s.m.tmux = true
+	cmd, err = s.m.copyReply()
+	require.NoError(t, err)
+	const set = "]52;c;KipCeWUqKgpub3c=\a"
+	require.Equal(t, tea.RawMsg{Msg: "\x1b" + set + "\x1bPtmux;\x1b\x1b" + set + "\x1b\\"}, cmd())
+	s.shows("through tmux")
 }
