@@ -26,7 +26,7 @@ func (m *model) key(press tea.KeyPressMsg) tea.Cmd {
 	}
 	name := press.String()
 	leaving, stopping := m.leaving, m.stopping
-	m.early = ""
+	m.early, m.partly = nil, ""
 	m.leaving, m.stopping = name == "ctrl+c", false
 	if m.menuKey(name) {
 		return nil

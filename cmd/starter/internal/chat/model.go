@@ -51,10 +51,12 @@ type model struct {
 	denying *client.Waits
 	// showing is the call on which the keys y, n and a decide, or will decide after [readyPause]; nil if there is none.
 	showing *showing
+	// early is the showing during which the person has pressed y, n or a before the keys apply; nil after another key.
+	early *showing
 	// revealed says that the chat, and not the person, has scrolled up to the first line of that call.
 	revealed bool
-	// early is the call on which the last key was to decide before all of its lines had been on the screen; empty if there is none.
-	early agent.Key
+	// partly is the call on which the last key was to decide before all of its lines had been on the screen; empty if there is none.
+	partly agent.Key
 	// pressed is the key y or a that is about to decide on a call; nil if there is none.
 	pressed *press
 	// arrival is the note to add after a fork, when the messages of the new agent are on the screen.
@@ -119,7 +121,7 @@ func (m *model) attach(id string, started bool) {
 	m.conversation = conversation{fresh: !started, calls: map[string]*item{}, now: m.now, decisions: m.decisions}
 	m.growing, m.offers = memo{}, map[agent.Key]*offer{}
 	m.up, m.selected, m.denying, m.pressed, m.showing, m.arrival = 0, nil, nil, nil, nil, ""
-	m.revealed, m.early, m.finding, m.picker = false, "", nil, nil
+	m.revealed, m.early, m.partly, m.finding, m.picker = false, nil, "", nil, nil
 	m.sending, m.refreshing, m.stale, m.own, m.asked = false, false, false, false, time.Time{}
 }
 

@@ -32,6 +32,7 @@ type pressedMsg struct{ *press }
 func (m *model) decideByKey(w client.Waits, name string) tea.Cmd {
 	switch {
 	case !m.ready(w):
+		m.early = m.showing
 		return nil
 	case m.selected != nil || !m.inView(w):
 		m.selected = nil
@@ -43,7 +44,7 @@ func (m *model) decideByKey(w client.Waits, name string) tea.Cmd {
 		m.denying = &w
 		return nil
 	case !m.whole(w):
-		m.early = w.Call.Key
+		m.partly = w.Call.Key
 		m.turn(w)
 		return m.showAgain(w)
 	}

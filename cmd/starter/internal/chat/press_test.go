@@ -200,3 +200,22 @@ func TestEscTwiceInterruptsWhileACallWaits(t *testing.T) {
 	s.event(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt})
 	require.Len(t, s.asked, 2, "some terminals send both at once")
 }
+
+// A key that comes before the keys apply decides nothing, and the status says so until the next key.
+func TestKeyThatComesTooEarlyIsNamed(t *testing.T) {
+	for _, key := range []string{"y", "n", "a"} {
+		s := newStage(t, true)
+		s.report(client.Progress{Status: client.Waiting, WaitsFor: client.WaitsForApproval})
+		s.m.refreshed(client.Snapshot{}, nil, []client.Waits{waitsFor("k-00000001", "pay", "{}", false)})
+		s.event(nil)
+		require.NotContains(t, s.screen(), "too early")
+		s.keys(key)
+		s.shows("talk · the key came too early: press it again")
+		s.ready()
+		s.shows("too early", "y approve")
+		s.keys("y")
+		require.NotContains(t, s.screen(), "too early")
+		require.NotNil(t, s.m.pressed)
+		require.Empty(t, s.asked)
+	}
+}

@@ -181,6 +181,9 @@ func (m *model) state() string {
 	if m.retry != nil { // the attempt has brought text, so the person need not read why the earlier one failed
 		state += fmt.Sprintf(", attempt %d", m.retry.Attempt)
 	}
+	if m.early != nil && m.early == m.showing {
+		return "the key came too early: press it again"
+	}
 	return state
 }
 
@@ -259,7 +262,7 @@ func (m *model) approvalHint(w client.Waits) string {
 		return m.hintsOf(1, []string{"y shows the call that waits for your approval"}, []string{"y shows the call that waits"})
 	}
 	why := []string{}
-	if m.early == w.Call.Key {
+	if m.partly == w.Call.Key {
 		why = append(why, "Not decided: these lines had not been shown")
 	}
 	switch {
