@@ -114,6 +114,9 @@ type Snapshot struct {
 	// Stopped names the limit that ended the work on the last message: "model_calls", "tokens", "cost" or "time". It is empty
 	// if no limit ended the work.
 	Stopped string
+	// Interrupts are the times at which people have interrupted the turn in the newest run, oldest first. Only a snapshot that was made from a
+	// whole history has them.
+	Interrupts []time.Time
 	// Refused are the newest texts that guardrails, or the people whom they asked, have refused, oldest first. The texts themselves are not
 	// there.
 	Refused []agent.RefusedText
@@ -159,6 +162,7 @@ type Child struct {
 // empty. `status` and `task` come from Temporal's description of the agent; `task` may be empty.
 func snapshot(id string, status Status, task string, run *history.Run) Snapshot {
 	snap := Snapshot{ID: id, Agent: run.Start.Agent, Status: status, Task: cmp.Or(task, taskOf(run)), Metadata: run.Start.Metadata}
+	snap.Interrupts = run.Interrupts
 	s := run.State
 	if s == nil {
 		return snap

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
@@ -42,6 +43,8 @@ type Run struct {
 	// ContextTokens is the number of tokens of the newest model reply and its request, as the provider counted them. It is 0 if
 	// the run has no reply yet.
 	ContextTokens int
+	// Interrupts are the times at which people have interrupted the turn in this run, oldest first.
+	Interrupts []time.Time
 	// Events is the number of events that were read.
 	Events int64
 	// Closed is the event that ended the run; nil if the run is open.
@@ -119,7 +122,7 @@ func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.Da
 		return nil, unreadable(errors.New("the first event is not WorkflowExecutionStarted; use the complete history of the run"))
 	}
 	last := events[len(events)-1]
-	run := &Run{Events: last.GetEventId()}
+	run := &Run{Events: last.GetEventId(), Interrupts: interrupts(events)}
 	if err := run.begin(agentID, events[0], dc); err != nil {
 		return nil, unreadable(err)
 	}
@@ -139,6 +142,17 @@ func Of(agentID, runID string, events []*historypb.HistoryEvent, dc converter.Da
 	}
 	run.State, run.ContextTokens = state, contextTokens(events, dc)
 	return run, nil
+}
+
+// interrupts returns the times of the interrupts in a history. A workflow accepts an interrupt only if it stops a turn.
+func interrupts(events []*historypb.HistoryEvent) []time.Time {
+	var times []time.Time
+	for _, e := range events {
+		if e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName() == protocol.InterruptUpdate {
+			times = append(times, e.GetEventTime().AsTime())
+		}
+	}
+	return times
 }
 
 // contextTokens returns the tokens of the newest model reply in a history and of its request. A reply that cannot be decoded counts

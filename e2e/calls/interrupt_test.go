@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -87,6 +88,23 @@ func interruptAndSend(ctx context.Context, c *client.Client, id string, order in
 	}
 	if end.Status != client.Waiting || end.Answer != "done" {
 		return fmt.Errorf("order %d: %s with the answer %q", order, end.Status, end.Answer)
+	}
+	if order == 1 {
+		return interruptedBefore(ctx, c, id, "m")
+	}
+	return nil
+}
+
+// interruptedBefore checks that a snapshot has the time of the only interrupt, which is not later than that of the message with which the turn
+// went on.
+func interruptedBefore(ctx context.Context, c *client.Client, id, message string) error {
+	snap, err := c.ShowRecorded(ctx, id)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(snap.Messages, func(m agent.Message) bool { return string(m.Key) == message })
+	if at < 0 || len(snap.Interrupts) != 1 || snap.Interrupts[0].UnixMilli() > snap.Messages[at].Time {
+		return fmt.Errorf("the interrupts %v do not stand before the message %d of %v", snap.Interrupts, at, snap.Messages)
 	}
 	return nil
 }

@@ -177,6 +177,7 @@ func (c *conversation) trouble(text string, err error) {
 func (c *conversation) refreshed(snap client.Snapshot, tree []client.Entry, waits []client.Waits) {
 	c.snap, c.tree, c.waits = snap, slices.Clone(tree), slices.Clone(waits)
 	c.tellTurn()
+	c.markInterrupts()
 	for _, child := range snap.Children { // the tree comes from a list of Temporal, which is some seconds old
 		if i := slices.IndexFunc(c.tree, func(e client.Entry) bool { return e.ID == child.ID }); i >= 0 {
 			c.tree[i].Status = child.Status

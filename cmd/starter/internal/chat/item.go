@@ -48,6 +48,8 @@ type item struct {
 	key       agent.Key
 	text      string
 	reasoning string
+	// at is the time of a message of a person, in Unix milliseconds.
+	at int64
 
 	// result is the result of a call, the answer to an aside, or the error that a text of this program is about.
 	result string
@@ -310,7 +312,7 @@ func itemsOf(m agent.Message, index int) []*item {
 	case m.BringsLateResult():
 		return []*item{{kind: callItem, index: index, name: "late result", result: m.Content, done: true}}
 	case m.Role == llm.User:
-		return []*item{{kind: userItem, index: index, key: m.Key, text: m.Content + imagesText(len(m.Parts))}}
+		return []*item{{kind: userItem, index: index, key: m.Key, at: m.Time, text: m.Content + imagesText(len(m.Parts))}}
 	}
 	var items []*item
 	if m.Content != "" || m.Reasoning != "" {

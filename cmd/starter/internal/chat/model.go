@@ -321,6 +321,7 @@ func (m *model) progress(msg progressMsg) tea.Cmd {
 			m.stale = true
 		}
 	}
+	m.markInterrupts()
 	if !slices.Contains(m.items, m.selected) {
 		m.selected = nil // a reset has removed the call
 	}
