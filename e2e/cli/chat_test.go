@@ -84,7 +84,7 @@ func TestChatOnATerminal(t *testing.T) {
 	p.shows("> pasted one\n> pasted two\n\n  The quick brown fox jumps over the\n  lazy dog.\n", "waits for you")
 
 	p.tmux("send-keys", "C-c")
-	p.shows("Press Ctrl-C again to detach")
+	p.shows("Ctrl-C again detaches")
 	p.tmux("send-keys", "C-c")
 	p.shows("Come back with")
 	lines := w.Show(t.Name()).Lines()
