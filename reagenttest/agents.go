@@ -30,9 +30,10 @@ type Agents struct {
 	register []func(worker.Registry)
 	server   *server // nil in the test environment
 
-	effects effects
-	models  map[string]*llmtest.Model
-	crash   crash
+	effects  effects
+	attempts *attempts
+	models   map[string]*llmtest.Model
+	crash    crash
 
 	mu      sync.Mutex
 	started int
@@ -42,14 +43,15 @@ type Agents struct {
 // environment of its own, in which its sub-agents run, too.
 //
 // `o` are the options of the worker, with these differences: if the TaskQueue is empty, each test has its own, and if the Logger is nil,
-// nothing is logged. Models with a [reagent.Model].Client and the Options.Tools are watched: see [Agents.Requests] and [Agents.Effects].
+// nothing is logged. If the RolloutTimeout is 0, it is set to -1, because no other worker could have what this one lacks. Models with a [reagent.Model].Client and the Options.Tools are watched: see [Agents.Requests] and [Agents.Effects].
 // If the options are wrong, the test ends with the error of [reagent.New] when the first agent starts.
 func New(t testing.TB, o reagent.Options) *Agents {
 	o.TaskQueue = cmp.Or(o.TaskQueue, "test-"+uuid.NewString()[:8])
+	o.RolloutTimeout = cmp.Or(o.RolloutTimeout, -1)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &Agents{t: t, options: o, models: map[string]*llmtest.Model{}}
+	a := &Agents{t: t, options: o, models: map[string]*llmtest.Model{}, attempts: &attempts{failed: map[string]string{}}}
 	a.options.Models = maps.Clone(o.Models)
 	for name, m := range o.Models {
 		if m.Client != nil {

@@ -96,7 +96,7 @@ func (e *environment) run(w any, args []any) error {
 	if err != nil {
 		return err
 	}
-	e.env.SetWorkerOptions(worker.Options{Plugins: []worker.Plugin{plugin}, Interceptors: []interceptor.WorkerInterceptor{&observer{of: e}}})
+	e.env.SetWorkerOptions(worker.Options{Plugins: []worker.Plugin{plugin}, Interceptors: []interceptor.WorkerInterceptor{&observer{of: e}, e.agents.attempts}})
 	for _, register := range e.agents.register {
 		register(e.env)
 	}

@@ -105,12 +105,16 @@ func (a *Agent) Usage() agent.Usage {
 }
 
 // Text returns the transcript as text: a paragraph for each message, with its role, its text and its tool calls. The lines of a text after
-// the first are indented. A line says who has decided on a call.
+// the first are indented. A line says who has decided on a call. If the agent has failed, or is held by a failure, the last line says why: see
+// [Agent.Err].
 func (a *Agent) Text() string {
 	a.agents.t.Helper()
 	var out strings.Builder
 	for _, m := range a.Transcript() {
 		out.WriteString(messageText(m))
+	}
+	if failed := failure(a.id, a.view()); failed != nil && (failed.Status == agent.Failed || failed.Status == agent.Held) {
+		out.WriteString("(" + strings.ReplaceAll(failed.reason(), "\n", "\n  ") + ")\n")
 	}
 	return out.String()
 }
@@ -148,14 +152,12 @@ func messageText(m agent.Message) string {
 func (a *Agent) state() string {
 	a.agents.t.Helper()
 	view := a.view()
+	if failed := failure(a.id, view); failed != nil {
+		return "the agent is " + failed.reason()
+	}
 	text := fmt.Sprintf("the agent is %s", view.Status)
 	if view.WaitsFor != "" {
 		text += fmt.Sprintf(" and waits for %s", view.WaitsFor)
-	}
-	if view.Hold != nil {
-		text += fmt.Sprintf(": %s (%s)", view.Hold.Message, view.Hold.Class)
-	} else if view.Outcome != nil && view.Outcome.Message != "" {
-		text += fmt.Sprintf(": %s (%s)", view.Outcome.Message, view.Outcome.Class)
 	}
 	return text
 }

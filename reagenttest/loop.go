@@ -127,7 +127,7 @@ func (e *environment) await(first func(), until func() (bool, error)) error {
 	case err := <-reached:
 		return errors.Join(err, e.failure())
 	case <-time.After(patience):
-		return notSettled(patience, nil)
+		return notSettled(patience, e.agents.attempts.text(), nil)
 	}
 }
 

@@ -135,7 +135,7 @@ func (s *server) eventually(ok func() (bool, error)) error {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return notSettled(patience, err)
+			return notSettled(patience, s.agents.attempts.text(), err)
 		}
 		select {
 		case <-time.After(pollEvery):

@@ -117,9 +117,12 @@ func allSettled(s scene, ids []string, mayEnd bool) (bool, error) {
 	return true, nil
 }
 
-// notSettled returns the error for agents that did not settle in time. `view` describes one of them.
-func notSettled(after time.Duration, last error) error {
+// notSettled returns the error for agents that did not settle in time. `failing` says which activities are tried again.
+func notSettled(after time.Duration, failing string, last error) error {
 	text := fmt.Sprintf("the agents have not settled within %v: a model call or a tool call has not ended, or a workflow waits for something that the test does not do", after)
+	if failing != "" {
+		text = fmt.Sprintf("the agents have not settled within %v: %s", after, failing)
+	}
 	if last != nil {
 		return fmt.Errorf("%s (last error: %w)", text, last)
 	}

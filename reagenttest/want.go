@@ -29,7 +29,7 @@ func (a *Agent) WantAnswer(text string) *Agent {
 		a.agents.t.Fatalf("reagenttest: %s has not answered: %s\n%s", a.id, a.state(), a.Text())
 	}
 	if said := a.Said(); said != text {
-		a.agents.t.Fatalf("reagenttest: %s answered\n  %q\nand not\n  %q", a.id, said, text)
+		a.agents.t.Fatalf("reagenttest: %s answered\n  %q\nand not\n  %q\n%s", a.id, said, text, a.state())
 	}
 	return a
 }
@@ -61,7 +61,7 @@ func (a *Agent) want(what string, made []MadeCall, calls []string) {
 		for _, c := range made {
 			texts = append(texts, c.String())
 		}
-		a.agents.t.Fatalf("reagenttest: %s: %s\n%s\nand not\n%s", a.id, what, indented(texts), indented(calls))
+		a.agents.t.Fatalf("reagenttest: %s: %s\n%s\nand not\n%s\n%s", a.id, what, indented(texts), indented(calls), a.state())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/grpc"
@@ -50,7 +51,9 @@ func newCrashable(s *server) (*crashable, error) {
 		w.temporal.Close()
 		return nil, err
 	}
-	w.worker = worker.New(w.temporal, s.agents.options.TaskQueue, worker.Options{Plugins: []worker.Plugin{plugin}, WorkerStopTimeout: time.Millisecond})
+	w.worker = worker.New(w.temporal, s.agents.options.TaskQueue, worker.Options{
+		Plugins: []worker.Plugin{plugin}, WorkerStopTimeout: time.Millisecond, Interceptors: []interceptor.WorkerInterceptor{s.agents.attempts},
+	})
 	for _, register := range s.agents.register {
 		register(w.worker)
 	}
