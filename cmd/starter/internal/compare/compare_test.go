@@ -45,6 +45,14 @@ func TestComparisonIgnoresWhatDiffersInAnyTwoAgents(t *testing.T) {
 	require.Contains(t, out.String(), "Both have the same answer.\n")
 }
 
+func TestComparisonCountsInPlainEnglish(t *testing.T) {
+	for n, want := range []string{"The first messages differ. Message 1:", "The first message is the same. Message 2:", "The first 2 messages are the same. Message 3:"} {
+		var out bytes.Buffer
+		Print(&out, object.Comparison{SameMessages: n, A: object.Side{Message: &object.Said{}}}, 0)
+		require.Contains(t, out.String(), want)
+	}
+}
+
 func TestComparisonFindsTheFirstDifference(t *testing.T) {
 	a := worked("a", "1", `{"n":1}`, "done", 1, 2, 3, 4)
 	for name, change := range map[string]struct {

@@ -29,7 +29,7 @@ func Print(w io.Writer, c object.Comparison, width int) {
 	if c.A.Message == nil && c.B.Message == nil {
 		fmt.Fprintf(w, "Both said and called the same, in %d messages.\n", c.SameMessages)
 	} else {
-		fmt.Fprintf(w, "The first %d messages are the same. Message %d:\n\n", c.SameMessages, c.SameMessages+1)
+		fmt.Fprintf(w, "%s Message %d:\n\n", sameText(c.SameMessages), c.SameMessages+1)
 		p.pair(messageText(c.A.Message), messageText(c.B.Message))
 	}
 	fmt.Fprintln(w)
@@ -41,6 +41,17 @@ func Print(w io.Writer, c object.Comparison, width int) {
 	}
 	fmt.Fprintf(w, "Answer:\n\n")
 	p.pair(printable.Text(c.A.Answer), printable.Text(c.B.Answer))
+}
+
+// sameText says how many messages are the same before the first difference.
+func sameText(n int) string {
+	switch n {
+	case 0:
+		return "The first messages differ."
+	case 1:
+		return "The first message is the same."
+	}
+	return fmt.Sprintf("The first %d messages are the same.", n)
 }
 
 func messageText(m *object.Said) string {
