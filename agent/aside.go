@@ -50,8 +50,8 @@ func (s *State) AcceptsAside(a Aside, inFlight int) error {
 	case s.Definition == nil || s.Count() == 0:
 		return ErrNothingSaid
 	}
-	if name, why := s.limit(); name == "tokens" || name == "cost" {
-		return errors.New(why)
+	if r := s.limit(); r.name == "tokens" || r.name == "cost" {
+		return errors.New(r.why)
 	}
 	if inFlight > 0 && s.bounds() != (Grant{}) {
 		return errAsideInFlight

@@ -80,6 +80,7 @@ func TestGrantBoundsTheSubAgent(t *testing.T) {
 	require.IsType(t, agent.Wait{}, s.Next())
 	require.Equal(t, "tokens", s.Turn.Stopped)
 	require.Contains(t, s.Answer(), "limit of 350 tokens")
+	require.Equal(t, agent.ReachedLimit{Value: "350 tokens", Of: agent.LimitOfParent}, s.Turn.Limit)
 }
 
 // B15: a turn ends at the cost limit, and each of its calls has a result.
@@ -198,6 +199,7 @@ func TestAnswerHasTheModelAndTheCostOfItsTurn(t *testing.T) {
 		Key: call.Key, Reply: llm.Reply{Message: wanting("three").Message, Usage: ten}, Empty: agent.EmptyReplies{}.Add(ten),
 	})
 	require.Equal(t, "model_calls", s.Turn.Stopped)
+	require.Equal(t, agent.ReachedLimit{Value: "2 model calls"}, s.Turn.Limit)
 	use := agent.AnswerUse(s.Messages)
 	require.Equal(t, 30, use.Tokens())
 	require.Equal(t, first.Model, use.Model)

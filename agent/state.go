@@ -204,6 +204,8 @@ type Turn struct {
 	Began int64 `json:"began,omitempty"`
 	// Stopped names the limit that ended the turn: "model_calls", "tokens", "cost" or "time". It is empty if no limit has ended it.
 	Stopped string `json:"stopped,omitempty"`
+	// Limit is this limit; zero if no limit has ended the turn.
+	Limit ReachedLimit `json:"limit,omitzero"`
 	// TimeUp reports whether the turn has reached its time limit, and ends when all its calls have a result.
 	TimeUp bool `json:"time_up,omitempty"`
 	// Corrections counts the answers in this turn that did not fit the output schema.

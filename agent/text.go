@@ -176,6 +176,11 @@ func textCost(limit Money) string {
 	return fmt.Sprintf("this agent reached its limit of %s (limits.cost)", limit)
 }
 
+// textMessageLimit names a limit on the tokens or the cost of one turn.
+func textMessageLimit(limit, name string) string {
+	return fmt.Sprintf("this turn reached its limit of %s, which its message had set (limits.%s)", limit, name)
+}
+
 func textOverridesRefused(why string) string {
 	return "I have not begun this turn, because its overrides do not hold: " + why
 }

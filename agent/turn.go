@@ -91,8 +91,8 @@ func (e ModelReplied) apply(s *State) bool {
 
 	// At a limit, the model would not see the results in this turn, so no call runs.
 	refusal := ""
-	if name, why := s.limit(); name != "" {
-		refusal = textNotRun(why)
+	if r := s.limit(); r.name != "" {
+		refusal = textNotRun(r.why)
 	}
 	s.openAll(e.Key, m.ToolCalls, e.Free, refusal, e.Time)
 	if e.Invalid != "" && len(m.ToolCalls) == 0 && !withheld {
@@ -186,14 +186,14 @@ func (e TimeReached) apply(s *State) bool {
 	if e.Turn != s.Turn.Number || !s.TurnRuns() || s.Definition == nil || s.Turn.TimeUp || s.Withheld != nil {
 		return false
 	}
-	why := textTime(s.Definition.Limits.Time)
-	s.interruptAll(why, e.Time)
+	limit := s.timeLimit()
+	s.interruptAll(limit.why, e.Time)
 	s.answerCalls()
 	if s.hasOpenCall() {
 		s.Turn.TimeUp = true // the turn ends when other runs were asked about the calls
 		return true
 	}
-	s.stopTurn("time", why, e.Time)
+	s.stopTurn(limit, e.Time)
 	return true
 }
 
@@ -303,34 +303,17 @@ func (s *State) advanceTranscript(now int64) {
 	default:
 		return
 	}
-	if name, why := s.limit(); name != "" {
-		s.stopTurn(name, why, now)
+	if r := s.limit(); r.name != "" {
+		s.stopTurn(r, now)
 	}
 }
 
-// limit returns the name of the limit that forbids another model call, and a text that explains the limit. Both are
-// empty if no limit forbids it.
-func (s *State) limit() (name, why string) {
-	limits, bounds, spent := s.Definition.Limits, s.bounds(), s.reserved()
-	switch {
-	case limits.ModelCalls > 0 && s.Turn.ModelCalls >= limits.ModelCalls:
-		return "model_calls", textModelCalls(limits.ModelCalls)
-	case bounds.Tokens > 0 && spent.Tokens() >= bounds.Tokens:
-		return "tokens", textTokens(bounds.Tokens)
-	case bounds.Cost > 0 && spent.Cost >= bounds.Cost:
-		return "cost", textCost(bounds.Cost)
-	case s.Turn.TimeUp:
-		return "time", textTime(limits.Time)
-	}
-	return "", ""
-}
-
-// stopTurn ends the turn at the limit with the given name. It adds a message of the assistant to the transcript. The
-// message is the definition's, or it contains `why`, a text that explains the limit.
-func (s *State) stopTurn(name, why string, now int64) {
-	s.Turn.Stopped = name
+// stopTurn ends the turn at a limit. It adds a message of the assistant to the transcript. The message is the definition's, or it explains
+// the limit.
+func (s *State) stopTurn(r reached, now int64) {
+	s.Turn.Stopped, s.Turn.Limit = r.name, r.ReachedLimit
 	s.append(Message{
-		Message: llm.Message{Role: llm.Assistant, Content: cmp.Or(s.Definition.Limits.Message, textLimit(why))},
+		Message: llm.Message{Role: llm.Assistant, Content: cmp.Or(s.Definition.Limits.Message, textLimit(r.why))},
 		Notice:  true, Time: now,
 	})
 }

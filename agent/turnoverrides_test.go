@@ -39,6 +39,8 @@ func TestTurnHasABudgetOfItsOwn(t *testing.T) {
 	require.Equal(t, 180, s.Definition.Limits.Tokens)
 	say(s, wanting("a task"))
 	require.Equal(t, "tokens", s.Turn.Stopped, "%#v", s.Next())
+	require.Equal(t, agent.ReachedLimit{Value: "80 tokens", Of: agent.LimitOfMessage}, s.Turn.Limit)
+	require.Contains(t, s.Answer(), "this turn reached its limit of 80 tokens, which its message had set (limits.tokens)", "not the total of 180 tokens")
 	send(s, "next", agent.Overrides{})
 	require.IsType(t, agent.CallModel{}, s.Next())
 	require.Equal(t, 1000, s.Definition.Limits.Tokens)

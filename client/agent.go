@@ -82,7 +82,7 @@ func (a *Agent) look(ctx context.Context) ([]agent.Child, Snapshot, error) {
 	}
 	snap.Agent, snap.Status, snap.WaitsFor, snap.Count, snap.Digest = view.Agent, view.Status, view.WaitsFor, view.Messages, view.Digest
 	snap.Retry, snap.ChildCount, snap.Usage, snap.Refused = found.retry, view.ChildCount, view.Usage, view.Refused
-	snap.Answer, snap.FinishReason, snap.Stopped, snap.Refusal = view.Answer, view.FinishReason, view.Turn.Stopped, view.Refusal
+	snap.Answer, snap.FinishReason, snap.Stopped, snap.Limit, snap.Refusal = view.Answer, view.FinishReason, view.Turn.Stopped, view.Turn.Limit, view.Refusal
 	spent := view.Usage.Spent()
 	snap.Spent = &spent
 	switch {

@@ -114,6 +114,8 @@ type Snapshot struct {
 	// Stopped names the limit that ended the work on the last message: "model_calls", "tokens", "cost" or "time". It is empty
 	// if no limit ended the work.
 	Stopped string
+	// Limit is the value and the owner of this limit. It is zero if no limit ended the work, and if only the result of the agent was read.
+	Limit agent.ReachedLimit
 	// Interrupts are the times at which people have interrupted the turn in the newest run, oldest first. Only a snapshot that was made from a
 	// whole history has them.
 	Interrupts []time.Time
@@ -169,7 +171,7 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	}
 	spent := s.Spent()
 	snap.Count, snap.ChildCount, snap.Usage, snap.Spent = s.Count(), s.ChildCount(), s.Usage, &spent
-	snap.Answer, snap.FinishReason, snap.Stopped = s.Answer(), s.FinishReason(), s.Turn.Stopped
+	snap.Answer, snap.FinishReason, snap.Stopped, snap.Limit = s.Answer(), s.FinishReason(), s.Turn.Stopped, s.Turn.Limit
 	snap.ContextTokens, snap.Refused, snap.Refusal = run.ContextTokens, s.Refused, s.Refusal()
 	if d := s.Definition; d != nil {
 		snap.Models, snap.ContextLimit, snap.Digest = d.Candidates, d.Limits.ContextTokens, s.Own().Digest()

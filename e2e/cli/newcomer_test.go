@@ -82,7 +82,7 @@ func TestNewcomerTakesATakenIDAndReachesALimit(t *testing.T) {
 
 	_, errs, code = w.Starter("run", "--id", id+"-task", "read it")
 	require.Equal(t, 6, code)
-	require.Contains(t, errs, "was stopped before its answer by limits.model_calls;")
+	require.Contains(t, errs, "was stopped before its answer by limits.model_calls of its configuration, ")
 	require.Contains(t, errs, "starter fork "+id+"-task --message TEXT")
 	out, errs, code := w.Starter("run", "--chat", "--json", "--id", id+"-chat", "read it")
 	require.Equal(t, 6, code)

@@ -8,6 +8,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/cmd/starter/internal/view"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
@@ -36,7 +37,7 @@ func Verdict(end client.Snapshot) error {
 	case !answered(end):
 		return exit.Errorf(exit.AgentFailed, "agent %s %s: %s; %s", end.ID, StatusText(end.Status), printable.Text(end.Failure), session.GoOn(end))
 	case end.Stopped != "":
-		return exit.Errorf(exit.Limit, "agent %s was stopped before its answer by limits.%s; %s", end.ID, end.Stopped, pastLimit(end))
+		return exit.Errorf(exit.Limit, "agent %s was stopped before its answer by %s; %s", end.ID, view.LimitText(end), pastLimit(end))
 	case end.FinishReason != "":
 		return exit.Errorf(exit.Limit, "the answer of agent %s may not be whole: the model ended it with the finish reason %s; raise max_output_tokens of the model, or ask the agent to go on",
 			end.ID, printable.Name(end.FinishReason))
@@ -95,16 +96,20 @@ func settling(waiting []client.Waits) exit.Advice {
 	return exit.Advisef(strings.Repeat("%s", len(all)), all...)
 }
 
+// pastLimit tells a person how an agent goes on whose turn has reached a limit. A fork has used nothing yet.
 func pastLimit(end client.Snapshot) exit.Advice {
-	again := shellword.Starter("send", end.ID).Then("TEXT")
-	if end.Status == client.Completed {
-		again = shellword.Starter("fork", end.ID).With("--message TEXT")
+	send := shellword.Starter("send", end.ID).Then("TEXT")
+	switch {
+	case end.Status == client.Completed:
+		return exit.Advisef("the limit starts again with the next message: go on with `%s`", shellword.Starter("fork", end.ID).With("--message TEXT"))
+	case end.Stopped == "model_calls" || end.Stopped == "time" || end.Limit.Of == agent.LimitOfMessage:
+		return exit.Advisef("the limit starts again with the next message: go on with `%s`", send)
+	case end.Limit.Of == agent.LimitOfStart:
+		return exit.Advisef("it holds for the whole agent: go on in a new one with `%s`", shellword.Starter("fork", end.ID).With("--message TEXT"))
+	case end.Limit.Of == agent.LimitOfParent:
+		return exit.Advisef("it holds for the whole agent: raise limits.%s of the agent that has started it", end.Stopped)
 	}
-	if end.Stopped == "model_calls" || end.Stopped == "time" || end.Status == client.Completed {
-		return exit.Advisef("the limit starts again with the next message: go on with `%s`", again)
-	}
-	return exit.Advisef("if it was the limit of the message, go on with `%s`; otherwise first raise limits.%s, restart the worker, and `%s`",
-		again, end.Stopped, shellword.Starter("reload", end.ID))
+	return exit.Advisef("raise limits.%s, restart the worker, then `%s`, and go on with `%s`", end.Stopped, shellword.Starter("reload", end.ID), send)
 }
 
 // statusTexts maps a status to the end of a sentence about an agent, such as "failed" after "agent x".

@@ -22,7 +22,9 @@ func TestStoppedTurnHasAnExitCodeOfItsOwn(t *testing.T) {
 	}{
 		{client.Snapshot{ID: "a", Status: client.Completed, Stopped: "model_calls"}, "limits.model_calls; the limit starts again with the next message: go on with `starter fork a --message TEXT`"},
 		{client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "time"}, "limits.time; the limit starts again with the next message: go on with `starter send a TEXT`"},
-		{client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "cost"}, "limits.cost; if it was the limit of the message, go on with `starter send a TEXT`; otherwise first raise limits.cost, restart the worker, and `starter reload a`"},
+		{client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "cost", Limit: agent.ReachedLimit{Value: "$1.0000"}}, "limits.cost of its configuration, $1.0000; raise limits.cost, restart the worker, then `starter reload a`, and go on with `starter send a TEXT`"},
+		{client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "cost", Limit: agent.ReachedLimit{Value: "$0.5000", Of: agent.LimitOfMessage}}, "the limit of $0.5000 that its message had set (limits.cost); the limit starts again with the next message: go on with `starter send a TEXT`"},
+		{client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "tokens", Limit: agent.ReachedLimit{Value: "10 tokens", Of: agent.LimitOfStart}}, "the limit of 10 tokens that the agent was started with (limits.tokens); it holds for the whole agent: go on in a new one with `starter fork a --message TEXT`"},
 		{client.Snapshot{ID: "a", Status: client.Completed, FinishReason: "length"}, "the model ended it with the finish reason length; raise max_output_tokens"},
 	} {
 		err := Verdict(c.end)
@@ -43,7 +45,7 @@ func TestAttackFailureIsNoCommandForPrograms(t *testing.T) {
 		require.Equal(t, want, exit.CommandsOf(err))
 	}
 	stopped := Verdict(client.Snapshot{ID: "a", Status: client.Waiting, Stopped: "cost"})
-	require.Equal(t, []string{"starter send a TEXT", "starter reload a"}, exit.CommandsOf(fmt.Errorf("wrapped: %w", stopped)))
+	require.Equal(t, []string{"starter reload a", "starter send a TEXT"}, exit.CommandsOf(fmt.Errorf("wrapped: %w", stopped)))
 }
 
 // A command that does not wait for people says what waits, with the commands, and how to get the answer then.

@@ -59,7 +59,7 @@ func Print(w io.Writer, s client.Snapshot) {
 	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in%s, %d out%s\n",
 		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, cachedText(s.Usage.Usage), s.Usage.OutputTokens, CostText(s.Usage))
 	if s.Stopped != "" {
-		fmt.Fprintf(w, "The last turn was stopped by limits.%s\n", s.Stopped)
+		fmt.Fprintf(w, "The last turn was stopped by %s\n", LimitText(s))
 	}
 	if s.FinishReason != "" {
 		fmt.Fprintf(w, "The answer may not be whole: the model ended it with the finish reason %s\n", printable.Name(s.FinishReason))
@@ -71,6 +71,22 @@ func Print(w io.Writer, s client.Snapshot) {
 		fmt.Fprintf(w, "%s: %s\n", s.Status, printable.Text(s.Failure))
 	}
 	fmt.Fprintln(w, session.Next(s))
+}
+
+// LimitText names the limit that ended the last turn, its value, and who set it.
+func LimitText(s client.Snapshot) string {
+	switch s.Limit.Of {
+	case agent.LimitOfMessage:
+		return fmt.Sprintf("the limit of %s that its message had set (limits.%s)", s.Limit.Value, s.Stopped)
+	case agent.LimitOfStart:
+		return fmt.Sprintf("the limit of %s that the agent was started with (limits.%s)", s.Limit.Value, s.Stopped)
+	case agent.LimitOfParent:
+		return fmt.Sprintf("the limit of %s that its parent gave it (limits.%s of the parent)", s.Limit.Value, s.Stopped)
+	}
+	if s.Limit.Value == "" {
+		return "limits." + s.Stopped
+	}
+	return fmt.Sprintf("limits.%s of its configuration, %s", s.Stopped, s.Limit.Value)
 }
 
 // verdictText says what a guardrail, or the person whom it asked, has said about a text.
