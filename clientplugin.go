@@ -3,10 +3,12 @@ package reagent
 import (
 	"context"
 	"errors"
+	"time"
 
 	temporal "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/dial"
@@ -51,21 +53,36 @@ func (p *ClientPlugin) Converter() converter.DataConverter { return p.converter 
 func (*ClientPlugin) Name() string { return "reagent-codec" }
 
 // ConfigureClient implements [temporal.Plugin]. It sets the data converter and the failure converter. It returns an error if the client has one
-// already, because payloads would then leave unencoded.
+// already, such as that of [ClientOptions] for TEMPORAL_CODEC_ENDPOINT: only one of them can encode.
 func (p *ClientPlugin) ConfigureClient(_ context.Context, o temporal.PluginConfigureClientOptions) error {
 	if o.ClientOptions.DataConverter != nil || o.ClientOptions.FailureConverter != nil {
-		return errors.New("reagent: the options of the Temporal client have a DataConverter or FailureConverter beside the ClientPlugin: remove it, or remove the plugin (TEMPORAL_CODEC_ENDPOINT sets one, too)")
+		return errors.New("reagent: the options of the Temporal client have a DataConverter or FailureConverter beside the ClientPlugin, and only one of them can encode: unset TEMPORAL_CODEC_ENDPOINT for this program, if it has set them, or leave out the plugin")
 	}
 	dial.Encode(o.ClientOptions, p.converter)
 	return nil
 }
 
-// ConfigureWorker implements [worker.Plugin]. It gives the converter to each [Plugin] of the worker that has none.
-func (p *ClientPlugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWorkerOptions) error {
+// ConfigureWorker implements [worker.Plugin]. It gives the converter to each [Plugin] of the worker that has none. If a Plugin has one that
+// cannot decode what the client encodes, such as that of TEMPORAL_CODEC_ENDPOINT for another codec, the worker does not start.
+func (p *ClientPlugin) ConfigureWorker(ctx context.Context, c worker.PluginConfigureWorkerOptions) error {
 	for _, other := range c.WorkerOptions.Plugins {
-		if agents, ok := other.(*Plugin); ok {
-			agents.late.set(p.converter)
+		if agents, ok := other.(*Plugin); ok && !agents.late.set(p.converter) {
+			agents.misfit(p.decodedBy(ctx, agents.options.Converter))
 		}
 	}
 	return nil
+}
+
+// decodedBy returns an error if a converter cannot decode what the clients encode.
+func (p *ClientPlugin) decodedBy(ctx context.Context, dc converter.DataConverter) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if aware, ok := dc.(workflow.ContextAware); ok {
+		dc = aware.WithContext(ctx)
+	}
+	payload, err := p.converter.ToPayload("test")
+	if err == nil {
+		err = dc.FromPayload(payload, new(string))
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	temporal "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/worker"
 )
 
 func encryption(t *testing.T, o EncryptionOptions) *EncryptionCodec {
@@ -70,7 +71,44 @@ func TestClientPluginIsTheOnlyConverter(t *testing.T) {
 	plugin := NewClientPlugin(encryption(t, EncryptionOptions{Keys: map[string][]byte{"k": make([]byte, 32)}, KeyID: "k"}))
 	_, err := temporal.NewLazyClient(temporal.Options{Plugins: []temporal.Plugin{plugin}, DataConverter: converter.GetDefaultDataConverter()})
 	require.ErrorContains(t, err, "beside the ClientPlugin")
+
+	// A program whose environment names the codec server for starter is told which two there are.
+	t.Setenv("TEMPORAL_CODEC_ENDPOINT", "http://127.0.0.1:1/codec")
+	options, err := ClientOptions("", "")
+	require.NoError(t, err)
+	options.Plugins = []temporal.Plugin{plugin}
+	_, err = temporal.NewLazyClient(options)
+	require.ErrorContains(t, err, "unset TEMPORAL_CODEC_ENDPOINT for this program, if it has set them, or leave out the plugin")
 	c, err := temporal.NewLazyClient(temporal.Options{Plugins: []temporal.Plugin{plugin}})
 	require.NoError(t, err)
 	c.Close()
+}
+
+// A worker whose activities could not decode what its client encodes does not start. One with the same keys does.
+func TestWorkerDecodesWhatItsClientEncodes(t *testing.T) {
+	key := func(b byte) *ClientPlugin {
+		return NewClientPlugin(encryption(t, EncryptionOptions{Keys: map[string][]byte{"k": bytes.Repeat([]byte{b}, 32)}, KeyID: "k"}))
+	}
+	client := key(1)
+	for name, c := range map[string]struct {
+		converter converter.DataConverter
+		fits      bool
+	}{
+		"none":        {nil, true},
+		"its own":     {client.Converter(), true},
+		"same key":    {key(1).Converter(), true},
+		"another key": {key(2).Converter(), false},
+		"no codec":    {converter.GetDefaultDataConverter(), false},
+	} {
+		agents := &Plugin{options: Options{TaskQueue: "q", Converter: c.converter}, key: "w", taskQueue: "q"}
+		if c.converter == nil {
+			agents.late = new(lateConverter)
+		}
+		require.NoError(t, client.ConfigureWorker(t.Context(), worker.PluginConfigureWorkerOptions{WorkerOptions: &worker.Options{Plugins: []worker.Plugin{agents}}}))
+		err := agents.claim("w")
+		require.Equal(t, c.fits, err == nil, "%s: %v", name, err)
+		if !c.fits {
+			require.ErrorContains(t, err, "Options.Converter cannot decode what the ClientPlugin of the Temporal client encodes")
+		}
+	}
 }

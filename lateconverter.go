@@ -17,10 +17,12 @@ type lateConverter struct {
 
 var _ workflow.ContextAware = (*lateConverter)(nil)
 
-func (l *lateConverter) set(dc converter.DataConverter) {
-	if l != nil { // otherwise the plugin has a converter of its own
+// set returns false if there is no late converter, because the plugin has a converter of its own.
+func (l *lateConverter) set(dc converter.DataConverter) bool {
+	if l != nil {
 		l.to.Store(&dc)
 	}
+	return l != nil
 }
 
 func (l *lateConverter) get() converter.DataConverter {

@@ -80,6 +80,7 @@ type Plugin struct {
 	key       string            // the SDK's instance key of the worker; empty before ConfigureWorker
 	taskQueue string            // the task queue of the worker
 	versioned bool              // whether the worker has a deployment version
+	undecoded error             // why Options.Converter cannot decode what the client's [ClientPlugin] encodes; nil if it can
 	started   bool
 	stopped   bool
 	others    worker.Options           // the options of the activity workers
@@ -232,6 +233,13 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 	return nil
 }
 
+// misfit keeps the error for StartWorker, because the SDK would panic with an error of ConfigureWorker.
+func (p *Plugin) misfit(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.undecoded = err
+}
+
 // StartWorker implements [worker.Plugin]. The Temporal SDK calls it to start the worker. StartWorker registers the workflow
 // and the activities, and starts the activity workers: see [Plugin]. Then it calls the function `next`, which starts the
 // worker itself. If any of these workers does not start, StartWorker stops the activity workers and returns the error. In Temporal's test
@@ -315,6 +323,9 @@ func (p *Plugin) claim(key string) error {
 		return errors.New("reagent: this Plugin was started before, or belongs to another worker: call New once for each worker")
 	case p.taskQueue != p.options.TaskQueue:
 		return fmt.Errorf("reagent: the worker is on the task queue %q and its agents are on %q: set Options.TaskQueue to the task queue of the worker", p.taskQueue, p.options.TaskQueue)
+	}
+	if p.undecoded != nil {
+		return fmt.Errorf("reagent: Options.Converter cannot decode what the ClientPlugin of the Temporal client encodes: %w; leave out Options.Converter (TEMPORAL_CODEC_ENDPOINT sets that of ClientOptions), or set it to ClientPlugin.Converter", p.undecoded)
 	}
 	p.started = true
 	return nil

@@ -92,7 +92,8 @@ type Options struct {
 	Lease bool
 	// Streamer receives the replies of models chunk by chunk. Nil means no streaming. [Hub] is an implementation.
 	Streamer Streamer
-	// Converter must be the data converter of the Temporal client. Nil means that of the client's [ClientPlugin], or the SDK's default.
+	// Converter must be the data converter of the Temporal client. Nil means that of the client's [ClientPlugin], or the SDK's default. A
+	// worker whose Converter cannot decode what the ClientPlugin encodes does not start.
 	Converter converter.DataConverter
 	// Logger receives the log entries of the plugin. Nil means [slog.Default]. The plugin hides the secrets in each entry.
 	Logger *slog.Logger
