@@ -51,7 +51,7 @@ const (
 // Snapshot describes an agent at one time. Fields may be empty because nobody has read them:
 //   - Only [Client.Show] and [Client.ShowRecorded] set `Messages`, `First`, `Pending`, `Queue` and `Children`.
 //   - Only [Client.Show], [Client.Describe] and [Client.Await] set `Retry`, and only if the agent has not ended.
-//   - Only a snapshot that was made from a whole history has `Models`, `ContextTokens` and `ContextLimit`: those of [Client.ShowRecorded],
+//   - Only a snapshot that was made from a whole history has `Definition`, `Models`, `ContextTokens` and `ContextLimit`: those of [Client.ShowRecorded],
 //     [Client.Watch] and [Client.Reply], most of those of [Client.DescribeEntry], and that of [Client.Show] if the agent has ended.
 type Snapshot struct {
 	// ID is the agent's ID.
@@ -100,6 +100,9 @@ type Snapshot struct {
 	Turn agent.TurnUse
 	// Models are the models that the agent may use. The first is the preferred one, and the others are its fallbacks.
 	Models []llm.Candidate
+	// Definition is the definition of the agent, without the overrides of a turn; nil if the agent has not read it. Only a snapshot that was made
+	// from a whole history has it. It must not be changed.
+	Definition *agent.Definition
 	// ModelChoices are the names of the models that a message may choose: see [agent.Overrides].Model. It is empty if they are not known.
 	ModelChoices []string
 	// ContextTokens is the number of tokens of the newest model reply and its request; 0 if unknown.
@@ -175,6 +178,7 @@ func snapshot(id string, status Status, task string, run *history.Run) Snapshot 
 	snap.ContextTokens, snap.Refused, snap.Refusal = run.ContextTokens, s.Refused, s.Refusal()
 	if d := s.Definition; d != nil {
 		snap.Models, snap.ContextLimit, snap.Digest = d.Candidates, d.Limits.ContextTokens, s.Own().Digest()
+		snap.Definition = s.Own()
 		snap.ModelChoices = d.ModelChoices
 	}
 	if !status.Ended() {

@@ -19,10 +19,12 @@ func newDiff(g *session.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare what two agents said and did",
-		Long: `diff shows the first message in which two agents differ: the text and the calls of each,
-side by side on a terminal. Below, it compares their model calls, tool calls, tokens, cost,
-duration and answers. Tokens and cost include the sub-agents that have ended.
+		Short: "Compare what two agents were told, said and did",
+		Long: `diff shows in what the definitions of two agents differ, such as the instructions, the
+models and the limits. Then it shows the first message in which the agents differ: the text
+and the calls of each, side by side on a terminal. Below, it compares their model calls,
+tool calls, tokens, cost, duration and answers. Tokens and cost include the sub-agents that
+have ended.
 
 diff compares what was said and called. Keys and times differ in any two agents, and so do
 the handles of sub-agents. The duration is that of all model calls and tool calls, with

@@ -11,6 +11,16 @@ type Comparison struct {
 	B Side `json:"b"`
 	// SameMessages is also the index of the messages in A and B.
 	SameMessages int `json:"same_messages"`
+	// Differences are those of the two definitions, the instructions first. It is absent if there are none, and if an agent has not read its
+	// definition.
+	Differences []Difference `json:"differences,omitempty"`
+}
+
+// Difference is a field of a definition whose value differs in two agents. A value is absent if the definition does not set it.
+type Difference struct {
+	Field string `json:"field"`
+	InA   string `json:"in_a,omitempty"`
+	InB   string `json:"in_b,omitempty"`
 }
 
 func (Comparison) kind() string { return "comparison" }

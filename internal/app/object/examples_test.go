@@ -90,7 +90,7 @@ func examples() []Object {
 		Aside{ID: "order-7", Answer: "I am paying"},
 		Outcome{ID: "order-7", Agent: "assistant", Outcome: Failed, Note: "it has ended: failed", RunID: "f3b0c1de-0000-4000-8000-000000000000", Error: "no worker answers"},
 		NewPermission("order-7", agent.Permission{Key: callKey, Tool: "pay", Arguments: `{"n":1}`, By: "ann", From: "laptop", Time: began}),
-		Comparison{A: side, B: side, SameMessages: 2},
+		Comparison{A: side, B: side, SameMessages: 2, Differences: []Difference{{Field: "limits.tokens", InA: "100", InB: "200"}}},
 		Check{
 			Problems: []Problem{{File: "agents.yaml", Line: 3, Field: "agents.a.model", Error: "the field is missing"}}, Unchecked: []Problem{{File: "agents.yaml"}},
 			OK: true, AgentCount: 1, ModelCount: 2, MCPServerCount: 3,

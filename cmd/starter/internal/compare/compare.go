@@ -17,7 +17,7 @@ import (
 
 // Agents compares two agents. The snapshots must have their messages from the beginning on.
 func Agents(a, b client.Snapshot) object.Comparison {
-	c := object.Comparison{A: side(a), B: side(b)}
+	c := object.Comparison{A: side(a), B: side(b), Differences: definitions(a.Definition, b.Definition)}
 	x, y := said(a.Messages), said(b.Messages)
 	for c.SameMessages < min(len(x), len(y)) && same(x[c.SameMessages], y[c.SameMessages]) {
 		c.SameMessages++

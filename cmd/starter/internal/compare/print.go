@@ -18,6 +18,9 @@ const (
 	before = 80
 	// minWidth is the smallest width of a terminal on which two texts stand side by side.
 	minWidth = 60
+	// maxField and maxValue are the largest numbers of characters of a field of a definition and of its value. inValue is the number of
+	// characters that are shown before the place where two values begin to differ.
+	maxField, maxValue, inValue = 30, 100, 10
 	// wall stands between two texts.
 	wall = " │ "
 )
@@ -26,6 +29,7 @@ const (
 // texts stand side by side.
 func Print(w io.Writer, c object.Comparison, width int) {
 	p := printer{out: w, width: width, a: printable.Name(c.A.ID), b: printable.Name(c.B.ID)}
+	p.differences(c.Differences)
 	if c.A.Message == nil && c.B.Message == nil {
 		fmt.Fprintf(w, "Both said and called the same, in %d messages.\n", c.SameMessages)
 	} else {
@@ -125,6 +129,54 @@ func (p printer) pair(a, b string) {
 		}
 		fmt.Fprintln(p.out, strings.TrimRight(left+strings.Repeat(" ", max(0, room-ansi.StringWidth(left)))+wall+right, " "))
 	}
+}
+
+// differences writes a line for each field in which the definitions differ.
+func (p printer) differences(all []object.Difference) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintln(p.out, "The definitions differ:")
+	for _, d := range all {
+		field := ansi.Truncate(printable.Line(d.Field, maxField), maxField, "…")
+		x, y := firstDifference(d.InA, d.InB)
+		room := maxValue
+		if p.width >= minWidth {
+			room = min(room, max(1, (p.width-1-len("  ")-ansi.StringWidth(field+": ")-ansi.StringWidth(wall))/2))
+		}
+		fmt.Fprintf(p.out, "  %s: %s%s%s\n", field, ansi.Truncate(x, room, "…"), wall, ansi.Truncate(y, room, "…"))
+	}
+	fmt.Fprintln(p.out)
+}
+
+// firstDifference returns the first lines in which two values differ, without most of what long lines have in common at their beginning.
+func firstDifference(a, b string) (string, string) {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	i := 0
+	for i < min(len(x), len(y)) && x[i] == y[i] {
+		i++
+	}
+	line := func(lines []string) []rune {
+		if i >= len(lines) {
+			return nil
+		}
+		return []rune(lines[i])
+	}
+	left, right := line(x), line(y)
+	same := 0
+	for same < min(len(left), len(right)) && left[same] == right[same] {
+		same++
+	}
+	shown := func(text []rune) string {
+		if skip := same - inValue; skip > inValue {
+			text = append([]rune("… "), text[skip:]...)
+		}
+		if len(text) == 0 {
+			return "(nothing)"
+		}
+		return printable.Line(string(text), maxValue)
+	}
+	return shown(left), shown(right)
 }
 
 func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
