@@ -80,13 +80,15 @@ func (c *Client) reply(ctx context.Context, id, messageID string, from int, see 
 					snap.Turn = found.use
 				}
 				if refused := snap.refusalOf(agent.TextMessage, agent.Key(messageID)); refused != nil {
-					snap.Answer, snap.FinishReason, snap.Stopped, snap.Refusal, snap.Turn = refused.Reply(), "", "", refused, agent.TurnUse{}
+					snap.Answer, snap.FinishReason, snap.Refusal, snap.Turn = refused.Reply(), "", refused, agent.TurnUse{}
+					snap.Stopped, snap.Limit = "", agent.ReachedLimit{}
 					return snap, nil
 				}
 			}
 			switch {
 			case r.Snapshot != nil && found.over:
-				snap.FinishReason, snap.Stopped = found.finishReason, "" // those of the snapshot are of a later turn
+				// Those of the snapshot are of a later turn.
+				snap.FinishReason, snap.Stopped, snap.Limit = found.finishReason, "", agent.ReachedLimit{}
 				return snap, nil
 			case r.Rests() && (r.Status.Ended() || r.Status == Held || found.taken):
 				return snap, nil

@@ -41,6 +41,8 @@ type Agent struct {
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped is absent if no limit ended the last turn.
 	Stopped string `json:"stopped,omitempty"`
+	// Limit is this limit. It is absent if only its name is known.
+	Limit *agent.ReachedLimit `json:"limit,omitempty"`
 	// Refusal is absent unless the last message, or the answer to it, was refused.
 	Refusal *Refusal `json:"refusal,omitempty"`
 	// Error and Class are absent unless the agent is held, or has ended without an answer.
@@ -84,7 +86,7 @@ func NewAgent(s client.Snapshot, took func(agent.Message) time.Duration) Agent {
 		ID: s.ID, Agent: s.Agent, Status: s.Status, WaitsFor: s.WaitsFor, Digest: s.Digest, Metadata: s.Metadata, Messages: []Message{},
 		EarlierMessages: s.First, OpenCalls: []Call{}, Queue: []Queued{}, SubAgents: []SubAgent{}, EarlierSubAgents: s.ChildCount - len(s.Children),
 		Usage: NewUsage(s.Usage), Spent: NewSpending(s.Usage.Spent()), Answer: answer(s), Turn: newTurn(agent.AnswerUse(s.Messages)), FinishReason: s.FinishReason,
-		Stopped: s.Stopped, Refusal: newRefusalOf(s), Error: s.Failure, Class: s.Class,
+		Stopped: s.Stopped, Limit: newLimit(s), Refusal: newRefusalOf(s), Error: s.Failure, Class: s.Class,
 	}
 	if r := s.Retry; r != nil {
 		v.Retry = &Retry{Operation: r.What, Class: r.Class, Error: r.Message, Attempt: r.Attempt, Next: Time(r.Next), Until: Time(r.Until)}
@@ -107,6 +109,14 @@ func NewAgent(s client.Snapshot, took func(agent.Message) time.Duration) Agent {
 		v.SubAgents = append(v.SubAgents, SubAgent(c))
 	}
 	return v
+}
+
+// newLimit returns the limit that ended the last turn; nil if none did, or if it is not known.
+func newLimit(s client.Snapshot) *agent.ReachedLimit {
+	if s.Stopped == "" || s.Limit == (agent.ReachedLimit{}) {
+		return nil
+	}
+	return new(s.Limit)
 }
 
 // answer returns the answer of the last turn. A snapshot from a worker has only the beginning of a long answer, so the answer of an agent that

@@ -52,6 +52,7 @@ func examples() []Object {
 		Children: []client.Child{{ID: "order-7/clerk-1", Agent: "clerk", Status: client.Running}}, ChildCount: 3, Usage: usage, Spent: &spent,
 		Retry:  &client.Retry{What: "model", Class: "ServerError", Message: "HTTP 500", Attempt: 2, Next: noon, Until: noon.Add(time.Hour)},
 		Answer: "I have paid", Turn: agent.TurnUse{Model: "gpt-4o-mini", Spending: spent}, FinishReason: "length", Stopped: "cost", Failure: "HTTP 401",
+		Limit: agent.ReachedLimit{Value: "$0.0500", Of: agent.LimitOfMessage},
 		Class: "Unauthorized",
 	}
 	refusal := agent.GivenVerdict{Guardrail: "tone", Action: agent.TextRefused, Reason: "rude", Decider: &agent.Decider{By: "ann", Time: began}}

@@ -39,6 +39,8 @@ type Reply struct {
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped is absent if no limit ended the turn.
 	Stopped string `json:"stopped,omitempty"`
+	// Limit is this limit. It is absent if only its name is known.
+	Limit *agent.ReachedLimit `json:"limit,omitempty"`
 	// Refusal is absent unless the message, or the answer to it, was refused.
 	Refusal *Refusal `json:"refusal,omitempty"`
 	// Error and Class are absent unless the agent is held, or has ended without an answer.
@@ -52,7 +54,7 @@ func (Reply) kind() string { return "reply" }
 func NewReply(messageID string, s client.Snapshot) Reply {
 	return Reply{
 		ID: s.ID, MessageID: messageID, Status: s.Status, WaitsFor: s.WaitsFor, Answer: s.Answer, Turn: newTurn(s.Turn), FinishReason: s.FinishReason,
-		Stopped: s.Stopped, Refusal: newRefusalOf(s), Error: s.Failure, Class: s.Class,
+		Stopped: s.Stopped, Limit: newLimit(s), Refusal: newRefusalOf(s), Error: s.Failure, Class: s.Class,
 	}
 }
 
