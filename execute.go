@@ -16,14 +16,17 @@ import (
 // into T.
 type InvalidOutputError = client.InvalidOutputError
 
+// RefusedError is the error of [Execute] if a guardrail, or a person whom it asked, has refused the task or the answer.
+type RefusedError = client.RefusedError
+
 // Execute gives a task to a new agent, waits for the answer, and returns the answer as a value of type T. The model gets the JSON
 // schema of T, and answers in JSON. Execute overwrites two fields of the options `o`: OutputSchema and Mode.
 //
 // If an agent with the ID `o.ID` exists already, Execute starts no agent and returns the answer of the existing one. While a call waits
 // for a person, Execute waits, too: see [client.Client.Pending].
 //
-// If the answer does not fit the schema, the error is an [*InvalidOutputError]. If `ctx` ends before the agent has answered, Execute
-// returns an error, and the agent keeps running. Execute also returns an error if T has no JSON schema, and the errors of
+// If the answer does not fit the schema, the error is an [*InvalidOutputError]. If a guardrail has refused the task or the answer, it is a
+// [*RefusedError]. If `ctx` ends before the agent has answered, Execute returns an error, and the agent keeps running. Execute also returns an error if T has no JSON schema, and the errors of
 // [client.Client.Start] and [client.Client.Answer].
 func Execute[T any](ctx context.Context, c *Client, o StartOptions) (T, error) {
 	var none T

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/agent"
@@ -87,6 +89,29 @@ func TestGuardrailThatFailsAsksAPerson(t *testing.T) {
 	run = reagenttest.New(t, guarded(&asked)).Run("clerk", "a bad word")
 	require.Equal(t, agent.Failed, run.Status())
 	require.Equal(t, "", run.Said())
+}
+
+// The result of an agent tells a refused answer from an answer, and the failure of a task has the refusal of its message.
+func TestTheResultHasTheRefusal(t *testing.T) {
+	var asked atomic.Int32
+	ask := func(ctx workflow.Context, message string) (reagent.Result, error) {
+		return reagent.Run(ctx, reagent.Task{Agent: "clerk", Message: message})
+	}
+	agents := reagenttest.New(t, guarded(&asked))
+	var result reagent.Result
+	require.NoError(t, agents.Execute(ask, "say yes").Result(&result))
+	require.Nil(t, result.Refusal)
+	require.NoError(t, agents.Execute(ask, "say b-ad").Result(&result))
+	require.Equal(t, "mind your words", result.Refusal.Reason)
+	require.Equal(t, agent.TextAnswer, result.Refusal.Kind)
+
+	failed, ok := errors.AsType[*temporal.ApplicationError](agents.Execute(ask, "a bad word").Result(nil))
+	require.True(t, ok)
+	require.Equal(t, agent.MessageRefused, failed.Type())
+	var spent agent.Spending
+	var refusal agent.RefusedText
+	require.NoError(t, failed.Details(&spent, &refusal))
+	require.Equal(t, "words", refusal.Guardrail)
 }
 
 // A reset recalls the verdicts and what people decided. No guardrail is asked again, and what was refused stays out.

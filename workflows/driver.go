@@ -434,10 +434,16 @@ func (d *driver) finish(o agent.Outcome) (protocol.Result, error) {
 		if d.start.AnswerBytes > 0 {
 			o.Answer = protocol.Stored(o.Answer, d.start.AnswerBytes, d.start.AnswerBytes, d.start.Batch)
 		}
-		return protocol.Result{Answer: o.Answer, FinishReason: o.FinishReason, Stopped: o.Stopped, Usage: d.state.Usage, Spent: d.state.Spent()}, nil
+		return protocol.Result{
+			Answer: o.Answer, FinishReason: o.FinishReason, Stopped: o.Stopped, Refusal: d.state.Refusal(), Usage: d.state.Usage, Spent: d.state.Spent(),
+		}, nil
 	case agent.Cancelled:
 		return protocol.Result{}, temporal.NewCanceledError(d.state.Spent())
 	default:
-		return protocol.Result{}, temporal.NewNonRetryableApplicationError(o.Message, o.Class, nil, d.state.Spent())
+		details := []any{d.state.Spent()}
+		if r := d.state.Refusal(); r != nil {
+			details = append(details, *r)
+		}
+		return protocol.Result{}, temporal.NewNonRetryableApplicationError(o.Message, o.Class, nil, details...)
 	}
 }

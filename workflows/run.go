@@ -53,7 +53,7 @@ func Run(ctx workflow.Context, id, taskQueue string, start agent.Start) (protoco
 	case end.Failure != "":
 		return protocol.Result{}, temporal.NewApplicationError("agent "+id+": "+end.Failure, AgentFailed)
 	}
-	result = protocol.Result{Answer: end.Answer, FinishReason: end.FinishReason, Stopped: end.Stopped}
+	result = protocol.Result{Answer: end.Answer, FinishReason: end.FinishReason, Stopped: end.Stopped, Refusal: end.Refusal}
 	if end.Spent != nil {
 		result.Spent = *end.Spent
 	}

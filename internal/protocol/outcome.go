@@ -113,6 +113,8 @@ type AgentEnd struct {
 	FinishReason string `json:"finish_reason,omitempty"`
 	// Stopped names the limit that ended the last turn early. It is empty if no limit ended the turn.
 	Stopped string `json:"stopped,omitempty"`
+	// Refusal says that the last message, or the answer to it, was refused; nil if not.
+	Refusal *agent.RefusedText `json:"refusal,omitempty"`
 	// Failure says why there is no answer. It is empty if there is an answer.
 	Failure string `json:"failure,omitempty"`
 	// Spent counts the tokens and the cost of the agent and its sub-agents. It is nil if they are unknown.

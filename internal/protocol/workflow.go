@@ -41,6 +41,9 @@ type Result struct {
 	// Stopped names the limit that ended the last turn: "model_calls", "tokens", "cost" or "time". It is empty if no limit
 	// ended the turn.
 	Stopped string `json:"stopped,omitempty"`
+	// Refusal says that the last message, or the answer to it, was refused; nil if not. Answer is then no answer to it: see
+	// [agent.State.Refusal].
+	Refusal *agent.RefusedText `json:"refusal,omitempty"`
 	// Usage counts what the agent itself has used, such as tokens and calls.
 	Usage agent.Usage `json:"usage"`
 	// Spent counts the tokens and the cost of the agent and its sub-agents.
