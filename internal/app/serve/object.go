@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"strings"
+
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/app/object"
 )
@@ -16,7 +18,9 @@ func (r Report) object() object.Check {
 func problemObjects(all []config.Problem) []object.Problem {
 	objects := []object.Problem{}
 	for _, p := range all {
-		objects = append(objects, object.Problem{File: p.File, Line: p.Line, Field: p.Field, Error: p.Message})
+		// What a program wrote may follow on further lines. The error is one line, as in the text of a problem, but it is not cut.
+		message := strings.Join(strings.Fields(p.Message), " ")
+		objects = append(objects, object.Problem{File: p.File, Line: p.Line, Field: p.Field, Error: message})
 	}
 	return objects
 }
