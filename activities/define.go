@@ -83,7 +83,7 @@ func (a *Activities) define(ctx context.Context, conf Agent, o agent.Overrides) 
 	if listed { // nobody knows the names of the tools of a server that does not answer
 		conf.Approval.checkKeys(approvalKeys(conf, bound), report)
 		d.Tools, err = narrow(d.Tools, o.Tools)
-		report("", err)
+		report("", inOverrides(err))
 	}
 	for i := range d.Tools {
 		if d.Tools[i].Approval || d.Tools[i].ApprovalRule != "" {

@@ -60,7 +60,7 @@ func (a *Activities) overrideTurn(conf Agent, in protocol.ResolveOverridesInput)
 		main := a.models[o.Model]
 		whole := agent.Definition{Params: main.Params}
 		if err := a.addModels(&whole, conf.models()); err != nil {
-			return d, fmt.Errorf("overrides: %w", err)
+			return d, err
 		}
 		whole.Params.ReasoningEffort = cmp.Or(in.ReasoningEffort, whole.Params.ReasoningEffort)
 		d = agent.TurnDefinition{
@@ -69,7 +69,7 @@ func (a *Activities) overrideTurn(conf Agent, in protocol.ResolveOverridesInput)
 	}
 	conf.Limits = conf.Limits.WithDefaults().Lowered(o.Limits)
 	if err := a.checkCost(conf); err != nil {
-		return d, fmt.Errorf("overrides: %w", err)
+		return d, err
 	}
 	kept, err := narrow(in.Tools, o.Tools)
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *Activities) override(conf Agent, o agent.Overrides) (Agent, error) {
 		return conf, nil
 	}
 	if err := a.allow(conf, o); err != nil {
-		return conf, err
+		return conf, inOverrides(err)
 	}
 	if o.Model != "" {
 		conf.Fallback = slices.DeleteFunc(slices.Clone(conf.Fallback), func(name string) bool { return name == o.Model })
@@ -101,9 +101,18 @@ func (a *Activities) override(conf Agent, o agent.Overrides) (Agent, error) {
 	}
 	conf.Limits = conf.Limits.WithDefaults().Lowered(o.Limits)
 	if err := a.checkCost(conf); err != nil {
-		return conf, fmt.Errorf("overrides: %w", err)
+		return conf, inOverrides(err)
 	}
 	return conf, nil
+}
+
+// inOverrides says that an error of a definition is one of the overrides with which an agent is started. The reply to a message with
+// overrides says so itself.
+func inOverrides(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("overrides: %w", err)
 }
 
 // allow returns an error if the configuration of an agent does not allow the overrides. It does not check the tools.
@@ -111,11 +120,11 @@ func (a *Activities) allow(conf Agent, o agent.Overrides) error {
 	allowed := a.modelChoices(conf)
 	switch {
 	case o.WholeInstructions != "" && !a.development:
-		return errors.New("overrides: the instructions may be replaced only by a worker in development mode; start it with `worker --dev`, or add to the instructions")
+		return errors.New("the instructions may be replaced only by a worker in development mode; start it with `worker --dev`, or add to the instructions")
 	case o.Model != "" && !slices.Contains(allowed, o.Model):
-		return fmt.Errorf("overrides: the agent may not use the model %q; choose one of %s", o.Model, strings.Join(allowed, ", "))
+		return fmt.Errorf("the agent may not use the model %q; choose one of %s", o.Model, strings.Join(allowed, ", "))
 	case o.ReasoningEffort != "" && !a.development && !slices.Contains(conf.Choices.ReasoningEfforts, o.ReasoningEffort):
-		return fmt.Errorf("overrides: the agent does not allow the reasoning effort %q; its choices are: %s", o.ReasoningEffort, strings.Join(conf.Choices.ReasoningEfforts, ", "))
+		return fmt.Errorf("the agent does not allow the reasoning effort %q; its choices are: %s", o.ReasoningEffort, strings.Join(conf.Choices.ReasoningEfforts, ", "))
 	}
 	return nil
 }
@@ -161,7 +170,7 @@ func narrow(tools []agent.Tool, names []string) ([]agent.Tool, error) {
 	}
 	for _, name := range names {
 		if !used[name] {
-			return nil, fmt.Errorf("overrides: the agent has no tool or sub-agent %q; name only those that it has", name)
+			return nil, fmt.Errorf("the agent has no tool or sub-agent %q; name only those that it has", name)
 		}
 	}
 	return kept, nil

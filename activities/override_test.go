@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,7 @@ func TestOverridesNeverAllowMore(t *testing.T) {
 	} {
 		_, err := a.define(t.Context(), a.agents["x"], o)
 		require.ErrorContains(t, err, wrong)
+		require.Equal(t, 1, strings.Count(err.Error(), "overrides: "), err)
 	}
 }
 
@@ -114,5 +116,6 @@ func TestOverridesOfAMessageNeverAllowMore(t *testing.T) {
 	} {
 		_, err := of(o)
 		require.ErrorContains(t, err, wrong)
+		require.NotContains(t, err.Error(), "overrides", "the reply to the message says that already")
 	}
 }
