@@ -29,7 +29,7 @@ type Waits struct {
 	Agent string
 	// Call is the call, with the arguments that a decision is about. The field Wait.Until is the time at which the wait ends.
 	Call agent.Call
-	// Since is the time of the reply that asked for the call, in Unix milliseconds.
+	// Since is the time of the reply that asked for the call, or of the message about which a guardrail asks, in Unix milliseconds.
 	Since int64
 }
 
@@ -145,16 +145,29 @@ func (c *Client) outsideOf(ctx context.Context, e Entry) (outside, error) {
 		if !call.Waits() {
 			continue
 		}
-		w := Waits{AgentID: e.ID, Agent: cmp.Or(e.Agent, run.State.Agent), Call: call}
-		if n := len(run.State.Messages); n > 0 {
-			w.Since = run.State.Messages[n-1].Time
-		}
-		all.waiting = append(all.waiting, w)
+		all.waiting = append(all.waiting, Waits{
+			AgentID: e.ID, Agent: cmp.Or(e.Agent, run.State.Agent), Call: call, Since: since(run.State, call),
+		})
 	}
 	for _, d := range run.State.Decisions {
 		all.decided = append(all.decided, d.Key)
 	}
 	return all, nil
+}
+
+// since returns the time of the message about whose text a guardrail asks, or of the last message, which asked for the call.
+func since(s *agent.State, call agent.Call) int64 {
+	for _, t := range s.Checks {
+		for _, m := range s.Queue {
+			if t.Key == call.Key && t.Kind == agent.TextMessage && m.ID == string(t.Of) {
+				return m.Time
+			}
+		}
+	}
+	if n := len(s.Messages); n > 0 {
+		return s.Messages[n-1].Time
+	}
+	return 0
 }
 
 // inboxReads limits the number of histories that [Client.Inbox] reads at the same time, because each is held in memory and replayed.

@@ -54,7 +54,7 @@ func TestChatOnATerminal(t *testing.T) {
 	p.shows("May pay run with these arguments?", "    amount  10\n    to      kim\n", "y approve")
 	require.Empty(t, tools.Effects())
 	p.tmux("send-keys", "y")
-	p.shows("Approved pay.", `▸ pay {"amount": 10, "to": "kim"} → did {"amount":10,"to":"kim"}`, "It is paid.", "waits for you")
+	p.shows("Approved pay {", `▸ pay {"amount": 10, "to": "kim"} → did {"amount":10,"to":"kim"}`, "It is paid.", "waits for you")
 
 	p.types("speak more")
 	p.shows("> speak more\n\n  " + begun) // the interrupted text, which stays, begins in the same way
@@ -116,7 +116,7 @@ func TestMessageSteersATurnWhoseCallWaits(t *testing.T) {
 	p.shows("> also tip (the agent reads it after its calls; one of them waits", "May pay run with these arguments?", "y approve")
 	require.Empty(t, tools.Effects())
 	p.tmux("send-keys", "y")
-	p.shows("Approved pay.", "> also tip\n", "It is paid, with a tip.", "waits for you")
+	p.shows("Approved pay ", "> also tip\n", "It is paid, with a tip.", "waits for you")
 	require.Equal(t, []string{
 		"user: pay", `assistant: [pay {"amount": 10}]`, `tool: did {"amount":10}`, "user: also tip", "assistant: It is paid, with a tip.",
 	}, w.Show(t.Name()).Lines())

@@ -28,7 +28,7 @@ func TestDecisionWaitsForAWorker(t *testing.T) {
 	require.Empty(t, s.asked)
 	s.event(decideAgainMsg{d})
 	require.Equal(t, []string{"decide talk k-00000001 approve=true remember= reason= result="}, s.asked)
-	s.shows("Approved pay.")
+	s.shows(`Approved pay {"amount":10}.`)
 	s.event(decideAgainMsg{d})
 	require.Len(t, s.asked, 1)
 	require.Empty(t, s.m.result().Undelivered)

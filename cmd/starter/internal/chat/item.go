@@ -221,16 +221,18 @@ func (it *item) unfolded(f form) []string {
 
 // decided returns the line that names the person who has decided on a call; none if nobody has.
 func (it *item) decided(width int) []string {
-	d, verb := it.decider, "approved"
+	d, verb := it.decider, "approved by "
 	switch {
 	case d == nil:
 		return nil
 	case d.Denied:
-		verb = "denied"
+		verb = "denied by "
 	case it.name == agent.AskUser:
-		verb = "answered"
+		verb = "answered by "
+	case d.Remembered:
+		verb = "permitted by an earlier approval of "
 	}
-	return []string{faint.Render(cut("  "+verb+" by "+byText(d.By), width))}
+	return []string{faint.Render(cut("  "+verb+byText(d.By), width))}
 }
 
 // results returns the lines of the result of a call, without the middle of a very long one.

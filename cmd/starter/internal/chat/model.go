@@ -346,7 +346,11 @@ func (m *model) progress(msg progressMsg) tea.Cmd {
 }
 
 func (m *model) endText() string {
-	return fmt.Sprintf("The agent has ended (%s). /fork goes on from here in a new agent. Or: %s.", m.status, m.o.GoOn(m.id, m.status))
+	status := string(m.status)
+	if m.snap.Failure != "" {
+		status += ": " + printable.Line(m.snap.Failure, 400)
+	}
+	return fmt.Sprintf("The agent has ended (%s). /fork goes on from here in a new agent. Or: %s.", status, m.o.GoOn(m.id, m.status))
 }
 
 func (m *model) begun(msg startedMsg) tea.Cmd {

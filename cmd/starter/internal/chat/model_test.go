@@ -453,7 +453,7 @@ func TestCallIsDecidedInPlace(t *testing.T) {
 	s.shows("y approve · n deny · a approve all later calls of pay")
 	s.press("y")
 	require.Equal(t, []string{"decide talk k-00000001 approve=true remember= reason= result="}, s.asked)
-	s.shows("Approved pay.", "? May post run")
+	s.shows("Approved pay {\"amount\":10,", "? May post run")
 	s.ready()
 	s.keys("n", "too dear", "enter")
 	require.Equal(t, "decide talk k-00000002 approve=false remember= reason=too dear result=", s.asked[1])

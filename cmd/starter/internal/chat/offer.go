@@ -3,6 +3,7 @@ package chat
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
@@ -24,6 +25,8 @@ type offer struct {
 	common              int
 	// foldedSize and fullSize are the positions at the end; 0 means that this form was never on the screen.
 	foldedSize, fullSize int
+	// left says how much the folded form leaves out, such as "12 lines with 345 characters"; empty if it leaves out nothing.
+	left string
 }
 
 func (m *model) offerOf(call agent.Call) *offer {
@@ -44,7 +47,7 @@ func (m *model) proposal(call agent.Call) []string {
 		f := full
 		if !m.expanded {
 			f, left = full.Short(": Ctrl-O shows them")
-			o.common = common(f, full)
+			o.common, o.left = common(f, full), left
 		}
 		lines := screen.Form(f, argumentsIndent, m.width)
 		if left != "" {
@@ -134,6 +137,16 @@ func (m *model) whole(w client.Waits) bool {
 		return true
 	}
 	return !m.expanded && o.foldedSize > 0 && o.folded.missing() >= o.foldedSize
+}
+
+// unseenText says how much of a call has not been on the screen because it is left out, such as "12 lines"; empty if nothing is.
+func (m *model) unseenText(w client.Waits) string {
+	o := m.offerOf(w.Call)
+	if o.fullSize > 0 && o.full.missing() >= o.fullSize {
+		return ""
+	}
+	much, _, _ := strings.Cut(o.left, " with ")
+	return much
 }
 
 // unseen returns the index of the first line of a call that has not been on the screen; the number of lines if there is none.

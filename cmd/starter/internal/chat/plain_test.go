@@ -125,7 +125,7 @@ func TestCallIsDecidedWithoutATerminal(t *testing.T) {
 	require.Equal(t, "decided\nre: thanks\nre: > dear\n", out, "messages wait for the end of the turn")
 	_, told, _ := strings.Cut(notice, "May ")
 	require.Equal(t, "pay run with these arguments? (call 00000001)\n    amount  10\n/approve lets it run, /deny REASON refuses it.\n"+
-		"Not done: no call 00000002 waits for an approval; name a call that waits, or leave the name out.\nDenied pay.\n", told)
+		"Not done: no call 00000002 waits for an approval; name a call that waits, or leave the name out.\nDenied pay {\"amount\":10}.\n", told)
 	require.Equal(t, []string{"start talk: pay", "decide talk k-00000001 approve=false remember= reason=too result=", "send talk steer=false: thanks", "send talk steer=false: > dear"}, a.asked)
 
 	out, notice, _ = newActor().plainly(t, "pay\ny\n/approve\n")

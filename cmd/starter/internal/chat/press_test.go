@@ -133,9 +133,9 @@ func TestFirstLineOfACallThatWaitsIsOnTheScreen(t *testing.T) {
 		require.NotContains(t, s.screen(), "? May")
 		s.press("y")
 		s.ready()
-		s.shows("left out here", "y approve write · n deny")
+		s.shows("left out here", "61 lines unseen · n deny")
 		s.press("y")
-		s.shows("? May pay run", "Approved write.")
+		s.shows("? May pay run", "Approved write")
 		require.Equal(t, []string{"decide talk k-00000001 approve=true remember= reason= result="}, s.asked)
 	}
 }

@@ -154,7 +154,7 @@ func TestEarlyKeyGoesOnToTheEndOfTheCall(t *testing.T) {
 	s := askingLong(t)
 	s.shows("? May write run", "line 18\n", "y shows more of this call, and approves it at its end · n deny")
 	s.press("y")
-	s.shows("line 35\n", "Not decided: these lines had not been shown")
+	s.shows("line 35\n", "Not decided: part was unseen")
 	require.NotContains(t, s.screen(), "May write run")
 	s.press("y")
 	require.Empty(t, s.asked, "the lines were shown just now")

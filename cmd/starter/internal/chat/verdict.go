@@ -11,6 +11,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
+	"github.com/reagent-dev/reagent/internal/proposal"
 )
 
 type verdict struct {
@@ -22,6 +23,8 @@ func (v verdict) done() string {
 	name := printable.Name(v.on.Call.Name)
 	if t, asks := v.on.Call.AskedText(); asks {
 		name = "the text of the " + printable.Name(string(t.Kind))
+	} else if v.decision.Arguments == "" && v.on.Call.Arguments != "{}" {
+		name += " " + proposal.Summary(v.on.Call.Name, v.on.Call.Arguments, 60)
 	}
 	switch {
 	case !v.decision.Approve:

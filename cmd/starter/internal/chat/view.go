@@ -263,25 +263,31 @@ func (m *model) approvalHint(w client.Waits) string {
 	}
 	why := []string{}
 	if m.partly == w.Call.Key {
-		why = append(why, "Not decided: these lines had not been shown")
+		why = append(why, "Not decided: part was unseen")
 	}
 	switch {
 	case !m.ready(w):
-		return m.hints(append(why, "…")...)
+		return m.hintsOf(1, append(why, "y, n and a decide in a moment"), append(why, "in a moment"), []string{"y, n and a decide in a moment"})
 	case !m.whole(w):
 		return m.hintsOf(len(why)+2, append(why, "y shows more of this call, and approves it at its end", "n deny"), append(why, "y shows more of this call", "n deny"), []string{"y shows more of this call", "n deny"})
 	}
 	name, all := printable.Name(w.Call.Name), "a approve "+m.withAlike(w)+"all "
-	approve := "y approve"
+	approve, unseen := "y approve", m.unseenText(w)
 	if !m.headShown(w) {
 		approve += " " + name
+	}
+	if unseen != "" {
+		approve += ", " + unseen + " unseen"
 	}
 	variants := [][]string{
 		{approve, "n deny", all + "later calls of " + name + " by this agent"},
 		{approve, "n deny", all + "later calls of " + name},
 		{approve, "n deny", all + "its later calls"},
 		{approve, "n deny", "a all its calls"},
-		{approve, "n deny"}, // the name of a call whose beginning is not on the screen counts more
+		{approve, "n deny"}, // what is not on the screen counts more than the key for later calls
+	}
+	if unseen != "" {
+		variants = append(variants, []string{"y approve, " + unseen + " unseen", "n deny"})
 	}
 	required := 3
 	if isText(w.Call) { // a text is decided on alone
