@@ -65,7 +65,7 @@ func TestVerdictOutlivesTheWorker(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "The message was refused by the guardrail far.judge: mind your words", refused.Answer)
 	require.Equal(t, agent.TextMessage, refused.Refusal.Kind)
-	require.Contains(t, w.Must("show", id), "refused  message "+sent.MessageID+": far.judge: refuse, mind your words")
+	require.Regexp(t, `refused  message at \S+ \S+: far\.judge: refuse, mind your words`, w.Must("show", id))
 	require.Equal(t, []string{"user: hello", "assistant: an odd answer"}, w.Transcript(id, 2))
 	require.Len(t, tools.Effects(), 3)
 	stdout, stderr, code := w.StarterWith("another bad word\n", "chat", id)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
@@ -42,7 +43,7 @@ func Print(w io.Writer, s client.Snapshot) {
 		fmt.Fprint(screen.Raw(w), ArgumentsText(c.Name, c.Arguments, false, screen.Styled(w)))
 	}
 	for _, r := range s.Refused {
-		fmt.Fprintf(w, "refused  %s %s: %s\n", r.Kind, printable.Line(string(r.Of), 100), verdictText(r.GivenVerdict))
+		fmt.Fprintf(w, "refused  %s: %s\n", refusedText(r), verdictText(r.GivenVerdict))
 	}
 	for _, m := range s.Queue {
 		fmt.Fprintf(w, "waiting  > %s\n", printable.Line(m.Text, 200))
@@ -90,6 +91,18 @@ func LimitText(s client.Snapshot) string {
 }
 
 // verdictText says what a guardrail, or the person whom it asked, has said about a text.
+// refusedText says what was refused, and when. The text itself is not stored, and its ID tells a person nothing.
+func refusedText(r agent.RefusedText) string {
+	what := string(r.Kind)
+	if r.AnswersQuestion() {
+		what = "answer to a question"
+	}
+	if r.Time == 0 {
+		return what
+	}
+	return what + " at " + time.UnixMilli(r.Time).Format(time.DateTime)
+}
+
 func verdictText(v agent.GivenVerdict) string {
 	text := printable.Line(v.Guardrail, 100) + ": " + string(v.Action)
 	if v.Reason != "" {
