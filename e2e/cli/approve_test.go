@@ -3,7 +3,6 @@ package cli_test
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,9 +15,7 @@ import (
 // `starter approve` without the name of a call decides on a terminal only on the call that it has shown, and only if the person says yes.
 // A call that has begun to wait meanwhile waits on. Without a terminal it decides at once, and says on what.
 func TestApproveDecidesOnWhatItHasShown(t *testing.T) {
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("there is no tmux; .ci/run installs it")
-	}
+	needTmux(t)
 	tools := world.NewToolServer(t)
 	tools.Add("pay", nil, world.Echo)
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,9 +17,7 @@ import (
 // A person sends a file, answers a question after the worker was killed, writes in an editor, finds a text, and goes on with another chat.
 // The question and the answer stand as text on the terminal when the chat has ended.
 func TestChatWithAFileAQuestionAndAnEditor(t *testing.T) {
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("there is no tmux; .ci/run installs it")
-	}
+	needTmux(t)
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		switch last := req.Messages[len(req.Messages)-1]; {
 		case last.Role == llm.Tool:

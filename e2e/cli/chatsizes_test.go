@@ -3,7 +3,6 @@ package cli_test
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,9 +16,7 @@ import (
 
 // On terminals of three sizes, a chat leaves the same words behind, although the chat and the worker are killed in the middle.
 func TestChatKeepsItsWordsAtEachSize(t *testing.T) {
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("there is no tmux; .ci/run installs it")
-	}
+	needTmux(t)
 	const long = "The quick brown fox jumps over the lazy dog, and then it rests for a while in the shade of an old tree."
 	const list = "1. First comes the flour, which should be as fresh as you can get it.\n2. Then come the eggs."
 	tools := world.NewToolServer(t)

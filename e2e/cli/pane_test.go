@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +18,14 @@ import (
 type pane struct {
 	w      *world.World
 	socket string
+}
+
+// needTmux skips a test on a machine without tmux.
+func needTmux(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("there is no tmux; .ci/run installs it")
+	}
 }
 
 // newPane starts a starter command in a terminal with 80 columns and 30 lines.
