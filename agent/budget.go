@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -125,7 +126,7 @@ func (s *State) slice(n int) share {
 	if bounds.Tokens > 0 {
 		part := (bounds.Tokens - spent.Tokens()) / (n + 1)
 		if g.margin.Tokens > 0 && part <= g.margin.Tokens {
-			g.refusal = textNoBudget(count(g.margin.Tokens, "token"), "limits.tokens")
+			g.refusal = textNoBudget(plural.Of(g.margin.Tokens, "token"), "limits.tokens")
 		}
 		g.grant.Tokens = max(1, part-g.margin.Tokens) // 0 would mean no limit
 	} else {

@@ -1,5 +1,7 @@
 package agent
 
+import "github.com/reagent-dev/reagent/internal/plural"
+
 // LimitOwner says who set a limit. The values never change, because histories contain them.
 type LimitOwner string
 
@@ -39,13 +41,13 @@ func (s *State) limit() reached {
 	switch {
 	case limits.ModelCalls > 0 && s.Turn.ModelCalls >= limits.ModelCalls:
 		of := ownerOf(limits.ModelCalls, message.ModelCalls, start.ModelCalls, 0)
-		return reached{ReachedLimit{count(limits.ModelCalls, "model call"), of}, "model_calls", textModelCalls(limits.ModelCalls)}
+		return reached{ReachedLimit{plural.Of(limits.ModelCalls, "model call"), of}, "model_calls", textModelCalls(limits.ModelCalls)}
 	case bounds.Tokens > 0 && spent.Tokens() >= bounds.Tokens:
 		of := ownerOf(bounds.Tokens, budget.Tokens, start.Tokens, s.Grant.Tokens)
-		if value := count(message.Tokens, "token"); of == LimitOfMessage {
+		if value := plural.Of(message.Tokens, "token"); of == LimitOfMessage {
 			return reached{ReachedLimit{value, of}, "tokens", textMessageLimit(value, "tokens")}
 		}
-		return reached{ReachedLimit{count(bounds.Tokens, "token"), of}, "tokens", textTokens(bounds.Tokens)}
+		return reached{ReachedLimit{plural.Of(bounds.Tokens, "token"), of}, "tokens", textTokens(bounds.Tokens)}
 	case bounds.Cost > 0 && spent.Cost >= bounds.Cost:
 		of := ownerOf(bounds.Cost, budget.Cost, start.Cost, s.Grant.Cost)
 		if value := message.Cost.String(); of == LimitOfMessage {

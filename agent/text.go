@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reagent-dev/reagent/internal/clip"
+	"github.com/reagent-dev/reagent/internal/plural"
 )
 
 // This file has the texts that the core writes into a transcript. They are sent to the model. Therefore they are part of later keys. Like
@@ -30,12 +31,12 @@ func textBadTask(name, problem string) string {
 }
 
 func textDepth(limit int) string {
-	return fmt.Sprintf("error: not run: this agent is %s deep, the limit for sub-agents (limits.depth)", count(limit, "level"))
+	return fmt.Sprintf("error: not run: this agent is %s deep, the limit for sub-agents (limits.depth)", plural.Of(limit, "level"))
 }
 
 func textTooManyCalls(asked, limit int) string {
 	return fmt.Sprintf("error: not run: the reply asked for %s, and the limit for one reply is %d (limits.calls_per_reply); the first %d were run. "+
-		"Ask for the others in your next replies", count(asked, "tool call"), limit, limit)
+		"Ask for the others in your next replies", plural.Of(asked, "tool call"), limit, limit)
 }
 
 func textTooManyAgents(limit int) string {
@@ -165,11 +166,11 @@ func textLimit(why string) string {
 }
 
 func textModelCalls(limit int) string {
-	return fmt.Sprintf("this turn reached its limit of %s (limits.model_calls)", count(limit, "model call"))
+	return fmt.Sprintf("this turn reached its limit of %s (limits.model_calls)", plural.Of(limit, "model call"))
 }
 
 func textTokens(limit int) string {
-	return fmt.Sprintf("this agent reached its limit of %s (limits.tokens)", count(limit, "token"))
+	return fmt.Sprintf("this agent reached its limit of %s (limits.tokens)", plural.Of(limit, "token"))
 }
 
 func textCost(limit Money) string {
@@ -203,23 +204,16 @@ func textSummary(summary string) string {
 	return "Summary of the earlier part of this conversation, which is left out:\n\n" + summary
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // duration returns a time in milliseconds as text, such as "15 minutes". The unit is the largest of hours, minutes
 // and seconds that gives a whole number. If there is none, the unit is milliseconds.
 func duration(ms int64) string {
 	switch {
 	case ms%3_600_000 == 0:
-		return count(int(ms/3_600_000), "hour")
+		return plural.Of(int(ms/3_600_000), "hour")
 	case ms%60_000 == 0:
-		return count(int(ms/60_000), "minute")
+		return plural.Of(int(ms/60_000), "minute")
 	case ms%1000 == 0:
-		return count(int(ms/1000), "second")
+		return plural.Of(int(ms/1000), "second")
 	default:
 		return fmt.Sprintf("%d ms", ms)
 	}

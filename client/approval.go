@@ -17,6 +17,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
@@ -234,7 +235,7 @@ type UnreadableAgentsError struct {
 
 // Error counts the agents and has the text of the first error.
 func (e *UnreadableAgentsError) Error() string {
-	return fmt.Sprintf("%d agents cannot be read, the first because of: %v", len(e.Errs), e.Errs[0])
+	return fmt.Sprintf("%s cannot be read, the first because of: %v", plural.Of(len(e.Errs), "agent"), e.Errs[0])
 }
 
 // Unwrap returns [UnreadableAgentsError.Errs].

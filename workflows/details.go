@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
@@ -79,7 +80,7 @@ func (d *driver) details() string {
 	info := workflow.GetInfo(d.root)
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s** · turn %d · %s · %s · %d tokens in, %d out%s\n", s.Status(), s.Turn.Number,
-		plural(s.Usage.ModelCalls, "model call"), plural(s.Usage.ToolCalls, "tool call"), s.Usage.InputTokens, s.Usage.OutputTokens, costs(s))
+		plural.Of(s.Usage.ModelCalls, "model call"), plural.Of(s.Usage.ToolCalls, "tool call"), s.Usage.InputTokens, s.Usage.OutputTokens, costs(s))
 	if counts := recoveries(s.Usage); counts != "" {
 		b.WriteString("\n" + counts + "\n")
 	}
@@ -278,9 +279,9 @@ func callLines(n int, call func(int) (name, arguments string)) []string {
 // received another message.
 func waiting(held bool, n int) string {
 	if held {
-		return plural(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"
+		return plural.Of(n, "message") + " from before the turn was held; the next message lets the turn go on, and they follow it"
 	}
-	return plural(n, "message") + " that the agent reads next"
+	return plural.Of(n, "message") + " that the agent reads next"
 }
 
 // detailsChildren is the largest number of sub-agents that the details show: see [childLines].
@@ -385,11 +386,4 @@ func line(m agent.Message, toolName string) string {
 		b.WriteString("\n\n" + strings.Join(lines, "\n"))
 	}
 	return b.String()
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

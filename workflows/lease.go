@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
@@ -41,7 +42,7 @@ func (w *Workflows) Lease(ctx workflow.Context, in protocol.LeaseInput) error {
 	returns := backoff()
 	returns.MaximumAttempts = maxReturns
 	back := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: "return", Summary: oneLine(plural(len(calls.Calls), "call") + " of " + in.TaskQueue),
+		ActivityID: "return", Summary: oneLine(plural.Of(len(calls.Calls), "call") + " of " + in.TaskQueue),
 		StartToCloseTimeout: lookTimeout + time.Duration(len(calls.Calls))*returnTime, RetryPolicy: returns,
 	})
 	return workflow.ExecuteActivity(back, protocol.ReturnCalls, calls).Get(ctx, nil)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/payload"
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -106,7 +107,7 @@ func (d *driver) compact(ctx workflow.Context, f *operation, step agent.Compact)
 func (d *driver) askModel(ctx workflow.Context, f *operation, label string, key agent.Key, in protocol.CallModelInput) {
 	in.Recall, in.Reasoning, in.Metadata = d.recallHint(key), d.state.Definition.SendReasoning, d.state.CurrentMetadata()
 	turn := d.state.Turn
-	summary := fmt.Sprintf("%s · %s · %s", label, d.state.Definition.Candidates[0].Model, plural(in.Count, "message"))
+	summary := fmt.Sprintf("%s · %s · %s", label, d.state.Definition.Candidates[0].Model, plural.Of(in.Count, "message"))
 	ctx = d.withCallOptions(ctx, key, d.state.Definition.TaskQueue, summary)
 	f.result = workflow.ExecuteActivity(ctx, protocol.CallModel, in)
 	f.ended = func(ctx workflow.Context) {

@@ -15,6 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/turn"
 	"github.com/reagent-dev/reagent/internal/app/usage"
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
@@ -104,6 +105,6 @@ func tellInput(stderr io.Writer, id string, again client.Rerun) {
 		fmt.Fprintf(stderr, "People had decided on %d of the calls of %s. The decisions are not taken over: calls that need one wait, see `starter inbox`.\n", again.Decided, id)
 	}
 	if again.Left > 0 {
-		fmt.Fprintf(stderr, "%s got %d more messages after its task. They are not sent again.\n", id, again.Left)
+		fmt.Fprintf(stderr, "%s got %s after its task. They are not sent again.\n", id, plural.Of(again.Left, "more message"))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -219,7 +220,7 @@ func visible(encoded []byte) string {
 func block(name, text string) Form {
 	exact, escaped := printable.Exact(text)
 	lines := strings.Split(strings.TrimSuffix(exact, "\n"), "\n") // a line break at the end begins no further line
-	f := Form{{Title, name + " ", "(" + plural(len(lines), "line") + ", " + plural(len(text), "byte") + escapesText(escaped) + ")"}}
+	f := Form{{Title, name + " ", "(" + plural.Of(len(lines), "line") + ", " + plural.Of(len(text), "byte") + escapesText(escaped) + ")"}}
 	for _, line := range lines {
 		f = append(f, Line{Text, "  ", line})
 	}
@@ -267,6 +268,6 @@ func edit(name, before, after string) Form {
 		at = e.End
 	}
 	add(Kept, "    ", old[at:])
-	f[0].Text = fmt.Sprintf("(-%d +%d lines, %d → %s%s)", removed, added, len(before), plural(len(after), "byte"), escapesText(oldEscaped || newEscaped))
+	f[0].Text = fmt.Sprintf("(-%d +%d lines, %d → %s%s)", removed, added, len(before), plural.Of(len(after), "byte"), escapesText(oldEscaped || newEscaped))
 	return f
 }

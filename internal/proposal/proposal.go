@@ -7,8 +7,9 @@
 package proposal
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/reagent-dev/reagent/internal/plural"
 )
 
 // Kind says what a line of a form is.
@@ -79,7 +80,7 @@ func (f Form) Fold(how string) Form {
 		}
 		if hidden := end - at - before - after; hidden > 1 {
 			folded = append(folded, f[at:at+before]...)
-			folded = append(folded, Line{Folded, "  ", "… " + plural(hidden, "unchanged line") + how})
+			folded = append(folded, Line{Folded, "  ", "… " + plural.Of(hidden, "unchanged line") + how})
 			at = end - after
 		}
 		folded, at = append(folded, f[at:end]...), end
@@ -119,14 +120,7 @@ func (f Form) Cut(lines, characters int) (begin Form, left string) {
 	case leftCharacters == 0 && leftLines == 0:
 		return f, ""
 	case leftLines == 0:
-		return begin, plural(leftCharacters, "character")
+		return begin, plural.Of(leftCharacters, "character")
 	}
-	return begin, plural(leftLines, "line") + " with " + plural(leftCharacters, "character")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return begin, plural.Of(leftLines, "line") + " with " + plural.Of(leftCharacters, "character")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -36,7 +37,7 @@ func Summary(tool, arguments string, limit int) string {
 func changeText(members []member, content string) string {
 	old, changed := editOf(members)
 	if old < 0 && content != "" {
-		return "(" + plural(strings.Count(strings.TrimSuffix(content, "\n"), "\n")+1, "line") + ")"
+		return "(" + plural.Of(strings.Count(strings.TrimSuffix(content, "\n"), "\n")+1, "line") + ")"
 	}
 	if old < 0 {
 		return ""

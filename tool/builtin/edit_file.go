@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -79,7 +80,7 @@ func (r root) edit(ctx context.Context, in editFileIn) (string, error) {
 		done = fmt.Sprintf("the new text is on lines %d to %d", first, last)
 	}
 	if in.New == "" {
-		done = fmt.Sprintf("deleted %s from line %d on", count(len(in.Old), "byte"), first)
+		done = fmt.Sprintf("deleted %s from line %d on", plural.Of(len(in.Old), "byte"), first)
 	}
 	return fmt.Sprintf("changed %s: %s; the file has now %s\n", name, done, amount(edited)), nil
 }

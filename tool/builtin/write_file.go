@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -65,12 +66,5 @@ func (r root) write(ctx context.Context, in writeFileIn) (string, error) {
 
 func amount(text string) string {
 	lines := slices.Collect(strings.Lines(text))
-	return fmt.Sprintf("%d bytes in %s", len(text), count(len(lines), "line"))
-}
-
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
+	return fmt.Sprintf("%d bytes in %s", len(text), plural.Of(len(lines), "line"))
 }

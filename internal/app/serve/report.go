@@ -9,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/app/object"
+	"github.com/reagent-dev/reagent/internal/plural"
 )
 
 // Report is what [Check] has found.
@@ -46,7 +47,7 @@ func (r Report) Write(w io.Writer, asJSON bool) error {
 		b.WriteString(p.String() + "\n")
 	}
 	if r.OK {
-		fmt.Fprintf(&b, "No mistakes: %s, %s, %s started\n", count(r.Agents, "agent"), count(r.Models, "model"), count(r.MCPServers, "MCP server"))
+		fmt.Fprintf(&b, "No mistakes: %s, %s, %s started\n", plural.Of(r.Agents, "agent"), plural.Of(r.Models, "model"), plural.Of(r.MCPServers, "MCP server"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -57,12 +58,5 @@ func (r Report) Summary() string {
 	if r.OK {
 		return "the configuration has no mistakes"
 	}
-	return "the configuration has " + count(len(r.Problems), "mistake")
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return "the configuration has " + plural.Of(len(r.Problems), "mistake")
 }

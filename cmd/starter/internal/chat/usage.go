@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -27,7 +28,7 @@ func cost(ctx context.Context, agents Agents, id string) (string, error) {
 func costText(snap client.Snapshot) string {
 	u := snap.Usage
 	all := u.Spent()
-	text := fmt.Sprintf("%d model calls, %d tool calls", u.ModelCalls, u.ToolCalls)
+	text := plural.Of(u.ModelCalls, "model call") + ", " + plural.Of(u.ToolCalls, "tool call")
 	switch {
 	case u.Asides == 1:
 		text += ", 1 question aside"

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/reagent-dev/reagent/internal/app/object"
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -31,7 +32,7 @@ func Print(w io.Writer, c object.Comparison, width int) {
 	p := printer{out: w, width: width, a: printable.Name(c.A.ID), b: printable.Name(c.B.ID)}
 	p.differences(c.Differences)
 	if c.A.Message == nil && c.B.Message == nil {
-		fmt.Fprintf(w, "Both said and called the same, in %d messages.\n", c.SameMessages)
+		fmt.Fprintf(w, "Both said and called the same, in %s.\n", plural.Of(c.SameMessages, "message"))
 	} else {
 		fmt.Fprintf(w, "%s Message %d:\n\n", sameText(c.SameMessages), c.SameMessages+1)
 		p.pair(messageText(c.A.Message), messageText(c.B.Message))

@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/cmd/starter/internal/progress"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/screen"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
+	"github.com/reagent-dev/reagent/internal/plural"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/llm"
@@ -57,8 +58,8 @@ func Print(w io.Writer, s client.Snapshot) {
 	if s.Retry != nil {
 		fmt.Fprintln(w, progress.RetryText(*s.Retry, s.ID))
 	}
-	fmt.Fprintf(w, "%d model calls, %d tool calls, %d tokens in%s, %d out%s\n",
-		s.Usage.ModelCalls, s.Usage.ToolCalls, s.Usage.InputTokens, cachedText(s.Usage.Usage), s.Usage.OutputTokens, CostText(s.Usage))
+	fmt.Fprintf(w, "%s, %s, %d tokens in%s, %d out%s\n",
+		plural.Of(s.Usage.ModelCalls, "model call"), plural.Of(s.Usage.ToolCalls, "tool call"), s.Usage.InputTokens, cachedText(s.Usage.Usage), s.Usage.OutputTokens, CostText(s.Usage))
 	if s.Stopped != "" {
 		fmt.Fprintf(w, "The last turn was stopped by %s\n", LimitText(s))
 	}
