@@ -37,7 +37,8 @@ func (p *duo) check(a, b arrival) (together bool) {
 		shown, err2 = p.agents.Show(ctx, p.id)
 		shown.Retry = nil // Read always leaves it nil
 		for _, each := range []*reagent.Snapshot{&read, &shown} {
-			each.Models, each.ContextTokens, each.ContextLimit = nil, 0, 0 // Show tells them only of an agent that has ended
+			// Show tells these only of an agent that has ended.
+			each.Definition, each.Models, each.ModelChoices, each.Interrupts, each.ContextTokens, each.ContextLimit = nil, nil, nil, nil, 0, 0
 		}
 		return err == nil && err2 == nil && assert.ObjectsAreEqual(read, shown), errors.Join(err, err2)
 	}), "read %+v, shown %+v", read, shown)
