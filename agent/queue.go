@@ -35,6 +35,9 @@ type QueuedMessage struct {
 	// Overrides change the definition for the turn that the message begins, within what the definition allows. A steering message has
 	// none, because it enters a turn that is running.
 	Overrides Overrides `json:"overrides,omitzero"`
+	// Traceparent is the trace context of the sender, as a traceparent of W3C Trace Context. What the message causes belongs to this trace.
+	// Empty means that the sender has no trace. No hash includes it.
+	Traceparent string `json:"traceparent,omitempty"`
 	// After is the number of messages that the transcript must have before a steering message may enter the running
 	// turn. 0 means that there is no such condition. The sender sets it to the result of [State.Entry]. After a reset,
 	// Temporal delivers all earlier messages at once. The number keeps each message at its position in the transcript.
@@ -167,7 +170,7 @@ func (m QueuedMessage) check() error {
 	case m.After < 0:
 		return fmt.Errorf("%w: the field \"after\" is %d; it must be 0 or more", ErrMessage, m.After)
 	}
-	if err := cmp.Or(m.Metadata.Check(), m.Overrides.checkOfMessage()); err != nil {
+	if err := cmp.Or(m.Metadata.Check(), m.Overrides.checkOfMessage(), checkTraceparent(m.Traceparent)); err != nil {
 		return fmt.Errorf("%w: %w", ErrMessage, err)
 	}
 	return checkImages(m)
@@ -251,9 +254,14 @@ func (e MessageReceived) apply(s *State) bool {
 			}
 		}
 		s.Hold = nil
-		s.Turn.Began = e.Time
+		s.Turn.Began, s.Turn.Trace = e.Time, e.Message.trace(e.Time)
 	}
 	return true
+}
+
+// trace returns the trace of what the message causes from now on.
+func (m QueuedMessage) trace(now int64) TurnTrace {
+	return TurnTrace{Message: m.ID, Parent: m.Traceparent, Began: now}
 }
 
 // message returns m as a message to the model: first the text, then the images.
@@ -354,7 +362,7 @@ func (e MessageTaken) apply(s *State) bool {
 	overrides := s.overridesOf(m)
 	switch {
 	case s.answered() || s.Count() == 0:
-		s.Turn = Turn{Number: s.Turn.Number + 1, Began: e.Time, Before: s.Spent()}
+		s.Turn = Turn{Number: s.Turn.Number + 1, Began: e.Time, Before: s.Spent(), Trace: m.trace(e.Time)}
 		s.override(overrides)
 	case overrides != nil: // a person has interrupted the turn before
 		s.override(overrides)

@@ -218,6 +218,8 @@ type Turn struct {
 	Overrides *TurnOverrides `json:"overrides,omitempty"`
 	// Before is what the agent had used when the turn began: see [State.Spent].
 	Before Spending `json:"before,omitzero"`
+	// Trace says to which trace the turn belongs.
+	Trace TurnTrace `json:"trace,omitzero"`
 }
 
 // Usage counts what the agent has used. A reply counts once, even if earlier attempts at its model call failed.

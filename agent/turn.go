@@ -201,7 +201,7 @@ func (e TimeRestarted) apply(s *State) bool {
 	if s.Turn.Number == 0 || s.Turn.Began == e.Time {
 		return false
 	}
-	s.Turn.Began = e.Time
+	s.Turn.Began, s.Turn.Trace.Began = e.Time, e.Time
 	for i := range s.Calls {
 		if s.Calls[i].Began != 0 {
 			s.Calls[i].Began = e.Time
@@ -227,7 +227,7 @@ func (e Resumed) apply(s *State) bool {
 	}
 	s.ResumedFrom = e.RunID
 	s.Outcome, s.Hold, s.Closing, s.InFlight = nil, nil, false, ""
-	s.Turn.Began, s.Turn.TimeUp = e.Time, false
+	s.Turn.Began, s.Turn.Trace.Began, s.Turn.TimeUp = e.Time, e.Time, false
 	for i := range s.Calls {
 		if s.Calls[i].Child != "" {
 			s.Calls[i].Began = 0 // the time in which the agent did not run does not count

@@ -199,6 +199,7 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 		return Started{}, fmt.Errorf("start agent %q: %w", o.ID, err)
 	}
 	in.Incarnation = uuid.NewString()
+	traced(ctx, in.Message)
 	return c.start(ctx, o.ID, in, "", o.priority(protocol.ChatPriority, 0), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 

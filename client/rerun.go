@@ -94,7 +94,7 @@ func (c *Client) Rerun(ctx context.Context, id string, o RerunOptions) (Rerun, e
 	case s.Mode == agent.Task && o.At == 0:
 		again.Left, messages = len(messages)-1, messages[:1]
 	}
-	if in.Message, in.Next, err = startingWith(messages, o.PartialText); err != nil {
+	if in.Message, in.Next, err = startingWith(ctx, messages, o.PartialText); err != nil {
 		return Rerun{}, fmt.Errorf("rerun agent %q: %w", id, err)
 	}
 	if err := in.CheckWishes(); err != nil {
@@ -152,7 +152,7 @@ func decided(transcript []agent.Message) int {
 }
 
 // startingWith returns the messages for the fields Message and Next of a start, with new IDs. They must fit into one payload.
-func startingWith(messages []agent.QueuedMessage, partialText bool) (first *agent.QueuedMessage, next []agent.QueuedMessage, err error) {
+func startingWith(ctx context.Context, messages []agent.QueuedMessage, partialText bool) (first *agent.QueuedMessage, next []agent.QueuedMessage, err error) {
 	size := 0
 	for i, m := range messages {
 		m.PartialText = partialText
@@ -160,6 +160,7 @@ func startingWith(messages []agent.QueuedMessage, partialText bool) (first *agen
 		if err != nil {
 			return nil, nil, err
 		}
+		traced(ctx, made)
 		size += made.EncodedBytes()
 		if i == 0 {
 			first = made

@@ -33,24 +33,24 @@ func TestInputIsWhatUsersWrote(t *testing.T) {
 
 // The messages of a start fit into one payload, and have IDs of their own.
 func TestMessagesOfAStartAreBounded(t *testing.T) {
-	first, next, err := startingWith([]agent.QueuedMessage{{Text: "one"}, {Text: "two"}}, true)
+	first, next, err := startingWith(t.Context(), []agent.QueuedMessage{{Text: "one"}, {Text: "two"}}, true)
 	require.NoError(t, err)
 	require.Equal(t, []string{"one", "two"}, []string{first.Text, next[0].Text})
 	require.True(t, first.PartialText && next[0].PartialText)
 	require.NotEqual(t, first.ID, next[0].ID)
 	large := agent.QueuedMessage{Text: strings.Repeat("x", 800_000)}
-	_, _, err = startingWith([]agent.QueuedMessage{large, large}, false)
+	_, _, err = startingWith(t.Context(), []agent.QueuedMessage{large, large}, false)
 	require.ErrorIs(t, err, agent.ErrMessage)
 	require.ErrorContains(t, err, "these are 2 of 1.6 MB; keep the first messages")
-	_, _, err = startingWith(make([]agent.QueuedMessage, 1), false)
+	_, _, err = startingWith(t.Context(), make([]agent.QueuedMessage, 1), false)
 	require.ErrorIs(t, err, agent.ErrMessage)
 	many := make([]agent.QueuedMessage, agent.MaxQueue+1)
 	for i := range many {
 		many[i].Text = "x"
 	}
-	_, _, err = startingWith(many, false)
+	_, _, err = startingWith(t.Context(), many, false)
 	require.ErrorContains(t, err, "a new agent can begin with 100 messages")
-	none, next, err := startingWith(nil, false)
+	none, next, err := startingWith(t.Context(), nil, false)
 	require.NoError(t, err)
 	require.Nil(t, none)
 	require.Empty(t, next)

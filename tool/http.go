@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/reagent-dev/reagent/internal/traceparent"
 )
 
 // KeyHeader is the HTTP header that has the key of a call.
@@ -14,7 +16,7 @@ const KeyHeader = "Idempotency-Key"
 const maxStatusText = 1000
 
 // Do sends the HTTP request of a tool, with the key of the call in the header [KeyHeader], unless the request has the header already or its
-// context has no [Info]. The caller closes the body of the response. If the status is not 2xx, Do closes it and returns an [*HTTPError].
+// context has no [Info]. If the context has a span, the header traceparent tells the server of it. The caller closes the body of the response. If the status is not 2xx, Do closes it and returns an [*HTTPError].
 //
 // A request with a body is sent once. Without Do, package net/http repeats even a POST with this header, if the connection is lost: then the
 // server must know the key, whatever effect the tool has. `client` may be nil.
@@ -25,6 +27,9 @@ func Do(client *http.Client, r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	if key := InfoFrom(r.Context()).Key; key != "" && r.Header.Get(KeyHeader) == "" {
 		r.Header.Set(KeyHeader, key)
+	}
+	if parent := traceparent.In(r.Context()); parent != "" && r.Header.Get(traceparent.Name) == "" {
+		r.Header.Set(traceparent.Name, parent)
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		r.GetBody = nil // net/http repeats only what it can read again

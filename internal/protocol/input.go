@@ -77,6 +77,8 @@ type CallModelInput struct {
 	Judged bool `json:"judged,omitempty"`
 	// Metadata is that of the agent and of the running turn: see [agent.State.CurrentMetadata].
 	Metadata agent.Metadata `json:"metadata,omitempty"`
+	// Traceparent is the traceparent of the running turn: see [agent.TurnSpan.Traceparent].
+	Traceparent string `json:"traceparent,omitempty"`
 }
 
 // CallToolInput is the input of the activity [CallTool], which makes one tool call.
@@ -105,6 +107,8 @@ type CallToolInput struct {
 	PartialText bool `json:"partial_text,omitempty"`
 	// Metadata is that of the agent and of the running turn: see [agent.State.CurrentMetadata].
 	Metadata agent.Metadata `json:"metadata,omitempty"`
+	// Traceparent is the traceparent of the running turn: see [agent.TurnSpan.Traceparent].
+	Traceparent string `json:"traceparent,omitempty"`
 }
 
 // OmitDefaults makes the input of a tool call smaller for the history. It returns a copy without the numbers that follow from the
@@ -133,6 +137,8 @@ type CheckTextInput struct {
 	Text string `json:"text"`
 	// Metadata is that of the agent and of the running turn: see [agent.State.CurrentMetadata].
 	Metadata agent.Metadata `json:"metadata,omitempty"`
+	// Traceparent is the traceparent of the running turn: see [agent.TurnSpan.Traceparent].
+	Traceparent string `json:"traceparent,omitempty"`
 }
 
 // AwaitAgentInput is the input of the activity [AwaitAgent], which waits for the end of a sub-agent that was started earlier.
@@ -169,6 +175,8 @@ type NotifyInput struct {
 	Agent string `json:"agent"`
 	// Parent is the agent ID of the parent agent. It is empty for a root agent.
 	Parent string `json:"parent,omitempty"`
+	// Traceparent is the traceparent of the turn: see [agent.TurnSpan.Traceparent].
+	Traceparent string `json:"traceparent,omitempty"`
 }
 
 // ReadAgentInput is the input of the activity [ReadAgent]. It asks for one page of the state of an agent.

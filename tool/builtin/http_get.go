@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/text/encoding/htmlindex"
 
+	"github.com/reagent-dev/reagent/internal/traceparent"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -87,6 +88,9 @@ func (g getter) get(ctx context.Context, in httpGetIn) (tool.Result, error) {
 	req.Header.Set("Accept", "text/html, text/*;q=0.9, application/json, */*;q=0.5")
 	if key := tool.InfoFrom(ctx).Key; key != "" {
 		req.Header.Set("Idempotency-Key", key)
+	}
+	if parent := traceparent.In(ctx); parent != "" {
+		req.Header.Set(traceparent.Name, parent)
 	}
 	resp, err := g.client.Do(req)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/exact"
 	"github.com/reagent-dev/reagent/internal/jsonwords"
 	"github.com/reagent-dev/reagent/internal/redact"
+	"github.com/reagent-dev/reagent/internal/traceparent"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -145,6 +146,12 @@ func (s *session) call(ctx context.Context, params sdk.CallToolParams) (delivery
 		if len(info.Metadata) > 0 {
 			params.Meta[metaMetadata] = info.Metadata
 		}
+	}
+	if parent := traceparent.In(ctx); parent != "" {
+		if params.Meta == nil {
+			params.Meta = sdk.Meta{}
+		}
+		params.Meta[traceparent.Name] = parent // as in OpenTelemetry's conventions for MCP
 	}
 	if show := tool.InfoFrom(ctx).Progress; show != nil {
 		token := fmt.Sprint(s.tokens.Add(1))
