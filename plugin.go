@@ -140,7 +140,7 @@ func (p *Plugin) build(ctx context.Context) error {
 	made, err := activities.New(activities.Options{
 		Lease: lease, Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry, Notify: o.Notify, Callbacks: o.Callbacks, Commands: o.Commands,
 		Lookup: o.Lookup, Development: o.Development, ToolTimeout: o.ToolTimeout, RolloutTimeout: o.RolloutTimeout, ResultsDir: o.ResultsDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
-		Redact: p.hide.Text,
+		Redact: p.hide.Text, TracerProvider: o.TracerProvider, MeterProvider: o.MeterProvider, TraceContent: o.TraceContent,
 	})
 	if err == nil {
 		p.current = activities.NewCurrent(made)
@@ -282,7 +282,10 @@ func (p *Plugin) register(o worker.PluginStartWorkerOptions) {
 	if p.options.Lease {
 		timeout = workflows.LeaseBackstop
 	}
-	workflows.New(workflows.Options{HeartbeatTimeout: timeout, Commands: p.options.Commands}).Register(o.WorkerRegistry)
+	workflows.New(workflows.Options{
+		HeartbeatTimeout: timeout, Commands: p.options.Commands,
+		Telemetry: true, TracerProvider: p.options.TracerProvider, MeterProvider: p.options.MeterProvider,
+	}).Register(o.WorkerRegistry)
 	p.current.Register(o.WorkerRegistry)
 }
 

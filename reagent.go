@@ -14,6 +14,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/activities"
@@ -95,6 +97,15 @@ type Options struct {
 	// Converter must be the data converter of the Temporal client. Nil means that of the client's [ClientPlugin], or the SDK's default. A
 	// worker whose Converter cannot decode what the ClientPlugin encodes does not start.
 	Converter converter.DataConverter
+	// TracerProvider makes the spans of turns, model calls and tool calls, by OpenTelemetry's conventions for generative AI: see
+	// docs/telemetry.md. Nil means OpenTelemetry's global one, which makes none unless the program has set it. Give the SDK's provider [SpanIDs],
+	// so that the spans of a turn are below that of the turn.
+	TracerProvider trace.TracerProvider
+	// MeterProvider makes the metrics of turns, model calls and tool calls: see docs/telemetry.md. Nil means OpenTelemetry's global one. Temporal's
+	// own metrics come from the MetricsHandler of the Temporal client.
+	MeterProvider metric.MeterProvider
+	// TraceContent adds what people, models and tools say to the spans, without the secrets of the models.
+	TraceContent bool
 	// Logger receives the log entries of the plugin. Nil means [slog.Default]. The plugin hides the secrets in each entry.
 	Logger *slog.Logger
 }

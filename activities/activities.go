@@ -22,6 +22,7 @@ import (
 	"github.com/reagent-dev/reagent/activities/internal/runs"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/telemetry"
 	"github.com/reagent-dev/reagent/tool"
 )
 
@@ -42,6 +43,7 @@ type Activities struct {
 	more           Lookup
 	toolTimeout    time.Duration
 	streamer       Streamer
+	telemetry      *telemetry.Telemetry
 	redact         func(string) string
 	rolloutTimeout time.Duration
 
@@ -60,7 +62,7 @@ func New(o Options) (*Activities, error) {
 	}
 	o = o.withDefaults()
 	a := &Activities{
-		temporal: o.Temporal, toolTimeout: o.ToolTimeout, commands: o.Commands, rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, redact: o.Redact, converter: o.Converter, log: o.Log,
+		temporal: o.Temporal, toolTimeout: o.ToolTimeout, commands: o.Commands, rolloutTimeout: o.RolloutTimeout, streamer: o.Streamer, telemetry: telemetry.New(telemetry.Options{Tracers: o.TracerProvider, Meters: o.MeterProvider, Content: o.TraceContent}), redact: o.Redact, converter: o.Converter, log: o.Log,
 		// These and the kept results of the attempts have at most CacheBytes together.
 		cache: newCache(o.CacheBytes / 2), runs: runs.NewReader(o.Temporal, o.Converter, o.CacheBytes*3/8, o.Log),
 	}

@@ -100,11 +100,13 @@ func (a *Activities) judge(e *attempt.Operation, in protocol.CheckTextInput) (pr
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
 	defer cancel()
 	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), AgentID: id, Metadata: in.Metadata, Logger: a.log})
+	runCtx, span := a.telemetry.StartCheck(runCtx, operation(beat, in.Traceparent), in.Guardrail, string(in.Kind))
 	v, err := tool.Judge(runCtx, t, tool.JudgedText{Kind: string(in.Kind), Text: in.Text})
 	verdict := agent.Verdict{Action: agent.VerdictAction(v.Action), Text: a.redact(v.Text), Reason: clip.UTF8(a.redact(v.Reason), maxErrorBytes)}
 	if err == nil {
 		err = verdict.Check()
 	}
+	span.Ended(string(verdict.Action), failure(tool.Result{}, err, runCtx.Err() != nil))
 	if err != nil {
 		return a.unjudged(ctx, beat, err)
 	}

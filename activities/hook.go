@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/processgroup"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/traceparent"
 	"github.com/reagent-dev/reagent/internal/webhook"
 )
 
@@ -35,6 +37,7 @@ type Hook struct {
 	// notification. After any other exit code, it runs again with the same notification.
 	Command []string
 	// Env has environment variables for the command. The command also gets a few variables of the worker, such as HOME and PATH.
+	// The variable TRACEPARENT has the trace of the turn, if there is one; a URL gets it in the header traceparent.
 	Env map[string]string
 	// On lists the occasions about which the hook is notified. Empty means all: see [agent.Occasions].
 	On []agent.Occasion
@@ -90,13 +93,21 @@ func newHook(h Hook) (hook, error) {
 }
 
 // deliver makes one attempt at a notification. The text of the error may contain secrets.
-func (h hook) deliver(ctx context.Context, key agent.Key, body []byte) error {
+func (h hook) deliver(ctx context.Context, key agent.Key, body []byte, traceParent string) error {
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
 	if h.URL == "" {
-		return h.run(ctx, body)
+		return h.run(ctx, body, traceParent)
 	}
-	return webhook.Post(ctx, webhook.Message{URL: h.URL, Headers: h.Headers, Key: h.key, ID: string(key), Body: body}, time.Now())
+	headers := h.Headers
+	if traceParent != "" {
+		headers = maps.Clone(headers)
+		if headers == nil {
+			headers = map[string]string{}
+		}
+		headers[traceparent.Name] = traceParent
+	}
+	return webhook.Post(ctx, webhook.Message{URL: h.URL, Headers: headers, Key: h.key, ID: string(key), Body: body}, time.Now())
 }
 
 // maxHookOutput is the size, in bytes, to which each output of a command is cut.
@@ -104,8 +115,12 @@ const maxHookOutput = 1000
 
 // run runs the command once. When the command has exited, or ctx has ended, run kills all processes that the command has started. The
 // error contains the beginning of the command's output.
-func (h hook) run(ctx context.Context, body []byte) error {
-	command := processgroup.Command{Argv: h.Command, Env: processgroup.Environ(h.Env), Stdin: body, MaxOutput: maxHookOutput}
+func (h hook) run(ctx context.Context, body []byte, traceParent string) error {
+	env := processgroup.Environ(h.Env)
+	if traceParent != "" {
+		env = append(env, "TRACEPARENT="+traceParent) // as OpenTelemetry's convention for the environment of processes has it
+	}
+	command := processgroup.Command{Argv: h.Command, Env: env, Stdin: body, MaxOutput: maxHookOutput}
 	stdout, stderr, err := command.Run(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("the command was killed when the time for the delivery was over, or when the attempt was cancelled: %w", ctx.Err())

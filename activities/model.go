@@ -45,6 +45,9 @@ func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) 
 	var earlier protocol.ModelResult
 	if ok, err := a.runs.Decode(m, &earlier); ok || err != nil {
 		earlier.Recalled, earlier.NewIn = true, ""
+		if err == nil {
+			a.telemetry.RecalledModelCall(ctx, operation(beat, in.Traceparent), earlier.Reply)
+		}
 		return earlier, err
 	}
 	keep := func(protocol.ModelResult) bool { return true }
@@ -122,7 +125,9 @@ func (a *Activities) ask(e *attempt.Operation, in protocol.CallModelInput, req l
 			a.streamer.Stream(p)
 		}
 	}
+	heard := func() {}
 	hear := func(d llm.Delta) {
+		heard()
 		if !summary {
 			if d.Whole && d.Text != "" {
 				beat.ClearText()
@@ -139,7 +144,14 @@ func (a *Activities) ask(e *attempt.Operation, in protocol.CallModelInput, req l
 		}
 		return err
 	})
+	guarded, span := a.telemetry.StartModelCall(guarded, operation(beat, in.Traceparent), llm.ServerOf(model.Client), req)
+	heard = span.Heard
 	reply, err := model.Client.Complete(guarded, req)
+	if err != nil {
+		span.Failed(err, model.Price.Of)
+	} else {
+		span.Replied(reply.MapText(a.redact), model.Price.Of(reply.Usage))
+	}
 	if err := late.Load(); err != nil {
 		return llm.Reply{}, *err
 	}

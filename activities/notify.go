@@ -33,7 +33,7 @@ func (a *Activities) Notify(ctx context.Context, in protocol.NotifyInput) error 
 	if err != nil {
 		return temporal.NewNonRetryableApplicationError(err.Error(), protocol.NotDelivered, nil)
 	}
-	if err := h.deliver(ctx, key, body); err != nil {
+	if err := h.deliver(ctx, key, body, in.Traceparent); err != nil {
 		var options temporal.ApplicationErrorOptions
 		if refused, ok := errors.AsType[*webhook.Error](err); ok {
 			options.NonRetryable, options.NextRetryDelay = !refused.Retry, refused.After

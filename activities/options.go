@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
@@ -161,6 +163,12 @@ type Options struct {
 	// Converter decodes memos and histories. It must be the data converter of the Temporal client, with the client's codecs.
 	// Defaults to the SDK's data converter.
 	Converter converter.DataConverter
+	// TracerProvider makes the spans of model calls, tool calls and checks. Nil means OpenTelemetry's global one.
+	TracerProvider trace.TracerProvider
+	// MeterProvider makes the metrics of model calls and tool calls. Nil means OpenTelemetry's global one.
+	MeterProvider metric.MeterProvider
+	// TraceContent adds what people, models and tools say to the spans.
+	TraceContent bool
 	// Redact returns a text without its secrets. The worker applies it to the texts and errors of models and tools before
 	// these enter a payload. Redact must be safe for concurrent use. Nil means that texts are not changed.
 	Redact func(string) string

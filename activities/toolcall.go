@@ -69,6 +69,9 @@ func (a *Activities) callTool(ctx context.Context, beat *attempt.Attempt, in pro
 		// in the history of the earlier run: see [runs.Reader.Result].
 		_, key := names(ctx)
 		earlier.Recalled = true
+		if err == nil {
+			a.telemetry.RecalledToolCall(ctx, operation(beat, in.Traceparent), in.Ref, in.CallID)
+		}
 		return earlier.Shown(key, cmp.Or(in.ShownBytes, in.ResultBytes)), err
 	}
 	keep := func(r protocol.ToolResult) bool { return !r.Lost() }
@@ -108,8 +111,9 @@ func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, do
 	if beat.Tells() {
 		info.Progress = beat.AddText
 	}
-	runCtx = tool.WithInfo(runCtx, info)
+	runCtx, span := a.telemetry.StartToolCall(tool.WithInfo(runCtx, info), operation(beat, in.Traceparent), in.Ref, in.CallID, a.redact(in.Arguments))
 	result, err := tool.Run(runCtx, t, in.Arguments)
+	span.Ended(a.redact(result.Content), failure(result, err, runCtx.Err() != nil))
 	if err == nil && result.Question != nil {
 		return a.elicitation(*result.Question), nil
 	}

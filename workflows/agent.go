@@ -7,10 +7,13 @@ import (
 	"cmp"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/telemetry"
 )
 
 // Options are the options of the agent workflow. Different workers may have different options. You may change them at any
@@ -19,6 +22,10 @@ type Options struct {
 	// HeartbeatTimeout is the heartbeat timeout of activities. If Temporal gets no heartbeat of an activity for this time, it gives the
 	// activity to another worker. An activity sends two heartbeats in this time. Zero means [DefaultHeartbeatTimeout].
 	HeartbeatTimeout time.Duration
+	// Telemetry says that turns have spans and metrics. TracerProvider and MeterProvider make them; nil means OpenTelemetry's global one.
+	Telemetry      bool
+	TracerProvider trace.TracerProvider
+	MeterProvider  metric.MeterProvider
 	// Commands makes the commands in the details that the Web UI shows. Nil means [protocol.NoCommands].
 	Commands protocol.Commands
 }
@@ -27,7 +34,10 @@ type Options struct {
 const DefaultHeartbeatTimeout = 3 * time.Second
 
 // Workflows has the workflow functions of an agent and of a lease, as methods, and their options. Make one with [New].
-type Workflows struct{ options Options }
+type Workflows struct {
+	options   Options
+	telemetry *telemetry.Telemetry // nil for none
+}
 
 // New returns the workflows with the given options. The zero Options select the defaults.
 func New(o Options) *Workflows {
@@ -37,7 +47,11 @@ func New(o Options) *Workflows {
 	if o.Commands == nil {
 		o.Commands = protocol.NoCommands{}
 	}
-	return &Workflows{o}
+	w := &Workflows{options: o}
+	if o.Telemetry {
+		w.telemetry = telemetry.New(telemetry.Options{Tracers: o.TracerProvider, Meters: o.MeterProvider})
+	}
+	return w
 }
 
 // Registry is the part of a Temporal worker that [Workflows.Register] needs.
@@ -73,7 +87,7 @@ func (w *Workflows) run(ctx workflow.Context, in agent.Start, begun func(*driver
 	if err := cmp.Or(in.Check(), in.CheckOrigin(id, info.ContinuedExecutionRunID), agent.CheckID(id)); err != nil {
 		return protocol.Result{}, refusal(err)
 	}
-	d := newDriver(ctx, in, w.options)
+	d := newDriver(ctx, in, w.options, w.telemetry)
 	begun(d)
 	if err := d.listen(ctx); err != nil {
 		return protocol.Result{}, err

@@ -56,6 +56,7 @@ func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
 		ctx, _ := workflow.NewDisconnectedContext(ctx)
 		in := protocol.CallModelInput{
 			Recall: protocol.Recall{Run: d.runSuffix}, Count: r.Count, Origin: &r.Origin, Delta: []llm.Message{r.Question}, Aside: true, Metadata: d.state.CurrentMetadata(),
+			Traceparent: d.traceParent(),
 		}
 		options := d.withCallOptions(ctx, r.Key, d.state.Definition.TaskQueue, "aside · "+a.Question)
 		options = workflow.WithScheduleToCloseTimeout(options, asideTimeout)

@@ -119,7 +119,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 	depth := d.state.DepthLimit()
 	start := agent.Start{
 		Agent: child.Agent, Mode: agent.Task, KeyVersion: agent.KeyVersion, Incarnation: agent.ChildIncarnation(child.Key), Key: child.Key,
-		Message: &agent.QueuedMessage{ID: string(child.Key), Text: child.Task}, Parent: d.state.AgentID,
+		Message: &agent.QueuedMessage{ID: string(child.Key), Text: child.Task, Traceparent: d.traceParent()}, Parent: d.state.AgentID,
 		Depth: d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
 		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: d.state.BatchSize(),
 		Metadata: d.state.CurrentMetadata(), Searchable: d.searchable(ctx),

@@ -10,14 +10,20 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/internal/telemetry"
 )
 
 // driver runs the loop of one agent. It has the agent's state, and knows which activities, sub-agents and timers of this run
 // are in flight: see [operation]. A replay of the history restores all fields of the driver.
 type driver struct {
-	start   agent.Start
-	state   *agent.State // nil while it is read from an earlier run
-	options Options
+	start     agent.Start
+	state     *agent.State // nil while it is read from an earlier run
+	options   Options
+	telemetry *telemetry.Telemetry
+	// turnRan says that the turn ran when the loop last looked: see [driver.traceTurn]. counted is what the agent had used then: see
+	// [driver.countUsage].
+	turnRan bool
+	counted agent.Usage
 
 	// root is a context that a cancel of the workflow does not cancel, so that the driver can still start activities and send signals.
 	root       workflow.Context
@@ -31,7 +37,7 @@ type driver struct {
 	stopped map[agent.Key]bool
 	shown   shown
 	// marked has the calls that waited for somebody outside when [driver.markWaits] last ran, and what they waited for.
-	marked map[agent.Key]agent.WaitsFor
+	marked map[agent.Key]wait
 	// marksLeft is the number of markers that [driver.mark] may still record. A negative number means that there is no limit. A [Replay]
 	// begins with the number of markers in the history.
 	marksLeft int
@@ -91,7 +97,7 @@ type operation struct {
 
 // newDriver returns the driver of a run. If the run begins with the state of an earlier run, the driver has no state yet: see
 // [driver.open].
-func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
+func newDriver(ctx workflow.Context, in agent.Start, o Options, t *telemetry.Telemetry) *driver {
 	info := workflow.GetInfo(ctx)
 	if in.Incarnation == "" {
 		in.Incarnation = info.FirstRunID
@@ -103,7 +109,7 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options) *driver {
 	checkVersion(in.KeyVersion)
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	d := &driver{
-		start: in, options: o, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset, author: protocol.RunSuffix(info.OriginalRunID),
+		start: in, options: o, telemetry: t, root: root, runSuffix: protocol.RunSuffix(info.WorkflowExecution.RunID), reset: reset, author: protocol.RunSuffix(info.OriginalRunID),
 		recalledBy: map[agent.Key]string{}, late: map[agent.Key]bool{}, stopped: map[agent.Key]bool{}, asides: map[agent.Key]workflow.Future{}, ends: workflow.GetSignalChannel(root, protocol.ChildEndSignal),
 		marksLeft: -1,
 	}
@@ -129,6 +135,7 @@ func (d *driver) begin(s *agent.State) {
 	checkVersion(s.KeyVersion)
 	d.state = s
 	info := workflow.GetInfo(d.root)
+	d.turnRan, d.counted = s.TurnRuns(), s.Usage
 	d.begunEvents, d.begunBytes = info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()
 }
 
@@ -154,7 +161,10 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 			}
 			continue
 		}
+		d.traceTurn() // Advance may begin the next one
 		d.state.Advance(d.now())
+		d.traceTurn()
+		d.countUsage()
 		step := d.state.Next()
 		switch step := step.(type) {
 		case agent.Finish:

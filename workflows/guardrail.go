@@ -19,8 +19,13 @@ func (d *driver) checkText(ctx workflow.Context, f *operation, step agent.CheckT
 	summary := fmt.Sprintf("guardrail %s · %s · %s", step.Guardrail, step.Kind, clip.Text(step.Text, judgedBytes))
 	ctx = workflow.WithStartToCloseTimeout(d.reading(ctx, string(step.Key), d.recalls(step.Key)+summary), callTimeout)
 	ctx = workflow.WithPriority(ctx, d.priority())
+	span := d.state.TurnSpan()
+	if step.Kind == agent.TextMessage { // the turn that takes it has not begun
+		span = d.state.MessageSpan(string(step.Of))
+	}
 	f.result = workflow.ExecuteActivity(ctx, protocol.CheckText, protocol.CheckTextInput{
 		Recall: d.recallHint(step.Key), Guardrail: step.Guardrail, Kind: step.Kind, Text: step.Text, Metadata: d.state.CurrentMetadata(),
+		Traceparent: d.telemetry.Parent(span),
 	})
 	f.ended = func(ctx workflow.Context) {
 		var out protocol.CheckedText

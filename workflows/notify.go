@@ -59,7 +59,9 @@ func (d *driver) deliver(n agent.Notification, limit time.Duration) {
 			ScheduleToCloseTimeout: limit, StartToCloseTimeout: notifyAttemptTimeout,
 			RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
 		})
-		f.result = workflow.ExecuteActivity(ctx, protocol.Notify, protocol.NotifyInput{Notification: n, Agent: d.state.Agent, Parent: d.start.Parent})
+		f.result = workflow.ExecuteActivity(ctx, protocol.Notify, protocol.NotifyInput{
+			Notification: n, Agent: d.state.Agent, Parent: d.start.Parent, Traceparent: d.traceParent(),
+		})
 		f.ended = func(ctx workflow.Context) {
 			if err := f.result.Get(ctx, nil); err != nil {
 				workflow.GetLogger(ctx).Warn("a notification was not delivered", "hook", n.Hook, "key", n.Key, "error", err)

@@ -106,6 +106,7 @@ func (d *driver) compact(ctx workflow.Context, f *operation, step agent.Compact)
 // of the call, for the summary of the activity. The key is the ID of the activity.
 func (d *driver) askModel(ctx workflow.Context, f *operation, label string, key agent.Key, in protocol.CallModelInput) {
 	in.Recall, in.Reasoning, in.Metadata = d.recallHint(key), d.state.Definition.SendReasoning, d.state.CurrentMetadata()
+	in.Traceparent = d.traceParent()
 	turn := d.state.Turn
 	summary := fmt.Sprintf("%s · %s · %s", label, d.state.Definition.Candidates[0].Model, plural.Of(in.Count, "message"))
 	ctx = d.withCallOptions(ctx, key, d.state.Definition.TaskQueue, summary)
@@ -182,7 +183,7 @@ func (d *driver) callTool(ctx workflow.Context, f *operation, call agent.Call) {
 		Recall: d.recallHint(call.Key), CallID: call.CallID,
 		Ref: t.Ref, ToolEffect: t.Effect, Arguments: call.Arguments,
 		ResultBytes: limit, ShownBytes: protocol.ShownBytes(limit), Batch: d.state.BatchSize(),
-		PartialText: d.state.ReportsText(d.now()), Metadata: d.state.CurrentMetadata(),
+		PartialText: d.state.ReportsText(d.now()), Metadata: d.state.CurrentMetadata(), Traceparent: d.traceParent(),
 	}
 	if e := call.Elicitation; e != nil {
 		in.Elicitation = &agent.Elicitation{State: e.State, Answer: e.Answer}

@@ -21,17 +21,23 @@ import (
 // Each run records the waits of its own: a run that was continued as new shows in its timeline what it waits for.
 func (d *driver) markWaits() {
 	var begun []agent.Call
-	waits := map[agent.Key]agent.WaitsFor{}
+	waits := map[agent.Key]wait{}
 	for _, c := range d.state.Open() {
 		waitsFor := c.WaitsFor()
 		if waitsFor == "" {
 			continue
 		}
-		if d.marked[c.Key] != waitsFor {
+		w, known := d.marked[c.Key]
+		if w.waitsFor != waitsFor {
 			begun = append(begun, c)
+			w = wait{c.Name, waitsFor, d.now()}
+			if n := len(d.state.Messages); !known && n > 0 {
+				w.since = d.state.Messages[n-1].Time // the reply that asked for the call, also after a continue-as-new
+			}
 		}
-		waits[c.Key] = waitsFor
+		waits[c.Key] = w
 	}
+	d.measureWaits(waits)
 	// In a replay, the SDK panics at a side effect whose marker is not in the history. The last task that [Replay] runs may lack its
 	// markers: package history adds a task to the history of a run that was terminated, and a program that follows an agent may have
 	// only the first events of a task. Replay compares no commands of that task.
@@ -39,6 +45,13 @@ func (d *driver) markWaits() {
 		return
 	}
 	d.mark(waitSummary(begun), "")
+}
+
+// wait is a wait of a call for somebody outside.
+type wait struct {
+	tool     string
+	waitsFor agent.WaitsFor
+	since    int64 // in Unix milliseconds
 }
 
 // mark records a marker with a summary for the Web UI. It returns the given value, or in a replay the value in the marker. If

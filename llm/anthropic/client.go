@@ -91,7 +91,7 @@ type Client struct {
 	forms    forms
 }
 
-var _ llm.Client = (*Client)(nil)
+var _ llm.Located = (*Client)(nil)
 
 // New returns a client with the given options. It does not connect to the endpoint. If an option is not valid, the error names
 // the option.
@@ -113,6 +113,9 @@ func New(options Options) (*Client, error) {
 	}
 	return &Client{Base: base, options: options, wrapping: wrapping}, nil
 }
+
+// Server returns the server of the endpoint. The provider of an endpoint that is not known is "anthropic", because of its API.
+func (c *Client) Server() llm.Server { return c.ServerOf(c.wrapping.provider) }
 
 // Complete sends the request to the first candidate and returns the reply. The caller may try the other candidates. The error
 // is an [*llm.Error]. If `ctx` ends before the response is complete, the error wraps the error of `ctx` instead.

@@ -35,6 +35,8 @@ const (
 type wrapping struct {
 	// baseURL is the default of [Options.BaseURL]; if it is empty, `example` says what to set.
 	baseURL, example string
+	// provider is the platform's name in OpenTelemetry's conventions.
+	provider string
 	// paths are ends of URLs that the client adds itself.
 	paths []string
 	// path returns the path of a request below the base URL.
@@ -53,14 +55,14 @@ type wrapping struct {
 
 var wrappings = map[Platform]wrapping{
 	Anthropic: {
-		baseURL: DefaultBaseURL, paths: []string{"/messages"},
+		baseURL: DefaultBaseURL, provider: "anthropic", paths: []string{"/messages"},
 		path:      func(string, bool) string { return "/v1/messages" },
 		header:    map[string]string{"Anthropic-Version": version},
 		keyHeader: "X-Api-Key",
 	},
 	Vertex: {
-		example: "https://us-east5-aiplatform.googleapis.com/v1/projects/PROJECT/locations/us-east5/publishers/anthropic/models",
-		paths:   []string{":rawPredict", ":streamRawPredict"},
+		example:  "https://us-east5-aiplatform.googleapis.com/v1/projects/PROJECT/locations/us-east5/publishers/anthropic/models",
+		provider: "gcp.vertex_ai", paths: []string{":rawPredict", ":streamRawPredict"},
 		path: func(model string, stream bool) string {
 			if stream {
 				return "/" + url.PathEscape(model) + ":streamRawPredict"
@@ -72,8 +74,8 @@ var wrappings = map[Platform]wrapping{
 		unsent:  []string{"model"},
 	},
 	Bedrock: {
-		example: "https://bedrock-runtime.us-east-1.amazonaws.com",
-		paths:   []string{"/invoke", "/invoke-with-response-stream"},
+		example:  "https://bedrock-runtime.us-east-1.amazonaws.com",
+		provider: "aws.bedrock", paths: []string{"/invoke", "/invoke-with-response-stream"},
 		path: func(model string, stream bool) string {
 			// The ID may be the ARN of an inference profile, with a slash.
 			if stream {

@@ -96,7 +96,7 @@ type Client struct {
 	forms   forms
 }
 
-var _ llm.Client = (*Client)(nil)
+var _ llm.Located = (*Client)(nil)
 
 // New returns a client with the given options. It does not connect to the endpoint. If an option is not valid, the error names
 // the option.
@@ -116,6 +116,9 @@ func New(options Options) (*Client, error) {
 	}
 	return &Client{Base: base, options: options}, nil
 }
+
+// Server returns the server of the endpoint. The provider of an endpoint that is not known is "openai", because of its API.
+func (c *Client) Server() llm.Server { return c.ServerOf("openai") }
 
 // check checks the options that only this client has. The error names the first option that is not valid.
 func (o Options) check() error {

@@ -1,0 +1,75 @@
+package workflows
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/telemetry"
+)
+
+// traceTurn makes the span of a turn that has ended, or was stopped by a hold, since the loop last looked.
+func (d *driver) traceTurn() {
+	ran := d.turnRan
+	d.turnRan = d.state.TurnRuns()
+	if !ran || d.turnRan || !d.first() {
+		return
+	}
+	info, turn := workflow.GetInfo(d.root), d.state.Turn
+	ended := telemetry.Turn{
+		TurnSpan: d.state.TurnSpan(), Agent: d.state.Agent, AgentID: d.state.AgentID, RunID: info.WorkflowExecution.RunID,
+		Number: turn.Number, ModelCalls: turn.ModelCalls, Began: time.UnixMilli(cmp.Or(turn.Trace.Began, turn.Began)), Ended: workflow.Now(d.root),
+	}
+	switch {
+	case d.state.Hold != nil:
+		ended.Error = d.state.Hold.Class
+	case d.state.Outcome != nil && d.state.Outcome.Status != agent.Completed:
+		ended.Error = cmp.Or(d.state.Outcome.Class, string(d.state.Outcome.Status))
+	}
+	d.telemetry.EndTurn(ended)
+}
+
+// traceParent returns the traceparent of what the running turn does.
+func (d *driver) traceParent() string { return d.telemetry.Parent(d.state.TurnSpan()) }
+
+// countUsage counts what has happened to the agent since the loop last looked.
+func (d *driver) countUsage() {
+	before, now := d.counted, d.state.Usage
+	if d.counted = now; !d.first() {
+		return
+	}
+	for _, each := range []struct {
+		event       telemetry.Event
+		before, now int
+	}{
+		{telemetry.Recalled, before.Recalled, now.Recalled},
+		{telemetry.Reattached, before.Reattached, now.Reattached},
+		{telemetry.Unanswered, before.Unanswered, now.Unanswered},
+		{telemetry.Repaired, before.Repaired, now.Repaired},
+		{telemetry.RepairedReplies, before.RepairedReplies, now.RepairedReplies},
+		{telemetry.EmptyReplies, before.EmptyReplies, now.EmptyReplies},
+		{telemetry.Compactions, before.Compactions, now.Compactions},
+	} {
+		d.telemetry.Count(d.state.Agent, each.event, each.now-each.before)
+	}
+}
+
+// measureWaits records how long each wait took that has ended, if the waits `now` are left.
+func (d *driver) measureWaits(now map[agent.Key]wait) {
+	if !d.first() {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(d.marked)) {
+		if w := d.marked[key]; now[key] != w {
+			d.telemetry.Waited(d.state.Agent, string(w.waitsFor), w.tool, time.Duration(max(d.now()-w.since, 0))*time.Millisecond)
+		}
+	}
+}
+
+// first reports whether the current workflow task runs for the first time. Only then does the driver tell anybody outside of it. If such a
+// task fails after that, for example because its worker lost Temporal, another worker tells the same again.
+func (d *driver) first() bool { return !workflow.IsReplaying(d.root) && !d.inUnrecordedTask() }
