@@ -114,13 +114,19 @@ func newRoot() *cobra.Command {
 
 // An error before a command begins means that the command line is wrong, so execute gives it the code [exit.Usage].
 func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) (*cobra.Command, error) {
-	began := false
+	began, end := false, func(error) {}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		// Cobra checks the groups of flags after this function, with errors that a person cannot read.
 		if err := usage.FlagGroups(cmd); err != nil {
 			return err
 		}
 		began = true
+		ctx, ended, err := traced(cmd.Context(), cmd)
+		if err != nil {
+			return exit.Errorf(exit.Usage, "%w", err)
+		}
+		end = ended
+		cmd.SetContext(ctx)
 		return nil
 	}
 	root.SetArgs(args)
@@ -128,6 +134,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdin io.R
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	end(err)
 	if err != nil && !began && !errors.As(err, new(*exit.Error)) {
 		return cmd, exit.Errorf(exit.Usage, "%w; see `%s --help`", err, cmd.CommandPath())
 	}

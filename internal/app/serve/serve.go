@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/app/exporter"
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
@@ -100,7 +101,17 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 		case <-served:
 		}
 	}()
-	w, err := newWorker(ctx, cfg, o, log)
+	export, err := exporter.New(ctx, exporter.Options{Program: "reagent-worker", Metrics: true})
+	if err != nil {
+		return err
+	}
+	export.Log(log)
+	defer func() {
+		if err := export.Close(ctx); err != nil {
+			log.Warn("some telemetry could not be exported", "error", err)
+		}
+	}()
+	w, err := newWorker(ctx, cfg, o, log, export)
 	if err != nil {
 		return err
 	}

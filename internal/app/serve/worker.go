@@ -20,6 +20,7 @@ import (
 
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
+	"github.com/reagent-dev/reagent/internal/app/exporter"
 	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/testkit/fault"
@@ -46,14 +47,15 @@ type agentWorker struct {
 	version          deployment
 	agents           *reagent.Plugin
 	worker           worker.Worker
+	export           *exporter.Exporter
 	callbacks        *callbackServer // nil if this worker accepts no results by HTTP
 	// failed receives an error after which the worker cannot go on. It has room for one error.
 	failed chan error
 }
 
 // The caller must call [agentWorker.close].
-func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Logger) (*agentWorker, error) {
-	w := &agentWorker{cfg: cfg, dev: o.Dev, failed: make(chan error, 1)}
+func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Logger, export *exporter.Exporter) (*agentWorker, error) {
+	w := &agentWorker{cfg: cfg, dev: o.Dev, export: export, failed: make(chan error, 1)}
 	if err := w.build(ctx, o, log); err != nil {
 		w.close()
 		return nil, err
@@ -94,6 +96,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	if err != nil {
 		return err
 	}
+	options.TracerProvider, options.MeterProvider, options.TraceContent = w.export.Tracers(), w.export.Meters(), w.export.Content()
 	options.Converter, options.Logger, options.HeartbeatTimeout, options.Lease = w.converter, log, w.heartbeatTimeout, o.Lease
 	if w.agents, err = reagent.New(ctx, w.temporal, options); err != nil {
 		return located(w.cfg, options.Agents, err)
@@ -113,7 +116,7 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	opts.Logger = sdklog.NewStructuredLogger(log)
+	opts.Logger, opts.MetricsHandler = sdklog.NewStructuredLogger(log), w.export.MetricsHandler()
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, fault.DialOptions(opts.DataConverter)...)
 	w.address, w.namespace, w.converter = opts.HostPort, opts.Namespace, opts.DataConverter
 	w.heartbeatTimeout = workflows.DefaultHeartbeatTimeout

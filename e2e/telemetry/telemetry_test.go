@@ -1,0 +1,111 @@
+package telemetry_test
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/llm"
+	"github.com/reagent-dev/reagent/llm/llmtest"
+)
+
+// With OpenTelemetry's environment variables, a worker exports spans and metrics, and starter the span of its command. All that a command
+// causes lies in its trace, also after the worker was killed. The tokens of the metrics are those that starter shows.
+func TestWorkerExportsWhatItDoes(t *testing.T) {
+	collector, port := newReceiver(t), world.FreePort(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "100")
+	t.Setenv("OTEL_METRICS_EXPORTER", "prometheus")
+	t.Setenv("OTEL_EXPORTER_PROMETHEUS_PORT", fmt.Sprint(port))
+	tools := world.NewToolServer(t)
+	tools.Add("order", nil, world.Echo)
+	w := world.New(t, world.Script(
+		llm.Reply{Message: llmtest.Call(llmtest.ToolCall("1", "order", `{"name":"plum"}`)).Message, Usage: llm.Usage{InputTokens: 100, OutputTokens: 10}},
+		llm.Reply{Message: llmtest.Say("ordered").Message, Usage: llm.Usage{InputTokens: 200, OutputTokens: 20, CachedTokens: 50}},
+	), tools, "    tools: [far.order]\n    approval: {default: always}\n")
+	first, id := w.Worker(), "an-id-that-no-label-has"
+	_, stderr, code := w.Starter("run", "-a", "x", "--until-asked", "--id", id, "order a plum")
+	require.Equal(t, 10, code, stderr)
+	first.Kill()
+	w.Worker()
+	w.Must("approve", id, "--all", "--yes")
+	w.Finished(id, "ordered")
+
+	var turn string
+	w.Eventually("the span of the turn has come", func() bool {
+		all, _ := collector.spans()
+		for span, s := range all {
+			if s.GetName() == "invoke_agent x" {
+				turn = span
+			}
+		}
+		return turn != ""
+	})
+	all, twice := collector.spans()
+	require.Zero(t, twice)
+	names := map[string]int{}
+	for span, s := range all {
+		names[s.GetName()]++
+		require.Equal(t, all[turn].GetTraceId(), s.GetTraceId(), s.GetName())
+		switch parent := hex.EncodeToString(s.GetParentSpanId()); {
+		case s.GetName() == "starter run":
+			require.Empty(t, parent)
+		case span == turn:
+			require.Equal(t, "starter run", all[parent].GetName())
+		default:
+			require.Equal(t, turn, parent, s.GetName())
+		}
+	}
+	require.Equal(t, map[string]int{"starter run": 1, "invoke_agent x": 1, "chat scripted": 2, "execute_tool far.order": 1}, names)
+
+	metrics := scrape(t, port)
+	require.InDelta(t, 200, sum(metrics["gen_ai_client_inference_tokens_total"], "gen_ai_token_type", "input"), 0)
+	require.InDelta(t, 20, sum(metrics["gen_ai_client_inference_tokens_total"], "gen_ai_token_type", "output"), 0)
+	require.InDelta(t, 50, sum(metrics["gen_ai_client_inference_input_tokens_by_cache_total"], "gen_ai_token_cache", "read"), 0)
+	require.Equal(t, dto.MetricType_COUNTER, metrics["gen_ai_client_inference_tokens_total"].GetType())
+	require.EqualValues(t, 1, metrics["reagent_wait_duration_seconds"].GetMetric()[0].GetHistogram().GetSampleCount())
+	require.Contains(t, metrics, "temporal_workflow_task_execution_latency_seconds", "the metrics of Temporal's SDK")
+	require.Equal(t, dto.MetricType_COUNTER, metrics["temporal_request_total"].GetType())
+	for name, family := range metrics {
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				require.NotContains(t, label.GetValue(), id, "%s has the ID of an agent", name)
+			}
+		}
+	}
+}
+
+// scrape reads the metrics of the worker, as Prometheus does.
+func scrape(t *testing.T, port int) map[string]*dto.MetricFamily {
+	t.Helper()
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, fmt.Sprintf("http://localhost:%d/metrics", port), nil)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(response.Body)
+	require.NoError(t, err)
+	return families
+}
+
+// sum adds the values of a counter with a label.
+func sum(family *dto.MetricFamily, name, value string) (total float64) {
+	for _, m := range family.GetMetric() {
+		for _, label := range m.GetLabel() {
+			if label.GetName() == name && strings.EqualFold(label.GetValue(), value) {
+				total += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return total
+}
