@@ -36,8 +36,10 @@ type law struct {
 	judged    map[agent.Key]bool            // checks that have a verdict
 	refused   []string                      // texts that a guardrail or a person has refused
 	refusals  int
-	reloaded  agent.Key // the model call that was next when the definition was read again
-	allowed   agent.Key // the model call whose overrides were checked last
+	reloaded  agent.Key       // the model call that was next when the definition was read again
+	allowed   agent.Key       // the model call whose overrides were checked last
+	ran       bool            // the turn ran
+	spans     map[string]bool // of turns that have ended or were stopped
 }
 
 // place identifies a call even if its arguments, and with them its key, are changed.
@@ -55,7 +57,7 @@ func newLaw(s *agent.State) *law {
 	return &law{
 		accepted: slices.Clone(s.Queue), asked: map[agent.Key]bool{}, answered: map[agent.Key]bool{}, heard: map[agent.Key]string{},
 		places: map[agent.Key]place{}, words: map[place]agent.Decision{}, tools: map[agent.Key]string{}, permitted: map[agent.Key]bool{},
-		texts: map[agent.Key]agent.CheckText{}, judged: map[agent.Key]bool{},
+		texts: map[agent.Key]agent.CheckText{}, judged: map[agent.Key]bool{}, spans: map[string]bool{},
 	}
 }
 
@@ -75,6 +77,18 @@ func (w *law) knows(s *agent.State) {
 	if got := s.CurrentMetadata(); !maps.Equal(got, s.Metadata.With(want)) {
 		w.brokenf("the metadata is %v, and the messages of the turn have %v, and the start %v", got, want, s.Metadata)
 	}
+}
+
+// traces checks that each turn, and each part of one between two holds, resets or resumes, has a span of its own.
+func (w *law) traces(s *agent.State) {
+	ran, span := w.ran, s.TurnSpan().SpanID
+	if w.ran = s.TurnRuns(); !ran || w.ran {
+		return
+	}
+	if w.spans[span] {
+		w.brokenf("the span %s of turn %d has ended twice", span, s.Turn.Number)
+	}
+	w.spans[span] = true
 }
 
 // hold checks a state after an event.
@@ -141,6 +155,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	if !asks(s, w.paid) {
 		w.paid = "" // it was answered, or its turn was ended
 	}
+	w.traces(s)
 	w.guards(s, e, changed)
 	w.knows(s)
 	if n := len(s.Compactions); n != w.summaries {
