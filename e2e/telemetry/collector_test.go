@@ -72,3 +72,19 @@ func (r *receiver) spans() (all map[string]*spans.Span, twice int) {
 	}
 	return all, twice
 }
+
+// has reports whether spans with all these names have come. A name that is given twice needs two spans.
+func (r *receiver) has(names ...string) bool {
+	all, _ := r.spans()
+	come := map[string]int{}
+	for _, s := range all {
+		come[s.GetName()]++
+	}
+	for _, name := range names {
+		come[name]--
+		if come[name] < 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -35,22 +35,22 @@ func TestWorkerExportsWhatItDoes(t *testing.T) {
 	first, id := w.Worker(), "an-id-that-no-label-has"
 	_, stderr, code := w.Starter("run", "-a", "x", "--until-asked", "--id", id, "order a plum")
 	require.Equal(t, 10, code, stderr)
+	w.Eventually("the first worker has sent its span", func() bool { return collector.has("chat scripted") })
 	first.Kill()
 	w.Worker()
 	w.Must("approve", id, "--all", "--yes")
 	w.Finished(id, "ordered")
 
-	var turn string
-	w.Eventually("the span of the turn has come", func() bool {
-		all, _ := collector.spans()
-		for span, s := range all {
-			if s.GetName() == "invoke_agent x" {
-				turn = span
-			}
-		}
-		return turn != ""
+	w.Eventually("the spans of the second worker have come", func() bool {
+		return collector.has("invoke_agent x", "execute_tool far.order", "chat scripted", "chat scripted")
 	})
 	all, twice := collector.spans()
+	turn := ""
+	for span, s := range all {
+		if s.GetName() == "invoke_agent x" {
+			turn = span
+		}
+	}
 	require.Zero(t, twice)
 	names := map[string]int{}
 	for span, s := range all {
