@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/internal/traceparent"
 )
 
 // A POST with the key of its call leaves once, also if its connection is lost before the response. net/http itself sends it again, if the
@@ -54,4 +56,23 @@ func TestStatusIsAnError(t *testing.T) {
 	require.Equal(t, http.StatusConflict, status.Status)
 	require.Len(t, status.Text, maxStatusText)
 	require.ErrorContains(t, err, "the service answered the GET with HTTP 409 Conflict: nono")
+}
+
+// A server learns to which trace a request belongs, and a request that says so itself is left as it is.
+func TestRequestHasTheTraceOfItsCall(t *testing.T) {
+	const parent, own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
+	var told []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told = append(told, r.Header.Get(traceparent.Name)) }))
+	defer server.Close()
+	for _, header := range []string{"", own} {
+		r, err := http.NewRequestWithContext(traceparent.Below(t.Context(), parent), http.MethodGet, server.URL, nil)
+		require.NoError(t, err)
+		if header != "" {
+			r.Header.Set(traceparent.Name, header)
+		}
+		response, err := Do(server.Client(), r)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+	}
+	require.Equal(t, []string{parent, own}, told)
 }

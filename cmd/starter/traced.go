@@ -33,7 +33,7 @@ func traced(ctx context.Context, cmd *cobra.Command) (context.Context, func(erro
 		return ctx, nothing, nil
 	}
 	ctx, span := provider.Tracer("github.com/reagent-dev/reagent/cmd/starter").Start(ctx, cmd.CommandPath()) //nolint:spancheck // the function ends it
-	return ctx, func(err error) { //nolint:spancheck // the function ends it
+	return ctx, func(err error) {                                                                            //nolint:spancheck // the function ends it
 		if err != nil { // its text may have what a model or a tool says
 			span.SetStatus(codes.Error, fmt.Sprintf("exit code %d", exit.CodeOf(err)))
 		}

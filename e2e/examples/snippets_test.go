@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	sdk "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
@@ -16,6 +18,7 @@ import (
 var (
 	_ = acceptResults
 	_ = encrypt
+	_ = observe
 )
 
 func acceptResults(temporal sdk.Client, mux *http.ServeMux, secret string) error {
@@ -46,4 +49,11 @@ func encrypt(ctx context.Context, mux *http.ServeMux, oldKey, newKey []byte, opt
 	_ = worker.New(temporal, options.TaskQueue, worker.Options{Plugins: []worker.Plugin{agents}})
 	mux.Handle("/codec/", http.StripPrefix("/codec", converter.NewPayloadCodecHTTPHandler(codec))) // for starter and the Web UI
 	return encoding.Client(temporal, options.TaskQueue), nil                                       // starts and reads agents
+}
+
+func observe(spans sdktrace.SpanExporter, metrics sdkmetric.Reader, options reagent.Options) reagent.Options {
+	options.TracerProvider = sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans), sdktrace.WithIDGenerator(reagent.SpanIDs{}))
+	options.MeterProvider = sdkmetric.NewMeterProvider(sdkmetric.WithReader(metrics))
+	options.TraceContent = false // what people, models and tools say stays out of the spans
+	return options
 }

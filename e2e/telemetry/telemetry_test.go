@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/traceparent"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -27,11 +29,17 @@ func TestWorkerExportsWhatItDoes(t *testing.T) {
 	t.Setenv("OTEL_METRICS_EXPORTER", "prometheus")
 	t.Setenv("OTEL_EXPORTER_PROMETHEUS_PORT", fmt.Sprint(port))
 	tools := world.NewToolServer(t)
-	tools.Add("order", nil, world.Echo)
+	told := make(chan string, 10)
+	tools.Add("order", nil, func(_ context.Context, e world.Effect) (string, error) {
+		told <- e.Traceparent
+		return "ordered", nil
+	})
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told <- r.Header.Get(traceparent.Name) }))
+	t.Cleanup(hook.Close)
 	w := world.New(t, world.Script(
 		llm.Reply{Message: llmtest.Call(llmtest.ToolCall("1", "order", `{"name":"plum"}`)).Message, Usage: llm.Usage{InputTokens: 100, OutputTokens: 10}},
 		llm.Reply{Message: llmtest.Say("ordered").Message, Usage: llm.Usage{InputTokens: 200, OutputTokens: 20, CachedTokens: 50}},
-	), tools, "    tools: [far.order]\n    approval: {default: always}\n")
+	), tools, fmt.Sprintf("    tools: [far.order]\n    approval: {default: always}\nnotify:\n  pager: {url: %q}\n", hook.URL))
 	first, id := w.Worker(), "an-id-that-no-label-has"
 	_, stderr, code := w.Starter("run", "-a", "x", "--until-asked", "--id", id, "order a plum")
 	require.Equal(t, 10, code, stderr)
@@ -66,6 +74,10 @@ func TestWorkerExportsWhatItDoes(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int{"starter run": 1, "invoke_agent x": 1, "chat scripted": 2, "execute_tool far.order": 1}, names)
+
+	for range 3 { // the hook is told of the wait and of the end, and the tool server of the call
+		require.Contains(t, <-told, hex.EncodeToString(all[turn].GetTraceId()))
+	}
 
 	metrics := scrape(t, port)
 	require.InDelta(t, 200, sum(metrics["gen_ai_client_inference_tokens_total"], "gen_ai_token_type", "input"), 0)

@@ -24,6 +24,8 @@ type ToolServer struct {
 // Effect is one tool call that has arrived at a [ToolServer].
 type Effect struct {
 	Key, CallID, Tool, Arguments string
+	// Traceparent is the position of the call in a trace; empty if the worker makes no spans.
+	Traceparent string
 }
 
 // ToolFunc executes a tool call and returns the text of its result. An error becomes an error result.
@@ -56,7 +58,8 @@ func (s *ToolServer) AddSpec(spec *mcp.Tool, do ToolFunc) {
 	s.AddTool(spec, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		key, _ := r.Params.Meta["reagent.dev/key"].(string)
 		callID, _ := r.Params.Meta["reagent.dev/call_id"].(string)
-		e := Effect{Key: key, CallID: callID, Tool: spec.Name, Arguments: string(r.Params.Arguments)}
+		parent, _ := r.Params.Meta["traceparent"].(string)
+		e := Effect{Key: key, CallID: callID, Tool: spec.Name, Arguments: string(r.Params.Arguments), Traceparent: parent}
 		s.mu.Lock()
 		s.seen = append(s.seen, e)
 		s.mu.Unlock()
