@@ -15,11 +15,11 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+
+	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
 const (
-	// digestMark stands before the digest of the definitions in a worker's identity.
-	digestMark = " definitions "
 	// compareTimeout limits the time of [compareDefinitions], because the worker starts only after it.
 	compareTimeout = 5 * time.Second
 	// polledWithin is the time for which a worker counts as running after its last poll. A poll lasts up to one minute. Temporal
@@ -40,7 +40,7 @@ func digest(definitions map[string]string) string {
 // Web UI shows the identity, and other workers compare the digest with their own: see [compareDefinitions].
 func identity(digest string) string {
 	host, _ := os.Hostname() // empty after an error
-	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), cmp.Or(host, "unknown"), digestMark, digest)
+	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), cmp.Or(host, "unknown"), protocol.DigestMark, digest)
 }
 
 // compareDefinitions warns if other workers of the task queue define their agents differently. It logs one warning for each
@@ -59,7 +59,7 @@ func compareDefinitions(ctx context.Context, temporal client.Client, taskQueue, 
 		return
 	}
 	for _, other := range found.GetPollers() {
-		_, theirs, named := strings.Cut(other.GetIdentity(), digestMark)
+		_, theirs, named := strings.Cut(other.GetIdentity(), protocol.DigestMark)
 		if named && theirs != digest && time.Since(other.GetLastAccessTime().AsTime()) < polledWithin {
 			log.WarnContext(ctx, "another worker of this task queue defines its agents differently, and a new agent gets its definition from whichever "+
 				"worker reads it first; give all workers the same configuration and MCP servers, unless you are rolling out a change",

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
@@ -42,30 +44,11 @@ func (o Options) models(hide *redact.Redactor) (map[string]activities.Model, err
 			SendReasoning: m.Reasoning.Send != "" && m.Reasoning.Send != openai.Never,
 		}
 		if m.RequestsPerMinute > 0 {
-			made.TaskQueue = o.modelQueue(name)
+			made.TaskQueue = protocol.ModelQueue(o.TaskQueue, name)
 		}
 		err := m.check()
-		switch {
-		case err != nil || m.Client != nil:
-		case m.Provider == "anthropic":
-			var client *anthropic.Client
-			client, err = anthropic.New(anthropic.Options{
-				Name: name, Platform: m.Platform, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query,
-				Credential: hiding(m.Credential, hide), TLS: m.TLS, Timeout: m.Timeout, IdleTimeout: m.IdleTimeout,
-				NoStream: m.NoStream, PromptCache: m.PromptCache, Log: o.Logger,
-			})
-			if err == nil {
-				made.Client, made.SendReasoning = client, client.SendsReasoning(m.Name)
-			}
-		default:
-			var client *openai.Client
-			client, err = openai.New(openai.Options{
-				Name: name, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query, Credential: hiding(m.Credential, hide), TLS: m.TLS,
-				Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, Reasoning: m.Reasoning, Log: o.Logger,
-			})
-			if err == nil {
-				made.Client, made.SendReasoning = client, client.SendsReasoning(m.Name)
-			}
+		if err == nil && m.Client == nil {
+			made.Client, made.SendReasoning, err = m.connect(name, hide, o.Logger)
 		}
 		if err != nil {
 			problems = append(problems, &ModelError{Model: name, Err: err})
@@ -73,6 +56,43 @@ func (o Options) models(hide *redact.Redactor) (map[string]activities.Model, err
 		models[name] = made
 	}
 	return models, errors.Join(problems...)
+}
+
+// NewClient returns the client with which a worker asks the model: Client, or one for the other fields. `name` is the name of the model in
+// [Options.Models], for error texts. The client logs nothing.
+func (m Model) NewClient(name string) (llm.Client, error) {
+	if m.Client != nil {
+		return m.Client, nil
+	}
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	made, _, err := m.connect(name, redact.New(), slog.New(slog.DiscardHandler))
+	return made, err
+}
+
+// connect creates the client of a model whose [Model.Client] is nil. `reasons` says that the client sends the reasoning of earlier replies
+// back.
+func (m Model) connect(name string, hide *redact.Redactor, log *slog.Logger) (client llm.Client, reasons bool, err error) {
+	if m.Provider == "anthropic" {
+		made, err := anthropic.New(anthropic.Options{
+			Name: name, Platform: m.Platform, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query,
+			Credential: hiding(m.Credential, hide), TLS: m.TLS, Timeout: m.Timeout, IdleTimeout: m.IdleTimeout,
+			NoStream: m.NoStream, PromptCache: m.PromptCache, Log: log,
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		return made, made.SendsReasoning(m.Name), nil
+	}
+	made, err := openai.New(openai.Options{
+		Name: name, Provider: m.Provider, API: m.API, BaseURL: m.BaseURL, APIKey: m.APIKey, Headers: m.Headers, Query: m.Query, Credential: hiding(m.Credential, hide), TLS: m.TLS,
+		Timeout: m.Timeout, IdleTimeout: m.IdleTimeout, NoStream: m.NoStream, Reasoning: m.Reasoning, Log: log,
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return made, made.SendsReasoning(m.Name), nil
 }
 
 // check checks the fields that the client of the model does not check.
@@ -121,9 +141,6 @@ func withWords(texts []string) []string {
 	}
 	return all
 }
-
-// modelQueue returns the task queue for the calls of a model that has a limit on requests.
-func (o Options) modelQueue(name string) string { return o.TaskQueue + ".model." + name }
 
 // secrets returns the texts that the worker hides in payloads and logs:
 //   - All texts of [Options.Secrets], and the signing secrets of hooks and callbacks.

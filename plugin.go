@@ -369,7 +369,7 @@ func (p *Plugin) serveQueues(o Options, tools *toolbox, models map[string]activi
 		if models[name].TaskQueue == "" {
 			options.ActivityTaskPollerBehavior, options.MaxConcurrentActivityTaskPollers = nil, 1 // few agents have this queue, or none
 		}
-		if err := start(o.modelQueue(name), options, protocol.CallModel, p.current.CallModel); err != nil {
+		if err := start(protocol.ModelQueue(o.TaskQueue, name), options, protocol.CallModel, p.current.CallModel); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/tool/mcp"
@@ -121,7 +122,7 @@ func (t *toolbox) addTools(tools []Tool) error {
 // server, addServer only lists the tools and then closes the connection.
 func (t *toolbox) addServer(ctx context.Context, o Options, server mcp.Server, earlier *toolbox) error {
 	if server.Stateful {
-		server.TaskQueue = o.TaskQueue + ".mcp." + server.Name
+		server.TaskQueue = protocol.ServerQueue(o.TaskQueue, server.Name)
 	}
 	server.Logger = cmp.Or(server.Logger, o.Logger)
 	server.Timeout = cmp.Or(server.Timeout, time.Minute)

@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/session"
 	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/app/usage"
 	"github.com/reagent-dev/reagent/internal/protocol"
-	"github.com/reagent-dev/reagent/internal/shellword"
 )
 
 func newSetup(g *session.Flags) *cobra.Command {
@@ -26,10 +26,11 @@ func newSetup(g *session.Flags) *cobra.Command {
 can search. With them, the Web UI and "temporal workflow list" find agents by their status
 and by whom they wait for, and "starter inbox" is faster. Attributes that exist already
 stay as they are. Only agents that start afterwards have the attributes. "starter dev"
-registers them itself.
+registers them itself. "starter doctor" says whether they are there.
 
-Temporal Cloud takes search attributes only from its own tools. Register them with
-"tcld namespace search-attributes add" or in the Cloud UI: see docs/production.md.`,
+Temporal Cloud takes search attributes only from its own tools, and a server of your own may
+take them only from administrators. setup then prints the command, for "tcld" or "temporal",
+with the attributes that are missing.`,
 		Example: "  starter setup --namespace agents",
 		Args:    usage.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,10 +39,15 @@ Temporal Cloud takes search attributes only from its own tools. Register them wi
 				return err
 			}
 			defer t.Close()
-			added, err := client.New(t, "").Setup(cmd.Context(), g.Namespace)
+			agents := client.New(t, "")
+			missing, err := agents.MissingAttributes(cmd.Context(), g.Namespace)
+			if err != nil {
+				return setupError(err, g, slices.Sorted(maps.Keys(protocol.AttributeTypes())))
+			}
+			added, err := agents.Setup(cmd.Context(), g.Namespace)
 			switch {
 			case err != nil:
-				return setupError(err, g)
+				return setupError(err, g, missing)
 			case asJSON:
 				return object.Print(cmd.OutOrStdout(), object.Setup{Namespace: g.Namespace, Registered: append([]string{}, added...)})
 			case len(added) == 0:
@@ -56,15 +62,16 @@ Temporal Cloud takes search attributes only from its own tools. Register them wi
 	return cmd
 }
 
-// In Temporal Cloud, a client may read the search attributes of a namespace but not add any, so the error names the command that does.
-func setupError(err error, g *session.Flags) error {
-	if !g.InCloud() || errors.Is(err, client.ErrNoServer) || errors.Is(err, client.ErrNoNamespace) {
+// setupError adds the command of somebody who administers the namespace, if a server does not let this client register the attributes that are
+// missing. In Temporal Cloud, no client may.
+func setupError(err error, g *session.Flags, missing []string) error {
+	switch {
+	case errors.Is(err, client.ErrNoServer), errors.Is(err, client.ErrNoNamespace):
 		return session.WithExitCode(err, "")
+	case g.InCloud():
+		return fmt.Errorf("%w; in Temporal Cloud, register the attributes with `%s`, or in the Cloud UI", err, g.RegisterCommand(missing))
+	case errors.As(err, new(*serviceerror.PermissionDenied)), errors.As(err, new(*serviceerror.Unimplemented)):
+		return fmt.Errorf("%w; somebody who administers the server can register the attributes with `%s`", err, g.RegisterCommand(missing))
 	}
-	command := []string{"tcld namespace search-attributes add --namespace", shellword.Quote(g.Namespace)}
-	types := protocol.AttributeTypes()
-	for _, name := range slices.Sorted(maps.Keys(types)) {
-		command = append(command, "--search-attribute", name+"="+types[name])
-	}
-	return fmt.Errorf("%w; in Temporal Cloud, register the attributes with `%s`, or in the Cloud UI", err, strings.Join(command, " "))
+	return session.WithExitCode(err, "")
 }

@@ -98,6 +98,10 @@ func examples() []Object {
 		},
 		Server{Address: "127.0.0.1:7233", Namespace: "default", WebUI: "http://127.0.0.1:8233", DBFilename: "dev.db"},
 		Setup{Namespace: "default", Registered: []string{"ReagentStatus"}},
+		Finding{
+			Check: "attributes", Level: Warning, Finding: "the namespace lacks the search attributes ReagentStatus", Cure: "register them: `starter setup`",
+			Commands: []string{"starter setup"},
+		},
 		Demo{
 			ID: "guide-1", Status: client.Completed, Answer: "README.md", Error: "HTTP 401", WebUI: "http://127.0.0.1:8233/namespaces/default/workflows/guide-1",
 			Model: "stand-in", StandIn: true, ModelRequests: ModelRequests{Requests: 7, Keys: 6, Answered: 6, Repeated: 1},

@@ -25,6 +25,7 @@ const (
 	Partly      Code = 8   // the command worked on several agents, and failed for some of them
 	Refused     Code = 9   // a guardrail, or the person whom it asked, refused the message or the answer
 	Asked       Code = 10  // with --until-asked: calls wait for a person or a program, so that there is no answer yet
+	Unwell      Code = 11  // `starter doctor` has found a problem
 	Interrupted Code = 130 // a signal ended the command; shells report SIGINT (Ctrl-C) as 128+2
 )
 
@@ -41,6 +42,7 @@ const Help = `Exit codes:
   8    a command on all agents that match failed for some of them
   9    a guardrail, or the person whom it asked, refused the message or the answer
   10   with --until-asked: calls wait for a person or a program, so that there is no answer yet
+  11   starter doctor has found a problem
   130  interrupted`
 
 // Error is an error with an exit code. If a command returns this error, the process ends with this exit code.

@@ -16,7 +16,7 @@ import (
 // Agents connects to Temporal and returns a client that can start agents. `queue` is the task queue of this client: that of the flag
 // `--task-queue`, else that of the configuration, else the default. The caller must call `done`, which closes the connection.
 func (g *Flags) Agents(ctx context.Context) (c *client.Client, queue string, done func(), err error) {
-	if queue, err = g.taskQueue(); err != nil {
+	if queue, err = g.TaskQueue(); err != nil {
 		return nil, "", nil, err
 	}
 	temporal, err := g.Dial(ctx)
@@ -85,7 +85,7 @@ func (g *Flags) AgentOf(ctx context.Context, id string) (a *client.Agent, queue 
 func (g *Flags) AgentName(name string) (string, error) {
 	cfg, err := g.config()
 	if errors.As(err, new(*noConfigError)) && name != "" && g.Queue != "" {
-		return name, nil // the flags give everything that AgentName and taskQueue read from the configuration
+		return name, nil // the flags give everything that AgentName and TaskQueue read from the configuration
 	}
 	if err != nil {
 		return "", err

@@ -89,7 +89,8 @@ func (e *noConfigError) Error() string {
 	return fmt.Sprintf("there is no configuration file %s in %s: name one with --config or %s", e.path, dir, ConfigEnv)
 }
 
-func (g *Flags) taskQueue() (string, error) {
+// TaskQueue returns the task queue of the flag `--task-queue`, else that of the configuration, else the default.
+func (g *Flags) TaskQueue() (string, error) {
 	if g.Queue != "" {
 		return g.Queue, nil
 	}

@@ -19,7 +19,7 @@ func TestTaskQueueIsTheFlagsThenTheFilesThenTheDefault(t *testing.T) {
 	t.Setenv(ConfigEnv, "")
 	queue := func(g *Flags) string {
 		t.Helper()
-		q, err := g.taskQueue()
+		q, err := g.TaskQueue()
 		require.NoError(t, err)
 		return q
 	}
