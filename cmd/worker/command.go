@@ -20,6 +20,12 @@ running model and tool calls, at most as long as --drain says. A second SIGTERM 
 Ctrl-C stops it at once. The exit code is 0 after a drain. It is 1 if the worker could
 not start, could not go on, or was stopped at once.
 
+With --health-listen, the worker answers probes at this address: GET /healthz says
+whether it lives, and GET /readyz whether it is connected to Temporal, asks for work and
+does not drain. If not, the status is 503 with a reason as JSON. With --ready, the
+command asks a running worker at this address, and does not start one. The exit code is
+0 if that worker is ready, else 1.
+
 With --check, the worker does not start. It does what "starter check" does: it names all
 mistakes in the configuration, and needs no Temporal. The exit code is 0 if there is no
 mistake, 2 if there is one, and 1 if the configuration could not be checked.
@@ -50,6 +56,7 @@ has mistakes, the worker says so and goes on with what it had.`
 func newCommand() *cobra.Command {
 	var o serve.Options
 	var c check
+	var ready bool
 	cmd := &cobra.Command{
 		Use:     "worker",
 		Short:   "Serve durable agents on Temporal",
@@ -59,12 +66,17 @@ func newCommand() *cobra.Command {
   TEMPORAL_ADDRESS=temporal:7233 worker --config agents.yaml --drain 5m
   worker --config agents.yaml --dev
   worker --config agents.yaml --deployment shop --build-id v2 --pinned
+  worker --health-listen 127.0.0.1:8091
+  worker --ready --health-listen 127.0.0.1:8091
   worker --check --config agents.yaml`,
 		Args: usage.NoArguments, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.only || c.asJSON || c.NoEnvironment || c.NoMCPServers {
 				c.Config = o.Config
 				return c.run(cmd)
+			}
+			if ready {
+				return serve.Ready(cmd.Context(), o.HealthListen)
 			}
 			return serve.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -77,6 +89,8 @@ func newCommand() *cobra.Command {
 	f.StringVar(&o.Namespace, "namespace", "", "Temporal `namespace` (default $TEMPORAL_NAMESPACE, else temporal.toml, else default)")
 	f.StringVar(&o.Stateful, "stateful", "all", "which stateful MCP `servers` to run: all, none, or their names, separated by commas")
 	f.StringVar(&o.Listen, "listen", "", "`host:port` at which to accept the results of external calls by HTTP, or none (default: callbacks.listen of the configuration)")
+	f.StringVar(&o.HealthListen, "health-listen", "", "`host:port` at which to answer probes, or none (default $"+serve.HealthEnv+", else none); it may be the address of --listen")
+	f.BoolVar(&ready, "ready", false, "ask the running worker at the address of --health-listen whether it is ready, and end")
 	f.StringVar(&o.Deployment, "deployment", "", "`name` of the worker deployment to which this worker belongs; needs --build-id")
 	f.StringVar(&o.BuildID, "build-id", "", "build `ID` of the version; needs --deployment")
 	f.BoolVar(&o.Pinned, "pinned", false, "keep agents on the version on which their run began; needs --deployment and --build-id")

@@ -1,9 +1,9 @@
 package examples_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/app/devserver"
+	"github.com/reagent-dev/reagent/internal/app/serve"
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
@@ -127,18 +128,20 @@ func TestComposeConfigurationsAreValid(t *testing.T) {
 	require.Equal(t, []string{model.Models["main"].Model}, compose(t).Services["ollama-model"].Command)
 }
 
-// Worker and starter accept the commands in docker-compose.yml. The health check of the worker fails if Temporal does
-// not answer.
+// Worker and starter accept the commands in docker-compose.yml. The health check of the worker asks the address at which the worker of the
+// file answers, and fails if nobody answers there.
 func TestComposeCommandsExist(t *testing.T) {
 	w := &world.World{T: t}
-	services := compose(t).Services
-	health := services["worker"].Healthcheck.Test
-	require.Equal(t, []string{"CMD", "starter"}, health[:2])
-	_, errs, code := w.Starter(health[2:]...)
-	require.Zero(t, code, errs)
-	_, errs, code = w.Starter(append(slices.Clone(health[2:]), "--address=127.0.0.1:1")...)
-	require.NotZero(t, code, "unhealthy where Temporal is out of reach: %s", errs)
-	out, err := w.Command("worker", append(services["worker"].Command, "--help")...).CombinedOutput()
+	worker := compose(t).Services["worker"]
+	health := worker.Healthcheck.Test
+	require.Equal(t, []string{"CMD", "worker", "--ready"}, health)
+	address := worker.Environment[serve.HealthEnv]
+	require.Equal(t, "127.0.0.1:8091", address)
+	t.Setenv(serve.HealthEnv, fmt.Sprintf("127.0.0.1:%d", world.FreePort(t)))
+	out, err := w.Command(health[1], health[2:]...).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "worker: ask the worker at 127.0.0.1:")
+	out, err = w.Command("worker", append(worker.Command, "--help")...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
 

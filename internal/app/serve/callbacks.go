@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -35,15 +33,18 @@ func listenAddress(c *config.Callbacks, flag string) (string, error) {
 	return cmp.Or(flag, c.Listen), nil
 }
 
+// callbackServer accepts the results of external calls on a web server.
 type callbackServer struct {
-	listener net.Listener
-	server   *http.Server
-	path     string
+	web  *webServer
+	own  bool // nothing else uses the web server
+	gate *gate
+	path string
 }
 
-// newCallbackServer listens at an address. Requests wait until [callbackServer.start]. The caller must call [callbackServer.stop].
+// newCallbackServer accepts results on a web server. It takes an address for one of its own if `web` is nil. Requests wait until
+// [callbackServer.start]. The caller must call [callbackServer.stop].
 func newCallbackServer(
-	ctx context.Context, address string, c config.Callbacks, temporal client.Client, dc converter.DataConverter, log *slog.Logger,
+	ctx context.Context, web *webServer, address string, c config.Callbacks, temporal client.Client, dc converter.DataConverter, log *slog.Logger,
 ) (*callbackServer, error) {
 	secret, old, err := c.ResolveSecrets()
 	if err != nil {
@@ -57,40 +58,30 @@ func newCallbackServer(
 	if err != nil {
 		return nil, errors.New("callbacks.url is not a URL; write one such as https://agents.example.com/callbacks")
 	}
-	s := &callbackServer{path: strings.TrimRight(u.Path, "/")}
-	mux := http.NewServeMux()
-	mux.Handle(s.path+"/{token}", handler)
-	mux.HandleFunc("/", noCallback)
-	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
-		return nil, fmt.Errorf("callbacks: listen at %s: %w; choose another address with callbacks.listen or --listen, or accept no results here with --listen none",
-			address, err)
+	s := &callbackServer{web: web, own: web == nil, gate: newGate(handler), path: strings.TrimRight(u.Path, "/")}
+	if s.own {
+		if s.web, err = listen(ctx, address, log); err != nil {
+			return nil, fmt.Errorf("callbacks: %w; choose another address with callbacks.listen or --listen, or accept no results here with --listen none", err)
+		}
 	}
-	s.server = &http.Server{
-		Handler: mux, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute,
-		// An answer may take longer than its request, because the handler waits for a worker: see [callback.Options].
-		WriteTimeout:   30*time.Second + 2*callback.DefaultWait,
-		MaxHeaderBytes: 16 << 10, // far below the 1 MB that net/http allows, because senders are unknown
-	}
+	s.web.mux.Handle(s.path+"/{token}", s.gate)
+	s.web.mux.HandleFunc("/", noCallback)
 	return s, nil
 }
 
 // noCallback answers a request whose path is not that of a callback, in the form of the other errors.
 func noCallback(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(http.StatusNotFound)
-	_, _ = io.WriteString(w, `{"field":"path","error":"there is no callback at this path; use the URL in the field callback of the notification, as it is"}`+"\n")
+	writeJSON(w, http.StatusNotFound, map[string]string{
+		"field": "path", "error": "there is no callback at this path; use the URL in the field callback of the notification, as it is",
+	})
 }
 
 // start calls `fail` if the server ends with an error.
 func (s *callbackServer) start(fail func(error)) {
-	go func() {
-		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			fail(fmt.Errorf("accept the results of external calls: %w", err))
-		}
-	}()
+	if s.own {
+		s.web.serve(fail)
+	}
+	s.gate.open()
 }
 
 // stop waits up to [callbackStop] for the requests that are being answered. A second call has no effect. `s` may be nil.
@@ -100,10 +91,11 @@ func (s *callbackServer) stop() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callbackStop)
 	defer cancel()
-	if s.server.Shutdown(ctx) != nil {
-		s.server.Close()
+	if s.own {
+		s.web.stop(ctx)
+		return
 	}
-	s.listener.Close() // Shutdown does not know it before start
+	s.gate.close(ctx)
 }
 
 func callbacksText(c *config.Callbacks, s *callbackServer) string {
@@ -113,5 +105,5 @@ func callbacksText(c *config.Callbacks, s *callbackServer) string {
 	case s == nil:
 		return fmt.Sprintf("Callbacks   %s; this worker does not accept them\n", c.URL)
 	}
-	return fmt.Sprintf("Callbacks   %s, accepted here at http://%s%s\n", c.URL, s.listener.Addr(), s.path)
+	return fmt.Sprintf("Callbacks   %s, accepted here at http://%s%s\n", c.URL, s.web.listener.Addr(), s.path)
 }

@@ -31,13 +31,13 @@ func TestAddressForCallbacks(t *testing.T) {
 func TestCallbacksAreServed(t *testing.T) {
 	t.Setenv("CALLBACK_SECRET", "a-secret-of-at-least-24-bytes")
 	c := config.Callbacks{URL: "https://agents.example.com/callbacks/", Secret: "${CALLBACK_SECRET}"}
-	s, err := newCallbackServer(t.Context(), "127.0.0.1:0", c, nil, nil, slog.Default())
+	s, err := newCallbackServer(t.Context(), nil, "127.0.0.1:0", c, nil, nil, slog.Default())
 	require.NoError(t, err)
-	address := s.listener.Addr().String()
+	address := s.web.listener.Addr().String()
 	require.Equal(t, "Callbacks   https://agents.example.com/callbacks/, accepted here at http://"+address+"/callbacks\n", callbacksText(&c, s))
 	require.Equal(t, "Callbacks   https://agents.example.com/callbacks/; this worker does not accept them\n", callbacksText(&c, nil))
 	require.Empty(t, callbacksText(nil, nil))
-	_, err = newCallbackServer(t.Context(), address, c, nil, nil, slog.Default())
+	_, err = newCallbackServer(t.Context(), nil, address, c, nil, nil, slog.Default())
 	require.ErrorContains(t, err, "callbacks: listen at "+address+": ")
 	require.ErrorContains(t, err, "address already in use; choose another address with callbacks.listen or --listen, or")
 	s.start(func(err error) { t.Errorf("failed: %v", err) })
@@ -53,9 +53,9 @@ func TestCallbacksAreServed(t *testing.T) {
 	}
 	s.stop()
 	s.stop()
-	again, err := newCallbackServer(t.Context(), address, c, nil, nil, slog.Default())
+	again, err := newCallbackServer(t.Context(), nil, address, c, nil, nil, slog.Default())
 	require.NoError(t, err)
 	again.stop() // it was never started
-	_, err = newCallbackServer(t.Context(), address, config.Callbacks{URL: c.URL, Secret: "${UNSET_SECRET}"}, nil, nil, slog.Default())
+	_, err = newCallbackServer(t.Context(), nil, address, config.Callbacks{URL: c.URL, Secret: "${UNSET_SECRET}"}, nil, nil, slog.Default())
 	require.EqualError(t, err, "callbacks: secret: the environment variable UNSET_SECRET is not set; set it in the environment of the worker")
 }

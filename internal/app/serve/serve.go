@@ -36,6 +36,9 @@ type Options struct {
 	// Listen is the address, as host:port, at which the worker accepts the results of external calls. "none" means that it accepts none.
 	// Defaults to callbacks.listen of the configuration.
 	Listen string
+	// HealthListen is the address, as host:port, at which the worker answers probes: /healthz and /readyz. It may be that of the callbacks.
+	// Defaults to [HealthEnv]. Empty or "none" means that it answers none.
+	HealthListen string
 	// Deployment is the name of the worker deployment. It is empty for a worker without a version.
 	Deployment string
 	// BuildID names the version within the worker deployment. It is empty for a worker without a version.

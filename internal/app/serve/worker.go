@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
+	"google.golang.org/grpc"
 
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
@@ -49,13 +50,15 @@ type agentWorker struct {
 	worker           worker.Worker
 	export           *exporter.Exporter
 	callbacks        *callbackServer // nil if this worker accepts no results by HTTP
+	health           *health
+	probed           *webServer // answers probes; nil if this worker answers none
 	// failed receives an error after which the worker cannot go on. It has room for one error.
 	failed chan error
 }
 
 // The caller must call [agentWorker.close].
 func newWorker(ctx context.Context, cfg *config.Config, o Options, log *slog.Logger, export *exporter.Exporter) (*agentWorker, error) {
-	w := &agentWorker{cfg: cfg, dev: o.Dev, export: export, failed: make(chan error, 1)}
+	w := &agentWorker{cfg: cfg, dev: o.Dev, export: export, health: newHealth(), failed: make(chan error, 1)}
 	if err := w.build(ctx, o, log); err != nil {
 		w.close()
 		return nil, err
@@ -77,9 +80,17 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	if w.version, err = newDeployment(o); err != nil {
 		return err
 	}
-	listen, err := listenAddress(w.cfg.Callbacks, o.Listen)
+	accept, err := listenAddress(w.cfg.Callbacks, o.Listen)
 	if err != nil {
 		return err
+	}
+	probed := healthAddress(o.HealthListen)
+	if probed != "" {
+		if w.probed, err = listen(ctx, probed, log); err != nil {
+			return fmt.Errorf("health: %w; choose another address with --health-listen or %s, or none", err, HealthEnv)
+		}
+		w.health.register(w.probed.mux)
+		w.probed.serve(w.fail)
 	}
 	if err := w.connect(ctx, o, log); err != nil {
 		return err
@@ -87,8 +98,12 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 	if err := w.version.look(ctx, w.temporal); err != nil {
 		return err
 	}
-	if listen != "" {
-		if w.callbacks, err = newCallbackServer(ctx, listen, *w.cfg.Callbacks, w.temporal, w.converter, log); err != nil {
+	if accept != "" {
+		var web *webServer
+		if accept == probed {
+			web = w.probed
+		}
+		if w.callbacks, err = newCallbackServer(ctx, web, accept, *w.cfg.Callbacks, w.temporal, w.converter, log); err != nil {
 			return err
 		}
 	}
@@ -117,6 +132,7 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 		return err
 	}
 	opts.Logger, opts.MetricsHandler = sdklog.NewStructuredLogger(log), w.export.MetricsHandler()
+	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(w.health.polls.intercept))
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, fault.DialOptions(opts.DataConverter)...)
 	w.address, w.namespace, w.converter = opts.HostPort, opts.Namespace, opts.DataConverter
 	w.heartbeatTimeout = workflows.DefaultHeartbeatTimeout
@@ -143,6 +159,7 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 }
 
 func (w *agentWorker) fail(err error) {
+	w.health.end(reasonFailed)
 	select {
 	case w.failed <- err:
 	default:
@@ -156,17 +173,19 @@ func (w *agentWorker) start() error {
 	if w.callbacks != nil {
 		w.callbacks.start(w.fail)
 	}
+	w.health.serving(w)
 	return nil
 }
 
 // stop stops the worker. Before that, it waits for the callbacks that are being answered, because the agents that get the results
 // may need this worker.
 func (w *agentWorker) stop() {
+	w.health.end(reasonDraining)
 	w.callbacks.stop()
 	w.worker.Stop()
 }
 
-// close releases the address for callbacks, the MCP servers and the connection to Temporal. It does not stop the worker.
+// close releases the addresses for callbacks and probes, the MCP servers and the connection to Temporal. It does not stop the worker.
 func (w *agentWorker) close() {
 	w.callbacks.stop()
 	if w.agents != nil {
@@ -175,6 +194,9 @@ func (w *agentWorker) close() {
 	if w.temporal != nil {
 		w.temporal.Close()
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	w.probed.stop(ctx)
 }
 
 func (w *agentWorker) greeting() string {
@@ -193,6 +215,9 @@ func (w *agentWorker) greeting() string {
 	b.WriteString(modelsText(w.cfg))
 	for _, source := range w.agents.Tools() {
 		fmt.Fprintf(&b, "Tools       %s\n", toolsText(source))
+	}
+	if w.probed != nil {
+		fmt.Fprintf(&b, "Health      http://%s%s and %s\n", w.probed.listener.Addr(), readyPath, livePath)
 	}
 	b.WriteString(callbacksText(w.cfg.Callbacks, w.callbacks))
 	for _, name := range slices.Sorted(maps.Keys(w.cfg.Agents)) {
