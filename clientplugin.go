@@ -3,6 +3,7 @@ package reagent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	temporal "go.temporal.io/sdk/client"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/dial"
+	"github.com/reagent-dev/reagent/internal/external"
 )
 
 type (
@@ -57,6 +59,9 @@ func (*ClientPlugin) Name() string { return "reagent-codec" }
 func (p *ClientPlugin) ConfigureClient(_ context.Context, o temporal.PluginConfigureClientOptions) error {
 	if o.ClientOptions.DataConverter != nil || o.ClientOptions.FailureConverter != nil {
 		return errors.New("reagent: the options of the Temporal client have a DataConverter or FailureConverter beside the ClientPlugin, and only one of them can encode: unset TEMPORAL_CODEC_ENDPOINT for this program, if it has set them, or leave out the plugin")
+	}
+	if len(o.ClientOptions.ExternalStorage.Drivers) > 0 {
+		return fmt.Errorf("reagent: %w", external.ErrStorage)
 	}
 	dial.Encode(o.ClientOptions, p.converter)
 	return nil

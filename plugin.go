@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent/activities"
+	"github.com/reagent-dev/reagent/internal/external"
 	"github.com/reagent-dev/reagent/internal/hint"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/redact"
@@ -61,6 +62,8 @@ const (
 //   - The pollers, Tuner, MaxConcurrentActivityExecutionSize, WorkerActivitiesPerSecond and WorkerStopTimeout, for the lease. Its
 //     activity worker shares no slots and no limits with the others.
 //
+// The metrics handler, the logger and the data converter are those of the client, so all these workers have them.
+//
 // A tuner is one object for all these workers, so they share its slots. Each of them needs a slot for each of its pollers, also while
 // it has no work. A number such as MaxConcurrentActivityExecutionSize applies to each of these workers by itself.
 type Plugin struct {
@@ -100,6 +103,9 @@ type Plugin struct {
 func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error) {
 	if temporal == nil {
 		return nil, errors.New("reagent: the Temporal client is nil: pass the client of the worker")
+	}
+	if err := external.Check(temporal); err != nil {
+		return nil, fmt.Errorf("reagent: %w", err)
 	}
 	o.TaskQueue = cmp.Or(o.TaskQueue, DefaultTaskQueue)
 	hide := redact.New(o.secrets()...)

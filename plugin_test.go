@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/reagent-dev/reagent"
@@ -149,4 +150,28 @@ func TestAttackLogOfAProgramHasNoSecret(t *testing.T) {
 	require.NotContains(t, err.Error(), secret)
 	require.Contains(t, log.String(), "the token is [hidden]")
 	require.NotContains(t, log.String(), secret)
+}
+
+// storage is a driver of external storage. It stores nothing.
+type storage struct{ converter.StorageDriver }
+
+func (storage) Name() string { return "none" }
+
+func (storage) Type() string { return "none" }
+
+// With external storage, a history has references in place of payloads. Whoever reads it could not follow them, so neither a worker nor a
+// client of agents begins.
+func TestExternalStorageIsRefused(t *testing.T) {
+	options := client.Options{HostPort: "127.0.0.1:1", ExternalStorage: converter.ExternalStorage{Drivers: []converter.StorageDriver{storage{}}}}
+	temporal, err := client.NewLazyClient(options)
+	require.NoError(t, err)
+	t.Cleanup(temporal.Close)
+	const want = "the Temporal client has ExternalStorage: with it, agents could not be shown, resumed or forked, "
+	_, err = reagent.New(t.Context(), temporal, valid())
+	require.ErrorContains(t, err, "reagent: "+want)
+	_, err = reagent.NewClient(temporal, "").Start(t.Context(), reagent.StartOptions{ID: "x", Agent: "clerk", Message: "go"})
+	require.ErrorContains(t, err, `start agent "x": `+want)
+	options.Plugins = []client.Plugin{reagent.NewClientPlugin()}
+	_, err = client.NewLazyClient(options)
+	require.ErrorContains(t, err, "reagent: "+want)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
+	"github.com/reagent-dev/reagent/internal/external"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/workflows"
 )
@@ -205,6 +206,9 @@ func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText 
 // execute starts a workflow with the search attributes of agents. If the namespace does not have these attributes, Temporal
 // refuses the start as invalid, and execute tries again without them, but with those in [agent.Start].Searchable.
 func (c *Client) execute(ctx context.Context, in agent.Start, o client.StartWorkflowOptions) error {
+	if err := external.Check(c.temporal); err != nil {
+		return err
+	}
 	o.TypedSearchAttributes = workflows.Searchable(in)
 	if !c.unindexed.Load() {
 		indexed := o

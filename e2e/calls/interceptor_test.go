@@ -2,10 +2,12 @@ package calls_test
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
@@ -16,6 +18,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm/llmtest"
+	"github.com/reagent-dev/reagent/tool/mcp"
 )
 
 // counter is an interceptor that counts the activities by their types.
@@ -48,6 +51,89 @@ func (c *counting) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteA
 	c.calls[activity.GetInfo(ctx).ActivityType.Name]++
 	c.mu.Unlock()
 	return c.Next.ExecuteActivity(ctx, in)
+}
+
+// places is an interceptor that remembers on which task queues it has seen which types of activities.
+type places struct {
+	interceptor.WorkerInterceptorBase
+
+	mu   sync.Mutex
+	seen map[string]string
+}
+
+func (p *places) InterceptActivity(ctx context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	i := &placing{places: p}
+	i.Next = next
+	return i
+}
+
+func (p *places) queues() map[string]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.seen)
+}
+
+type placing struct {
+	interceptor.ActivityInboundInterceptorBase
+	*places
+}
+
+func (p *placing) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	info := activity.GetInfo(ctx)
+	p.mu.Lock()
+	p.seen[info.TaskQueue] = info.ActivityType.Name
+	p.mu.Unlock()
+	return p.Next.ExecuteActivity(ctx, in)
+}
+
+// The interceptors and the identity of the worker are those of each activity worker that the plugin starts: of models, of stateful MCP
+// servers and of the lease.
+func TestActivityWorkersAreLikeTheWorker(t *testing.T) {
+	g := world.NewGate()
+	tools := world.NewToolServer(t)
+	tools.Add("count", nil, func(ctx context.Context, _ world.Effect) (string, error) { return "1", g.Pass(ctx) })
+	w := world.New(t, world.Script(llmtest.Call(llmtest.ToolCall("1", "count", `{}`)), llmtest.Say("done")), tools, "")
+	agents, err := reagent.New(t.Context(), w.Temporal, reagent.Options{
+		TaskQueue: w.Queue, Lease: true, MCPServers: []mcp.Server{{Name: "far", URL: tools.URL, Stateful: true}},
+		Models: map[string]reagent.Model{
+			"main":  {Name: "scripted", BaseURL: w.Model.URL, RequestsPerMinute: 6000},
+			"other": {Name: "scripted", BaseURL: w.Model.URL},
+		},
+		Agents: []reagent.Agent{{Name: "x", Model: "main", Tools: []string{"far.count"}}},
+	})
+	require.NoError(t, err)
+	own := &places{seen: map[string]string{}}
+	here := worker.New(w.Temporal, w.Queue, worker.Options{
+		Identity: "mine", Interceptors: []interceptor.WorkerInterceptor{own}, Plugins: []worker.Plugin{agents},
+	})
+	require.NoError(t, here.Start())
+	t.Cleanup(here.Stop)
+	w.Must("run", "--detach", "--id", t.Name(), "go")
+	g.Wait(t)
+	lease := ""
+	w.Eventually("the lease is held", func() bool {
+		for queue, name := range own.queues() {
+			if name == protocol.HoldLease {
+				lease = queue
+			}
+		}
+		return lease != ""
+	})
+	close(g.Open)
+	w.Finished(t.Name(), "done")
+	seen := own.queues()
+	require.Equal(t, protocol.CallModel, seen[w.Queue+".model.main"])
+	require.Equal(t, protocol.CallTool, seen[w.Queue+".mcp.far"])
+	for _, queue := range []string{w.Queue, w.Queue + ".model.main", w.Queue + ".model.other", w.Queue + ".mcp.far", lease} {
+		w.Eventually("a worker asks for work of "+queue, func() bool {
+			found, err := w.Temporal.DescribeTaskQueue(t.Context(), queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
+			require.NoError(t, err)
+			for _, p := range found.GetPollers() {
+				require.Equal(t, "mine", p.GetIdentity(), queue)
+			}
+			return len(found.GetPollers()) > 0
+		})
+	}
 }
 
 // clientBase has another name than worker.PluginBase, so that a struct can embed both.
