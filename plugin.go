@@ -17,6 +17,7 @@ import (
 	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/internal/external"
 	"github.com/reagent-dev/reagent/internal/hint"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/workflows"
@@ -109,7 +110,7 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 	}
 	o.TaskQueue = cmp.Or(o.TaskQueue, DefaultTaskQueue)
 	hide := redact.New(o.secrets()...)
-	o.Logger = slog.New(hide.Handler(cmp.Or(o.Logger, slog.Default()).Handler()))
+	o.Logger = slog.New(logs.Handler(hide.Handler(cmp.Or(o.Logger, slog.Default()).Handler())))
 	if o.HeartbeatTimeout != 0 && o.HeartbeatTimeout < minHeartbeatTimeout {
 		return nil, fmt.Errorf("reagent: Options.HeartbeatTimeout is %v: set it to %v or more, or to 0 for the default", o.HeartbeatTimeout, minHeartbeatTimeout)
 	}

@@ -137,12 +137,12 @@ func TestSecondWorkerDoesNotStart(t *testing.T) {
 	second.Stop()
 }
 
-// A program's own log gets the stderr of MCP servers. It must not get the secrets of the options.
+// A program's own log gets the stderr of MCP servers at the level Debug. It must not get the secrets of the options.
 func TestAttackLogOfAProgramHasNoSecret(t *testing.T) {
 	const secret = "tok-0123456789abcdefghij"
 	var log bytes.Buffer
 	o := valid()
-	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.Secrets = []string{secret}
 	o.MCPServers = []mcp.Server{{Name: "loud", Command: []string{"sh", "-c", "echo the token is " + secret + " >&2"}}}
 	_, err := reagent.New(t.Context(), offline(t), o)

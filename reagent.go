@@ -106,7 +106,8 @@ type Options struct {
 	MeterProvider metric.MeterProvider
 	// TraceContent adds what people, models and tools say to the spans, without the secrets of the models.
 	TraceContent bool
-	// Logger receives the log entries of the plugin. Nil means [slog.Default]. The plugin hides the secrets in each entry.
+	// Logger receives the log entries of the plugin. Nil means [slog.Default]. The plugin hides the secrets in each entry. Entries about an agent
+	// have the fields agent, key, run and trace, and from the level Info on nothing that people, models or tools say.
 	Logger *slog.Logger
 }
 

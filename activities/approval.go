@@ -12,6 +12,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/condition"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -70,8 +71,7 @@ func (a *Activities) free(ctx context.Context, in protocol.CallModelInput, calls
 		}
 		needs, err := a.needsApproval(in.Agent, ApprovalRule(rule), call)
 		if err != nil {
-			id, _ := names(ctx)
-			a.log.WarnContext(ctx, "a rule of approvals failed, so a person is asked", "agent", id, "tool", call.Name, "rule", rule, "error", a.redact(err.Error()))
+			a.log.WarnContext(ctx, "a rule of approvals failed, so a person is asked", "tool", call.Name, "rule", rule, "error", logs.Redacted(err, a.redact))
 		} else if !needs {
 			free = append(free, agent.FreeCall{Position: i, Rule: rule})
 		}

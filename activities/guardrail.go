@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/activities/internal/attempt"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/clip"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
@@ -57,6 +58,7 @@ func withoutGuardrails(bound []tool.Bound, conf Agent, report func(field string,
 // CheckText asks a guardrail for its verdict on a text. A guardrail that fails is asked again. If it fails [protocol.MaxToolAttempts] times,
 // or if no worker has it, the verdict lets a person decide. CheckText returns an error only if a later attempt may get a verdict.
 func (a *Activities) CheckText(ctx context.Context, in protocol.CheckTextInput) (result protocol.CheckedText, err error) {
+	ctx = logs.WithTrace(ctx, in.Traceparent)
 	beat := a.attempts.Start(ctx, false, &in.Recall)
 	defer func() { beat.Stop(err) }()
 	beat.Describe("guardrail " + in.Guardrail)
@@ -99,7 +101,7 @@ func (a *Activities) judge(e *attempt.Operation, in protocol.CheckTextInput) (pr
 	id, key := names(ctx)
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
 	defer cancel()
-	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), AgentID: id, Metadata: in.Metadata, Logger: a.log})
+	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), AgentID: id, Metadata: in.Metadata, Logger: logs.For(ctx, a.log)})
 	runCtx, span := a.telemetry.StartCheck(runCtx, operation(beat, in.Traceparent), in.Guardrail, string(in.Kind))
 	v, err := tool.Judge(runCtx, t, tool.JudgedText{Kind: string(in.Kind), Text: in.Text})
 	verdict := agent.Verdict{Action: agent.VerdictAction(v.Action), Text: a.redact(v.Text), Reason: clip.UTF8(a.redact(v.Reason), maxErrorBytes)}

@@ -13,6 +13,7 @@ import (
 	"github.com/reagent-dev/reagent/activities/internal/attempt"
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/clip"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
@@ -30,6 +31,7 @@ const (
 // this worker has stored the reply for an earlier attempt or is still waiting for it. In these cases, it returns that reply. If the model
 // call fails, the type of the error is an [llm.Class]. Most other errors have a type that the package `protocol` defines.
 func (a *Activities) CallModel(ctx context.Context, in protocol.CallModelInput) (result protocol.ModelResult, err error) {
+	ctx = logs.WithTrace(ctx, in.Traceparent)
 	beat := a.attempts.Start(ctx, in.PartialText, &in.Recall)
 	defer func() { beat.Stop(err) }()
 	if err = beat.TooLate(); err == nil && !a.attempts.RunsHere(beat.Key()) {
@@ -74,7 +76,7 @@ func (a *Activities) reply(e *attempt.Operation, in protocol.CallModelInput) (pr
 		err = fmt.Errorf("the request was not sent: output_schema: %w", err)
 	}
 	if err = cmp.Or(err, req.Check()); err != nil {
-		a.log.ErrorContext(ctx, "a request was not sent", "agent", id, "key", key, "error", a.redact(err.Error()))
+		a.log.ErrorContext(ctx, "a request was not sent", "error", logs.Redacted(err, a.redact))
 		return protocol.ModelResult{}, temporal.NewNonRetryableApplicationError(err.Error(), string(llm.InvalidRequest), nil)
 	}
 	reply, err := a.ask(e, in, req)
@@ -83,7 +85,7 @@ func (a *Activities) reply(e *attempt.Operation, in protocol.CallModelInput) (pr
 	}
 	reply = reply.MapText(a.redact)
 	if reply = fit(reply); len(reply.Repaired) > 0 {
-		a.log.InfoContext(ctx, "a reply was repaired", "agent", id, "key", key, "repairs", reply.Repaired)
+		a.log.InfoContext(ctx, "a reply was repaired", "repairs", reply.Repaired)
 	}
 	invalid := ""
 	if schema := req.Params.OutputSchema; len(schema) > 0 && len(reply.Message.ToolCalls) == 0 {
@@ -165,7 +167,7 @@ func (a *Activities) ask(e *attempt.Operation, in protocol.CallModelInput, req l
 	var empty agent.EmptyReplies
 	if nothing, ok := errors.AsType[*llm.Error](err); ok && nothing.Class == llm.EmptyReply {
 		empty = beat.CountEmpty(nothing.Usage)
-		a.log.WarnContext(ctx, "the model's reply was empty", "agent", id, "key", key, "attempt", try,
+		a.log.WarnContext(ctx, "the model's reply was empty", "attempt", try,
 			"model", nothing.Model, "finish_reason", nothing.FinishReason,
 			"input_tokens", nothing.Usage.InputTokens, "output_tokens", nothing.Usage.OutputTokens)
 	}

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/proposal"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/webhook"
@@ -22,6 +23,7 @@ import (
 // Notify makes one attempt to deliver a notification to a hook. The error has the type [protocol.NotDelivered], or [protocol.Missing] if
 // this worker does not have the hook. Temporal retries the activity, unless the receiver has refused the notification: see [Hook].URL.
 func (a *Activities) Notify(ctx context.Context, in protocol.NotifyInput) error {
+	ctx = logs.WithTrace(ctx, in.Traceparent)
 	h, ok := a.hooks[in.Hook]
 	if !ok {
 		return temporal.NewApplicationError(fmt.Sprintf("there is no hook %q on this worker, which has these hooks: %s; add the hook to the configuration of the workers",

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
@@ -172,7 +173,8 @@ type Options struct {
 	// Redact returns a text without its secrets. The worker applies it to the texts and errors of models and tools before
 	// these enter a payload. Redact must be safe for concurrent use. Nil means that texts are not changed.
 	Redact func(string) string
-	// Log receives the log entries of the activities. Defaults to [slog.Default].
+	// Log receives the log entries of the activities. They have the fields agent, key, run and, if there is one, trace. From the level Info on,
+	// they have nothing that people, models or tools say. Defaults to [slog.Default].
 	Log *slog.Logger
 }
 
@@ -180,7 +182,7 @@ func (o Options) withDefaults() Options {
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 10*time.Minute)
 	o.RolloutTimeout = cmp.Or(o.RolloutTimeout, 5*time.Minute)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 256<<20)
-	o.Log = cmp.Or(o.Log, slog.Default())
+	o.Log = slog.New(logs.Handler(cmp.Or(o.Log, slog.Default()).Handler()))
 	o.Tools = cmp.Or(o.Tools, new(tool.Registry))
 	if o.Converter == nil {
 		o.Converter = converter.GetDefaultDataConverter()

@@ -14,6 +14,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/clip"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
@@ -27,6 +28,7 @@ var seekDelays = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond,
 // attempt may run the tool or get its result, the call was cancelled, or the time limit of the turn was over before the call began. The
 // result is also cached on this worker, because the agent's next model call needs it. A question to a person is not cached.
 func (a *Activities) CallTool(ctx context.Context, in protocol.CallToolInput) (result protocol.ToolResult, err error) {
+	ctx = logs.WithTrace(ctx, in.Traceparent)
 	beat := a.attempts.Start(ctx, in.PartialText, &in.Recall)
 	defer func() { beat.Stop(err) }()
 	beat.Describe(in.Ref + " " + in.Arguments)
@@ -106,7 +108,7 @@ func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, do
 	defer cancel()
 	info := tool.Info{
 		Key: string(key), CallID: in.CallID, AgentID: id, Metadata: in.Metadata, Answer: answerOf(in.Elicitation),
-		ResultBytes: protocol.ShownBytes(in.ResultBytes), Logger: a.log,
+		ResultBytes: protocol.ShownBytes(in.ResultBytes), Logger: logs.For(ctx, a.log),
 	}
 	if beat.Tells() {
 		info.Progress = beat.AddText
@@ -123,7 +125,7 @@ func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, do
 	ended := runCtx.Err() != nil
 	switch {
 	case !repeatable && (ended || errors.Is(err, tool.ErrOutcomeUnknown)):
-		a.log.WarnContext(ctx, "the outcome of a tool call is unknown", "agent", id, "key", key, "tool", in.Ref, "error", a.redact(err.Error()))
+		a.log.WarnContext(ctx, "the outcome of a tool call is unknown", "tool", in.Ref, "error", logs.Redacted(err, a.redact))
 		if ctx.Err() != nil {
 			return protocol.LostTool(), nil // the worker stops
 		}

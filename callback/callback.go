@@ -22,6 +22,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/clip"
 	"github.com/reagent-dev/reagent/internal/exact"
 	"github.com/reagent-dev/reagent/internal/jsonwords"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/token"
 )
 
@@ -101,7 +102,7 @@ type handler struct {
 }
 
 func newHandler(give give, signer *token.Signer, o Options) *handler {
-	return &handler{give, signer, cmp.Or(o.Wait, DefaultWait), cmp.Or(o.Log, slog.Default()), make(chan struct{}, maxRequests)}
+	return &handler{give, signer, cmp.Or(o.Wait, DefaultWait), slog.New(logs.Handler(cmp.Or(o.Log, slog.Default()).Handler())), make(chan struct{}, maxRequests)}
 }
 
 // ServeHTTP implements [http.Handler].
@@ -156,9 +157,9 @@ func (h *handler) handle(w http.ResponseWriter, r *http.Request) *problem {
 	failed := failure(err)
 	switch {
 	case failed == nil:
-		h.log.Info("An external call has its result from a callback.", "agent", call.AgentID, "call", call.Key)
+		h.log.Info("An external call has its result from a callback.", logs.Agent, call.AgentID, logs.Key, call.Key)
 	case failed.status >= http.StatusInternalServerError && r.Context().Err() == nil:
-		h.log.Warn("The result of an external call could not be given.", "agent", call.AgentID, "call", call.Key, "error", err)
+		h.log.Warn("The result of an external call could not be given.", logs.Agent, call.AgentID, logs.Key, call.Key, "error", err)
 	}
 	return failed
 }

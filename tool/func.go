@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -104,13 +105,19 @@ func (f *function) Call(ctx context.Context, args json.RawMessage) (res Result, 
 	return f.call(ctx, args)
 }
 
-// recovered must be called with `defer`. It logs the stack trace, which the model does not see.
+// recovered must be called with `defer`. It logs the stack trace, which the model does not see. The value of a panic may have the arguments of
+// the call, so it is logged only at the level Debug, unless Go itself made it.
 func recovered(ctx context.Context, name string, res *Result, err *error) {
 	v := recover()
 	if v == nil {
 		return
 	}
-	logger(ctx).ErrorContext(ctx, "tool panicked", "tool", name, "panic", v, "stack", string(debug.Stack()))
+	said := fmt.Sprintf("%T", v)
+	if bug, ok := v.(runtime.Error); ok {
+		said = bug.Error()
+	}
+	logger(ctx).ErrorContext(ctx, "tool panicked", "tool", name, "panic", said, "stack", string(debug.Stack()))
+	logger(ctx).DebugContext(ctx, "tool panicked", "tool", name, "panic", v)
 	// This must not be a Go error: the caller might then run the tool again, although the tool may have made changes before the
 	// panic.
 	*res, *err = errorResult("%s failed: panic: %v", name, v), nil

@@ -53,7 +53,7 @@ func (d *driver) index() {
 		update = append(update, protocol.AttributeWaitingFor.ValueSet(waitsFor))
 	}
 	if err := workflow.UpsertTypedSearchAttributes(d.root, update...); err != nil {
-		workflow.GetLogger(d.root).Warn("the search attributes were not changed", "error", err)
+		d.log().Warn("the search attributes were not changed", "error", err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
@@ -213,7 +214,7 @@ func (d *driver) cancelChildren() {
 	}
 	for _, f := range asked {
 		if err := f.Get(d.root, nil); err != nil {
-			workflow.GetLogger(d.root).Debug("a sub-agent could not be cancelled", "error", err)
+			d.log().Debug("a sub-agent could not be cancelled", "error", err)
 		}
 	}
 }
@@ -332,7 +333,7 @@ func (d *driver) recall(ctx workflow.Context, call agent.Call) {
 	in.Call.Arguments, in.Call.Result = "", nil
 	var r protocol.FoundCall
 	if err := workflow.ExecuteActivity(ctx, protocol.FindCall, in).Get(ctx, &r); err != nil {
-		workflow.GetLogger(ctx).Warn("earlier runs could not be searched for the result of a call; the agent goes on without it", "call", call.Key, "error", err)
+		d.log().Warn("earlier runs could not be searched for the result of a call; the agent goes on without it", logs.Key, call.Key, "error", err)
 	}
 	d.recalledBy[call.Key] = cmp.Or(r.Run, d.author)
 	if !d.searched(call.Key) {
@@ -408,6 +409,6 @@ func (d *driver) notifyParent(o agent.Outcome) {
 	spent := d.state.Spent()
 	end := protocol.ChildEnd{Key: d.start.Key, AgentEnd: protocol.AgentEnd{Answer: o.Answer, Spent: &spent}}
 	if err := workflow.SignalExternalWorkflow(d.root, d.start.Parent, "", protocol.ChildEndSignal, end).Get(d.root, nil); err != nil {
-		workflow.GetLogger(d.root).Debug("the parent agent could not be notified of the answer", "error", err)
+		d.log().Debug("the parent agent could not be notified of the answer", "error", err)
 	}
 }

@@ -178,7 +178,7 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 				return protocol.Result{}, err
 			}
 			d.unmovable = true
-			workflow.GetLogger(ctx).Warn("the agent cannot continue as new, because its state is too large; it stays in this run")
+			d.log().Warn("the agent cannot continue as new, because its state is too large; it stays in this run")
 		}
 		seen := d.version
 		d.watchDeadline(step)

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
@@ -64,7 +65,7 @@ func (d *driver) deliver(n agent.Notification, limit time.Duration) {
 		})
 		f.ended = func(ctx workflow.Context) {
 			if err := f.result.Get(ctx, nil); err != nil {
-				workflow.GetLogger(ctx).Warn("a notification was not delivered", "hook", n.Hook, "key", n.Key, "error", err)
+				d.log().Warn("a notification was not delivered", "hook", n.Hook, logs.Key, n.Key, "error", err)
 			}
 			d.apply(agent.NotificationEnded{Key: n.Key}) // the loop has to run again: it may continue as new now
 		}

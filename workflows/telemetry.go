@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/telemetry"
 )
 
@@ -35,6 +37,15 @@ func (d *driver) traceTurn() {
 
 // traceParent returns the traceparent of what the running turn does.
 func (d *driver) traceParent() string { return d.telemetry.Parent(d.state.TurnSpan()) }
+
+// log returns the logger of the agent. It logs nothing on a replay. Its entries have the trace of the running turn, and the SDK adds the IDs of
+// the agent and the run.
+func (d *driver) log() log.Logger {
+	if id := logs.TraceID(d.traceParent()); id != "" {
+		return log.With(workflow.GetLogger(d.root), logs.Trace, id)
+	}
+	return workflow.GetLogger(d.root)
+}
 
 // countUsage counts what has happened to the agent since the loop last looked.
 func (d *driver) countUsage() {

@@ -104,6 +104,8 @@ func newCommand() *cobra.Command {
 	f.BoolVar(&c.NoEnvironment, "no-environment", false, "with --check: leave out environment variables and the files with keys")
 	f.BoolVar(&c.NoMCPServers, "no-mcp-servers", false, "with --check: start no MCP servers")
 	f.BoolVar(&c.asJSON, "json", false, "with --check: print the result as one object, as starter check --json does")
-	f.BoolVar(&o.Verbose, "verbose", false, "also log messages of the level INFO; by default, the worker logs only warnings and errors")
+	f.StringVar(&o.Log.Level, "log-level", "", "lowest `level` of the log: debug, info, warn or error (default warn); debug also logs what people, models and tools say in errors")
+	f.StringVar(&o.Log.Format, "log-format", serve.LogText, "`format` of the log: text or json")
+	f.BoolVar(&o.Log.Verbose, "verbose", false, "the same as --log-level info")
 	return cmd
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
 	"github.com/reagent-dev/reagent/internal/app/object"
+	"github.com/reagent-dev/reagent/internal/app/serve"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
 
@@ -25,10 +27,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 		if errors.As(err, new(mistakesError)) {
 			code = mistakes
 		}
-		if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		asJSON, _ := cmd.Flags().GetBool("json")
+		format, _ := cmd.Flags().GetString("log-format")
+		switch {
+		case asJSON:
 			// Nobody can be told that standard error cannot be written.
 			_ = object.Print(stderr, object.Error{Error: err.Error(), ExitCode: code, Commands: []string{}})
-		} else {
+		case format == serve.LogJSON:
+			slog.New(slog.NewJSONHandler(stderr, nil)).Error("the worker ended", "error", err.Error())
+		default:
 			fmt.Fprintln(stderr, "worker: "+err.Error())
 		}
 		return code

@@ -154,7 +154,8 @@ func (c *Client) negotiate(ctx context.Context, renew func(), model string, req 
 			continue
 		}
 		if err == nil && f != known && c.forms.keep(model, req, f) {
-			c.options.Log.Info("the endpoint of a model accepts only another form of requests; later requests have it", "model", model, "refusals", refusals)
+			c.options.Log.InfoContext(ctx, "the endpoint of a model accepts only another form of requests; later requests have it", "model", model)
+			c.options.Log.DebugContext(ctx, "the endpoint refused earlier forms", "model", model, "refusals", refusals) // which may quote the request
 		}
 		endpoint.AdviseEffort(err, req.Params.ReasoningEffort)
 		return reply, err

@@ -313,7 +313,7 @@ func (s *Source) drop(sess *session) {
 // logLine also keeps the line for the errors of [Source.connect].
 func (s *Source) logLine(line string) {
 	line = s.censor.Text(line)
-	s.server.Logger.Info("stderr", "line", line)
+	s.server.Logger.Debug("stderr", "line", line) // it may have parts of conversations
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.said = append(s.said, clip.Middle(line, 200)); len(s.said) > lastLines {

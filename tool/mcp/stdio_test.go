@@ -53,7 +53,7 @@ func startLocal(t *testing.T, change func(*mcp.Server)) *local {
 		Name:    "local",
 		Command: []string{binary},
 		Env:     map[string]string{effectsFile: l.effects, "API_TOKEN": secret},
-		Logger:  slog.New(slog.NewTextHandler(l.log, nil)),
+		Logger:  slog.New(slog.NewTextHandler(l.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if change != nil {
 		change(&server)

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/reagent-dev/reagent/activities/internal/bounded"
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/logs"
 )
 
 // kept stores the results of model calls and tool calls. A worker stores a result before it reports the result to Temporal.
@@ -38,10 +40,10 @@ func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
 
 // put stores a result under a key, as JSON. If the result cannot be written to the folder, it stays in memory, and the error
 // is only logged. If the result cannot be encoded, the error is logged and nothing is stored.
-func (k *kept) put(key agent.Key, result any) {
+func (k *kept) put(ctx context.Context, key agent.Key, result any) {
 	data, err := json.Marshal(result)
 	if err != nil {
-		k.log.Error("a result is not kept: it cannot be encoded", "key", key, "error", err)
+		k.log.ErrorContext(ctx, "a result is not kept: it cannot be encoded", logs.Key, key, "error", err)
 		return
 	}
 	k.memory.Set(key, data)
@@ -49,18 +51,18 @@ func (k *kept) put(key agent.Key, result any) {
 		return
 	}
 	if err := k.folder.write(string(key), data); err != nil {
-		k.log.Error("a result is kept in memory only: it cannot be written to the folder", "key", key, "error", err)
+		k.log.ErrorContext(ctx, "a result is kept in memory only: it cannot be written to the folder", logs.Key, key, "error", err)
 	}
 }
 
 func (k *kept) has(key agent.Key) bool {
 	var result json.RawMessage
-	return k.get(key, &result)
+	return k.get(context.Background(), key, &result)
 }
 
 // get decodes the result that is stored under the key into the variable to which `out` points. It reports whether there is a
 // result. If the stored result cannot be read or decoded, get logs the error and returns false.
-func (k *kept) get(key agent.Key, out any) bool {
+func (k *kept) get(ctx context.Context, key agent.Key, out any) bool {
 	data, ok := k.memory.GetIfPresent(key)
 	var err error
 	if !ok && k.folder != nil {
@@ -73,7 +75,7 @@ func (k *kept) get(key agent.Key, out any) bool {
 		err = json.Unmarshal(data, out)
 	}
 	if err != nil {
-		k.log.Error("a kept result cannot be read", "key", key, "error", err)
+		k.log.ErrorContext(ctx, "a kept result cannot be read", logs.Key, key, "error", err)
 	}
 	return err == nil
 }

@@ -89,11 +89,11 @@ func begin[T any](w *Worker, key agent.Key, e *Operation, keep func(T) bool, run
 		e.cancel(nil)
 		watch.Wait()
 	}()
-	if w.kept.get(key, &result) {
+	if w.kept.get(e.ctx, key, &result) {
 		return result, nil
 	}
 	if result, err = run(e); err == nil && keep(result) {
-		w.kept.put(key, result)
+		w.kept.put(e.ctx, key, result)
 	}
 	return result, err
 }

@@ -19,7 +19,7 @@ func TestSmallResultsStayWithinTheirBound(t *testing.T) {
 	k, err := newKept(bound, "", nil)
 	require.NoError(t, err)
 	for i := range 100_000 {
-		k.put(agent.Key(fmt.Sprint("model-", i)), llm.Message{Role: llm.Assistant, Content: "done"})
+		k.put(t.Context(), agent.Key(fmt.Sprint("model-", i)), llm.Message{Role: llm.Assistant, Content: "done"})
 	}
 	k.memory.CleanUp()
 	require.Less(t, heap.Bytes()-before, 2*bound)

@@ -12,6 +12,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/flight"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/protocol"
 )
 
@@ -128,14 +129,14 @@ func (r *Reader) packLast(ctx context.Context, from agent.RunRef) (packedState, 
 	case errors.As(err, new(*serviceerror.NotFound)):
 		return packedState{}, nil
 	case errors.As(err, new(*history.UnreadableError)) && activity.GetInfo(ctx).Attempt >= recallAttempts:
-		r.log.WarnContext(ctx, "an earlier run cannot be read; its results are not recalled", "agent", from.ID, "run", from.RunID, "error", err)
+		r.log.WarnContext(ctx, "an earlier run cannot be read; its results are not recalled", logs.Agent, from.ID, logs.Run, from.RunID, "error", err)
 		return packedState{}, nil
 	case err != nil || run.State == nil:
 		return packedState{}, err
 	}
 	data, err := protocol.Pack(run.State)
 	if errors.Is(err, protocol.ErrStateSize) {
-		r.log.WarnContext(ctx, "an earlier run cannot be read; its results are not recalled", "agent", from.ID, "run", from.RunID, "error", err)
+		r.log.WarnContext(ctx, "an earlier run cannot be read; its results are not recalled", logs.Agent, from.ID, logs.Run, from.RunID, "error", err)
 		return packedState{}, nil
 	}
 	return packedState{data: data, events: run.Events}, err

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/logs"
 )
 
 // relations holds how the other runs of an agent are related to the searching run, which is the run that executes
@@ -98,7 +99,7 @@ func (r *relations) messagesOf(ctx context.Context, run string) (*runMessages, e
 	case errors.As(err, new(*serviceerror.NotFound)):
 		t = nil
 	case err != nil && ctx.Err() == nil && activity.GetInfo(ctx).Attempt >= recallAttempts:
-		r.reader.log.WarnContext(ctx, "a run cannot be read; its messages are skipped", "agent", r.id, "run", run, "error", err)
+		r.reader.log.WarnContext(ctx, "a run cannot be read; its messages are skipped", logs.Agent, r.id, logs.Run, run, "error", err)
 		t = nil
 	case err != nil:
 		return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/app/exporter"
+	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
@@ -61,8 +62,8 @@ type Options struct {
 	// Dev is the development mode: the worker takes a changed configuration while it runs, and accepts overrides that are more than a
 	// definition allows: see [reagent.Options].Development.
 	Dev bool
-	// Verbose logs from the level Info on; the default is Warn.
-	Verbose bool
+	// Log says how the worker logs.
+	Log LogOptions
 }
 
 // Run runs a worker for the agents of a configuration until SIGTERM or SIGINT (Ctrl-C) arrives. The worker then takes no new work,
@@ -72,9 +73,8 @@ type Options struct {
 // If the context ends or a signal arrives before the worker has connected to Temporal, Run returns an error. After the worker
 // has started, the end of the context has no effect.
 func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
-	level := slog.LevelWarn
-	if o.Verbose {
-		level = slog.LevelInfo
+	if err := o.Log.check(); err != nil {
+		return err
 	}
 	if err := makePrivate(); err != nil {
 		return fmt.Errorf("hide the worker's keys from other processes: %w", err)
@@ -85,7 +85,7 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 		return err
 	}
 	hide := redact.Random(cfg.Secrets()...)
-	log := slog.New(hide.Handler(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})))
+	log := slog.New(logs.Handler(hide.Handler(o.Log.handler(stderr))))
 	slog.SetDefault(log) // for packages that log without a logger of their own
 
 	signals := make(chan os.Signal, 2)
@@ -126,7 +126,11 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	fmt.Fprint(stdout, w.greeting())
 	stopWatching := func() {}
 	if o.Dev {
-		stopWatching = newWatch(w, path, o, hide, stderr).start()
+		said := stderr
+		if o.Log.JSON() {
+			said = slog.NewLogLogger(log.Handler(), slog.LevelWarn).Writer() // so that each line is an entry
+		}
+		stopWatching = newWatch(w, path, o, hide, said).start()
 	}
 
 	select {
