@@ -91,6 +91,8 @@ type Plugin struct {
 	running   map[string]worker.Worker // the activity workers by task queue
 	retired   []func()                 // stop MCP servers of earlier configurations; a second call has no effect
 	stopLease func()                   // ends the lease after the last call; nil if there is no lease
+	// stopCensus ends the metrics about all agents of the namespace; nil before the worker has started.
+	stopCensus func()
 }
 
 // New returns a plugin for one worker, which will run the agents of the options `o`. Pass the plugin to the worker in
@@ -217,6 +219,9 @@ func (p *Plugin) Close() {
 		for _, stop := range p.retired {
 			stop()
 		}
+		if p.stopCensus != nil {
+			p.stopCensus()
+		}
 	})
 }
 
@@ -278,8 +283,10 @@ func (p *Plugin) StartWorker(
 	if err != nil {
 		p.stopOthers()
 		p.endLease()
+		return err
 	}
-	return err
+	p.startCensus()
+	return nil
 }
 
 // register registers the workflows and the activities of agents. With a lease, the heartbeat timeout of a single call is long: see

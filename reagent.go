@@ -101,8 +101,8 @@ type Options struct {
 	// docs/telemetry.md. Nil means OpenTelemetry's global one, which makes none unless the program has set it. Give the SDK's provider [SpanIDs],
 	// so that the spans of a turn are below that of the turn.
 	TracerProvider trace.TracerProvider
-	// MeterProvider makes the metrics of turns, model calls and tool calls: see docs/telemetry.md. Nil means OpenTelemetry's global one. Temporal's
-	// own metrics come from the MetricsHandler of the Temporal client.
+	// MeterProvider makes the metrics of turns, model calls and tool calls, and those about all agents of the namespace: see docs/telemetry.md. Nil
+	// means OpenTelemetry's global one. Temporal's own metrics come from the MetricsHandler of the Temporal client.
 	MeterProvider metric.MeterProvider
 	// TraceContent adds what people, models and tools say to the spans, without the secrets of the models.
 	TraceContent bool

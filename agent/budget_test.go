@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -259,4 +260,19 @@ func TestResumedTurnKeepsItsBudget(t *testing.T) {
 	require.Equal(t, "tokens", s.Turn.Stopped)
 	_, asks := s.Next().(agent.CallModel)
 	require.False(t, asks)
+}
+
+// The limit of which the turn has used the largest share is the tightest. An agent without a definition or limits has none.
+func TestTightestLimit(t *testing.T) {
+	s := &agent.State{Turn: agent.Turn{ModelCalls: 3, Began: 1000}}
+	require.Zero(t, s.Tightest(2000))
+	s.Definition = &agent.Definition{}
+	require.Zero(t, s.Tightest(2000))
+	s.Definition.Limits = agent.Limits{ModelCalls: 10, Tokens: 100, Cost: agent.Dollar, Time: 10 * time.Second}
+	require.Equal(t, agent.LimitUse{"model_calls", 0.3}, s.Tightest(2000))
+	require.Equal(t, agent.LimitUse{"time", 0.5}, s.Tightest(6000))
+	s.Usage.InputTokens = 120
+	require.Equal(t, agent.LimitUse{"tokens", 1.2}, s.Tightest(6000))
+	s.Usage.Cost = 2 * agent.Dollar
+	require.Equal(t, agent.LimitUse{"cost", 2}, s.Tightest(6000))
 }

@@ -60,6 +60,36 @@ func (s *State) limit() reached {
 	return reached{}
 }
 
+// LimitUse says how much of a limit is used.
+type LimitUse struct {
+	// Name is that of [Turn].Stopped. It is empty if there is no limit.
+	Name string
+	// Share is 1 at the limit. It is more if the last reply went beyond it.
+	Share float64
+}
+
+// Tightest returns the limit of which the largest share is used, of those that can end a turn. `now` is in Unix milliseconds.
+func (s *State) Tightest(now int64) (tightest LimitUse) {
+	if s.Definition == nil {
+		return LimitUse{}
+	}
+	limits, bounds, spent := s.Definition.Limits, s.bounds(), s.reserved()
+	for _, each := range []struct {
+		name        string
+		used, limit float64
+	}{
+		{"model_calls", float64(s.Turn.ModelCalls), float64(limits.ModelCalls)},
+		{"tokens", float64(spent.Tokens()), float64(bounds.Tokens)},
+		{"cost", float64(spent.Cost), float64(bounds.Cost)},
+		{"time", float64(max(now-s.Turn.Began, 0)), float64(limits.Time.Milliseconds())},
+	} {
+		if use := (LimitUse{each.name, each.used / each.limit}); each.limit > 0 && (tightest.Name == "" || use.Share > tightest.Share) {
+			tightest = use
+		}
+	}
+	return tightest
+}
+
 // timeLimit returns the time limit of the turn.
 func (s *State) timeLimit() reached {
 	limit, message := s.Definition.Limits.Time, Limits{}

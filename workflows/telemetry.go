@@ -25,12 +25,16 @@ func (d *driver) traceTurn() {
 	ended := telemetry.Turn{
 		TurnSpan: d.state.TurnSpan(), Agent: d.state.Agent, AgentID: d.state.AgentID, RunID: info.WorkflowExecution.RunID,
 		Number: turn.Number, ModelCalls: turn.ModelCalls, Began: time.UnixMilli(cmp.Or(turn.Trace.Began, turn.Began)), Ended: workflow.Now(d.root),
+		Limit: d.state.Tightest(d.now()),
 	}
 	switch {
 	case d.state.Hold != nil:
 		ended.Error = d.state.Hold.Class
 	case d.state.Outcome != nil && d.state.Outcome.Status != agent.Completed:
 		ended.Error = cmp.Or(d.state.Outcome.Class, string(d.state.Outcome.Status))
+	}
+	if ended.Error == agent.Interrupted {
+		d.telemetry.Count(d.state.Agent, telemetry.Interrupted, 1)
 	}
 	d.telemetry.EndTurn(ended)
 }

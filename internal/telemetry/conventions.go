@@ -67,4 +67,6 @@ const (
 	guardrailSubject = "reagent.guardrail.subject"
 	eventName        = "reagent.event"
 	waitFor          = "reagent.waits_for"
+	limitName        = "reagent.limit"
+	agentStatus      = "reagent.status"
 )

@@ -12,40 +12,26 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// instruments are the metrics. Their labels are the names of agents, models and tools in configurations, and words of the code, so there are
-// few of them. No label has the ID of an agent.
+// instruments make the metrics that are counted and measured where something happens: see [Metrics].
 type instruments struct {
-	modelDuration, firstChunk, toolDuration, turnDuration, waitDuration metric.Float64Histogram
-	tokens, inputByCache, outputByPhase                                 metric.Int64Counter
-	cost                                                                metric.Float64Counter
-	events                                                              metric.Int64Counter
+	modelDuration, firstChunk, toolDuration, turnDuration, waitDuration, limitUsed metric.Float64Histogram
+	tokens, inputByCache, outputByPhase, events                                    metric.Int64Counter
+	cost                                                                           metric.Float64Counter
 }
 
-// The boundaries of the histograms, in seconds: those of the conventions for calls, and longer ones for turns and people.
-var (
-	callSeconds = metric.WithExplicitBucketBoundaries(0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
-	longSeconds = metric.WithExplicitBucketBoundaries(0.1, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1800, 3600, 4*3600, 24*3600, 7*24*3600)
-)
-
 func newInstruments(m metric.Meter) *instruments {
-	var i instruments
-	histogram := func(to *metric.Float64Histogram, name, description string, boundaries metric.Float64HistogramOption) {
-		*to = made(m.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description), boundaries))
+	histogram := func(of Metric) metric.Float64Histogram {
+		return made(m.Float64Histogram(of.Name, metric.WithUnit(of.Unit), metric.WithDescription(of.Description), metric.WithExplicitBucketBoundaries(of.boundaries...)))
 	}
-	counter := func(to *metric.Int64Counter, name, unit, description string) {
-		*to = made(m.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description)))
+	counter := func(of Metric) metric.Int64Counter {
+		return made(m.Int64Counter(of.Name, metric.WithUnit(of.Unit), metric.WithDescription(of.Description)))
 	}
-	histogram(&i.modelDuration, "gen_ai.client.operation.duration", "Duration of a request to a model.", callSeconds)
-	histogram(&i.firstChunk, "gen_ai.client.operation.time_to_first_chunk", "Time to the first part of a streamed reply.", callSeconds)
-	histogram(&i.toolDuration, "gen_ai.execute_tool.duration", "Duration of an attempt at a tool call.", callSeconds)
-	histogram(&i.turnDuration, "gen_ai.invoke_agent.duration", "Duration of a turn, from the message to the answer.", longSeconds)
-	histogram(&i.waitDuration, "reagent.wait.duration", "Time for which a call waited for somebody outside.", longSeconds)
-	counter(&i.tokens, "gen_ai.client.inference.tokens", "{token}", "Tokens of the replies of models.")
-	counter(&i.inputByCache, "gen_ai.client.inference.input_tokens_by_cache", "{token}", "Input tokens, by what the cache did.")
-	counter(&i.outputByPhase, "gen_ai.client.inference.output_tokens_by_phase", "{token}", "Output tokens, by their use.")
-	counter(&i.events, "reagent.agent.events", "{event}", "What happened to agents.")
-	i.cost = made(m.Float64Counter("reagent.cost", metric.WithUnit("{USD}"), metric.WithDescription("Cost of the replies of models that have a price.")))
-	return &i
+	return &instruments{
+		modelDuration: histogram(modelDuration), firstChunk: histogram(firstChunk), toolDuration: histogram(toolDuration), turnDuration: histogram(turnDuration),
+		waitDuration: histogram(waitDuration), limitUsed: histogram(limitUsed),
+		tokens: counter(modelTokens), inputByCache: counter(inputByCache), outputByPhase: counter(outputByPhase), events: counter(agentEvents),
+		cost: made(m.Float64Counter(modelCost.Name, metric.WithUnit(modelCost.Unit), metric.WithDescription(modelCost.Description))),
+	}
 }
 
 // made returns an instrument. A meter that cannot make it returns one that does nothing, and the error goes where all errors of
@@ -79,7 +65,7 @@ func (i *instruments) used(u llm.Usage, cost agent.Money, model attribute.Set) {
 // Event is something that happened to an agent, for the metric reagent.agent.events.
 type Event string
 
-// The events. The first ones are counts of [agent.Usage] with the same names.
+// The events. All but the last are counts of [agent.Usage] with the same names.
 const (
 	Recalled        Event = "recalled"
 	Reattached      Event = "reattached"
@@ -88,6 +74,7 @@ const (
 	RepairedReplies Event = "repaired_reply"
 	EmptyReplies    Event = "empty_reply"
 	Compactions     Event = "compaction"
+	Interrupted     Event = "interrupted"
 )
 
 // Count counts events of an agent with the given definition.

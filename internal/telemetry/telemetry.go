@@ -36,6 +36,8 @@ type Telemetry struct {
 	content bool
 	tracer  func() trace.Tracer
 	meter   func() *instruments
+	// provider returns the provider of the meter.
+	provider func() metric.MeterProvider
 	// active reports whether there are spans at all.
 	active func() bool
 	// chooses reports whether the provider takes its IDs from [IDs].
@@ -51,12 +53,13 @@ func New(o Options) *Telemetry {
 		}
 		return o.Tracers.Tracer(scope, trace.WithSchemaURL(schemaURL))
 	})
-	t.meter = sync.OnceValue(func() *instruments {
+	t.provider = sync.OnceValue(func() metric.MeterProvider {
 		if o.Meters == nil {
-			o.Meters = otel.GetMeterProvider()
+			return otel.GetMeterProvider()
 		}
-		return newInstruments(o.Meters.Meter(scope, metric.WithSchemaURL(schemaURL)))
+		return o.Meters
 	})
+	t.meter = sync.OnceValue(func() *instruments { return newInstruments(t.provider().Meter(scope, metric.WithSchemaURL(schemaURL))) })
 	wanted := ids{trace: trace.TraceID{1}, span: trace.SpanID{1}}
 	t.active = sync.OnceValue(func() bool { return t.probe(wanted).IsValid() })
 	t.chooses = sync.OnceValue(func() bool { return t.probe(wanted).SpanID() == wanted.span })

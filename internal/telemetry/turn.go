@@ -44,6 +44,8 @@ type Turn struct {
 	Ended      time.Time
 	// Error is the class of the failure that stopped the turn; empty if it was answered.
 	Error string
+	// Limit is the one that was used most when the turn ended.
+	Limit agent.LimitUse
 }
 
 // EndTurn makes the span of a turn. A nil tracer makes none.
@@ -56,7 +58,11 @@ func (t *Telemetry) EndTurn(turn Turn) {
 	if turn.Error != "" {
 		labels = append(labels, attribute.String(errorType, turn.Error))
 	}
-	t.meter().turnDuration.Record(ctx, max(turn.Ended.Sub(turn.Began), 0).Seconds(), metric.WithAttributes(labels...))
+	m := t.meter()
+	m.turnDuration.Record(ctx, max(turn.Ended.Sub(turn.Began), 0).Seconds(), metric.WithAttributes(labels...))
+	if turn.Limit.Name != "" {
+		m.limitUsed.Record(ctx, turn.Limit.Share, metric.WithAttributes(attribute.String(agentName, turn.Agent), attribute.String(limitName, turn.Limit.Name)))
+	}
 	if !t.active() {
 		return
 	}
