@@ -5,8 +5,8 @@
 #   docker build --build-arg VERSION=v0.1.0 -t reagent .
 #   docker run --rm -v ./agents.yaml:/work/agents.yaml:ro -e OPENAI_API_KEY reagent
 #
-# An MCP server that is started by a command has to be in the image: base yours on this one
-# and on what the command needs, or reach the server by URL.
+# An MCP server that is started by a command has to be in the image: copy the worker into an image with what
+# the command needs, as deploy/mcp does, or reach the server by URL.
 
 FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm AS build
 WORKDIR /src

@@ -74,6 +74,14 @@ var gates = []gate{
 		parts: whole, figures: []figure{sum("chats", `^ +--- PASS: TestLongChat`), sum("requests", `(\d+) requests, `), sum("wrong answers", `(\d+) answers that went wrong`)},
 	},
 	{
+		name: "compose-test", about: "docker-compose.yml with a container engine",
+		reads: reads{
+			"./e2e/compose", "./cmd/...", "docker-compose.yml", "Dockerfile", ".dockerignore", "examples/agents.yaml", "e2e/compose/engine.sh",
+			"deploy/mcp/Dockerfile", "deploy/mcp/agents.yaml", "deploy/mcp/clock.mjs", "internal/pins/compose/go.mod", "internal/pins/cli/go.mod",
+		},
+		parts: whole, figures: []figure{sum("tests", `^--- PASS: TestCompose`), sum("failed", `^--- FAIL`)},
+	},
+	{
 		name: "faults", about: "every disturbance at every point, and every pair of events in one task",
 		reads:   disturbed,
 		parts:   faultCases("TestPairsInOneTask"),
