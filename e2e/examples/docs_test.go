@@ -23,7 +23,7 @@ import (
 // documents are the Markdown files that tell users what to write. Relative to the root of the module.
 func documents(t *testing.T) []string {
 	var all []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/README.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/README.md", "deploy/*.md"} {
 		files, err := filepath.Glob(world.Path(pattern))
 		require.NoError(t, err)
 		for _, file := range files {
