@@ -142,6 +142,10 @@ cli-checksums: ## fetch the official checksums of the pinned Temporal CLI into i
 compose-test: ## run docker-compose.yml with Docker, or with Podman, which is installed if apt-get is there
 	bash e2e/compose/engine.sh $(GO) test ./e2e/compose -count=1 -timeout 10m -v
 
+.PHONY: kubernetes-test
+kubernetes-test: ## build deploy/kubernetes and check its objects
+	$(GO) test -C internal/pins/kubernetes -mod=readonly -count=1 .
+
 .PHONY: lint
 lint: ## run the linters pinned in internal/pins/lint
 	$(GO) build -C internal/pins/lint -mod=readonly -o ../../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
