@@ -55,10 +55,10 @@ func (p *ClientPlugin) Converter() converter.DataConverter { return p.converter 
 func (*ClientPlugin) Name() string { return "reagent-codec" }
 
 // ConfigureClient implements [temporal.Plugin]. It sets the data converter and the failure converter. It returns an error if the client has one
-// already, such as that of [ClientOptions] for TEMPORAL_CODEC_ENDPOINT: only one of them can encode.
+// already, such as that of [ClientOptions] for TEMPORAL_CODEC_ENDPOINT or for keys in the environment: only one of them can encode.
 func (p *ClientPlugin) ConfigureClient(_ context.Context, o temporal.PluginConfigureClientOptions) error {
-	if o.ClientOptions.DataConverter != nil || o.ClientOptions.FailureConverter != nil {
-		return errors.New("reagent: the options of the Temporal client have a DataConverter or FailureConverter beside the ClientPlugin, and only one of them can encode: unset TEMPORAL_CODEC_ENDPOINT for this program, if it has set them, or leave out the plugin")
+	if o.ClientOptions.DataConverter != p.converter && (o.ClientOptions.DataConverter != nil || o.ClientOptions.FailureConverter != nil) {
+		return errors.New("reagent: the options of the Temporal client have a DataConverter or FailureConverter beside the ClientPlugin, and only one of them can encode: unset TEMPORAL_CODEC_ENDPOINT or REAGENT_ENCRYPTION_KEYS… for this program, if one of them has set them, or leave out the plugin")
 	}
 	if len(o.ClientOptions.ExternalStorage.Drivers) > 0 {
 		return fmt.Errorf("reagent: %w", external.ErrStorage)
@@ -71,7 +71,7 @@ func (p *ClientPlugin) ConfigureClient(_ context.Context, o temporal.PluginConfi
 // cannot decode what the client encodes, such as that of TEMPORAL_CODEC_ENDPOINT for another codec, the worker does not start.
 func (p *ClientPlugin) ConfigureWorker(ctx context.Context, c worker.PluginConfigureWorkerOptions) error {
 	for _, other := range c.WorkerOptions.Plugins {
-		if agents, ok := other.(*Plugin); ok && !agents.late.set(p.converter) {
+		if agents, ok := other.(*Plugin); ok && !agents.late.set(p.converter) && agents.options.Converter != p.converter {
 			agents.misfit(p.decodedBy(ctx, agents.options.Converter))
 		}
 	}

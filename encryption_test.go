@@ -2,6 +2,7 @@ package reagent
 
 import (
 	"bytes"
+	"encoding/base64"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,9 +10,12 @@ import (
 	temporal "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
+
+	"github.com/reagent-dev/reagent/internal/dial"
+	"github.com/reagent-dev/reagent/internal/encryption"
 )
 
-func encryption(t *testing.T, o EncryptionOptions) *EncryptionCodec {
+func newCodec(t *testing.T, o EncryptionOptions) *EncryptionCodec {
 	codec, err := NewEncryptionCodec(o)
 	require.NoError(t, err)
 	return codec
@@ -20,10 +24,10 @@ func encryption(t *testing.T, o EncryptionOptions) *EncryptionCodec {
 // A payload is readable with its key, as long as this key is there, and with no other. A changed one is an error.
 func TestEncryptedPayloadNeedsItsKey(t *testing.T) {
 	first, second := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 16)
-	old := encryption(t, EncryptionOptions{Keys: map[string][]byte{"2025": first}, KeyID: "2025"})
-	both := encryption(t, EncryptionOptions{Keys: map[string][]byte{"2025": first, "2026": second}, KeyID: "2026"})
-	only := encryption(t, EncryptionOptions{Keys: map[string][]byte{"2026": second}, KeyID: "2026"})
-	wrong := encryption(t, EncryptionOptions{Keys: map[string][]byte{"2025": second}, KeyID: "2025"})
+	old := newCodec(t, EncryptionOptions{Keys: map[string][]byte{"2025": first}, KeyID: "2025"})
+	both := newCodec(t, EncryptionOptions{Keys: map[string][]byte{"2025": first, "2026": second}, KeyID: "2026"})
+	only := newCodec(t, EncryptionOptions{Keys: map[string][]byte{"2026": second}, KeyID: "2026"})
+	wrong := newCodec(t, EncryptionOptions{Keys: map[string][]byte{"2025": second}, KeyID: "2025"})
 
 	plain := []*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(`"secret"`)}}
 	sealed, err := old.Encode(plain)
@@ -55,7 +59,7 @@ func TestEncryptedPayloadNeedsItsKey(t *testing.T) {
 
 	_, err = both.Decode(plain)
 	require.ErrorIs(t, err, ErrPlainPayload)
-	before := encryption(t, EncryptionOptions{Keys: map[string][]byte{"k": first}, KeyID: "k", PlainPayloads: true})
+	before := newCodec(t, EncryptionOptions{Keys: map[string][]byte{"k": first}, KeyID: "k", PlainPayloads: true})
 	opened, err := before.Decode(plain)
 	require.NoError(t, err)
 	require.Equal(t, plain, opened)
@@ -68,7 +72,7 @@ func TestEncryptedPayloadNeedsItsKey(t *testing.T) {
 
 // A client with a converter of its own would send payloads that the plugin does not encode, so it is refused.
 func TestClientPluginIsTheOnlyConverter(t *testing.T) {
-	plugin := NewClientPlugin(encryption(t, EncryptionOptions{Keys: map[string][]byte{"k": make([]byte, 32)}, KeyID: "k"}))
+	plugin := NewClientPlugin(newCodec(t, EncryptionOptions{Keys: map[string][]byte{"k": make([]byte, 32)}, KeyID: "k"}))
 	_, err := temporal.NewLazyClient(temporal.Options{Plugins: []temporal.Plugin{plugin}, DataConverter: converter.GetDefaultDataConverter()})
 	require.ErrorContains(t, err, "beside the ClientPlugin")
 
@@ -78,7 +82,7 @@ func TestClientPluginIsTheOnlyConverter(t *testing.T) {
 	require.NoError(t, err)
 	options.Plugins = []temporal.Plugin{plugin}
 	_, err = temporal.NewLazyClient(options)
-	require.ErrorContains(t, err, "unset TEMPORAL_CODEC_ENDPOINT for this program, if it has set them, or leave out the plugin")
+	require.ErrorContains(t, err, "unset TEMPORAL_CODEC_ENDPOINT or REAGENT_ENCRYPTION_KEYS… for this program, if one of them has set them, or leave out the plugin")
 	c, err := temporal.NewLazyClient(temporal.Options{Plugins: []temporal.Plugin{plugin}})
 	require.NoError(t, err)
 	c.Close()
@@ -87,7 +91,7 @@ func TestClientPluginIsTheOnlyConverter(t *testing.T) {
 // A worker whose activities could not decode what its client encodes does not start. One with the same keys does.
 func TestWorkerDecodesWhatItsClientEncodes(t *testing.T) {
 	key := func(b byte) *ClientPlugin {
-		return NewClientPlugin(encryption(t, EncryptionOptions{Keys: map[string][]byte{"k": bytes.Repeat([]byte{b}, 32)}, KeyID: "k"}))
+		return NewClientPlugin(newCodec(t, EncryptionOptions{Keys: map[string][]byte{"k": bytes.Repeat([]byte{b}, 32)}, KeyID: "k"}))
 	}
 	client := key(1)
 	for name, c := range map[string]struct {
@@ -110,5 +114,33 @@ func TestWorkerDecodesWhatItsClientEncodes(t *testing.T) {
 		if !c.fits {
 			require.ErrorContains(t, err, "Options.Converter cannot decode what the ClientPlugin of the Temporal client encodes")
 		}
+	}
+}
+
+// A worker of a client with ClientOptions needs no other setting for the keys of the environment.
+func TestClientOptionsGiveTheKeysToWorkers(t *testing.T) {
+	for _, name := range []string{"TEMPORAL_CODEC_ENDPOINT", "TEMPORAL_CODEC_AUTH", encryption.KeysFileEnv, encryption.KeysCommandEnv} {
+		t.Setenv(name, "")
+	}
+	t.Setenv(encryption.KeysEnv, "keys: {k: "+base64.StdEncoding.EncodeToString(make([]byte, 32))+"}")
+	for name, of := range map[string]func(string, string) (temporal.Options, error){"client": ClientOptions, "worker": WorkerOptions} {
+		options, err := of("", "")
+		require.NoError(t, err)
+		c, err := temporal.NewLazyClient(options)
+		require.NoError(t, err, name)
+		for _, set := range []converter.DataConverter{nil, options.DataConverter} {
+			agents := &Plugin{options: Options{TaskQueue: "q", Converter: set}, key: "w", taskQueue: "q"}
+			if set == nil {
+				agents.late = new(lateConverter)
+				agents.options.Converter = agents.late
+			}
+			worker.New(c, "q", worker.Options{Plugins: []worker.Plugin{agents}})
+			require.NoError(t, agents.claim("w"))
+			payload, err := agents.options.Converter.ToPayload("text")
+			require.NoError(t, err)
+			require.Equal(t, "k", string(payload.Metadata["encryption-key-id"]), name)
+			require.Len(t, dial.Codecs(agents.options.Converter), 1, "the files of results are encrypted")
+		}
+		c.Close()
 	}
 }

@@ -7,6 +7,8 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/internal/dial"
 )
 
 // lateConverter is the data converter of a [Plugin] without [Options.Converter]. It passes everything on to the converter that [lateConverter.set]
@@ -47,6 +49,9 @@ func (l *lateConverter) WithContext(ctx context.Context) converter.DataConverter
 	}
 	return l.get()
 }
+
+// Codecs is what [dial.Codecs] returns.
+func (l *lateConverter) Codecs() []converter.PayloadCodec { return dial.Codecs(l.get()) }
 
 // ToPayload implements [converter.DataConverter].
 func (l *lateConverter) ToPayload(value any) (*commonpb.Payload, error) {

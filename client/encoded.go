@@ -15,8 +15,8 @@ var ErrEncoded = errors.New("encoded by a codec that this program does not have"
 const (
 	// encodedFailure is the message that the SDK gives to a failure whose text it has encoded. It stays if the text cannot be decoded.
 	encodedFailure = "Encoded failure"
-	// needsCodec is what to do. The starter has only the first of the two.
-	needsCodec = "give this program the codec and the keys of the workers: set TEMPORAL_CODEC_ENDPOINT to the codec server of the namespace, or in Go use the ClientPlugin of the workers"
+	// needsCodec is what to do. The starter has only the first two of the three.
+	needsCodec = "give this program the codec and the keys of the workers: set REAGENT_ENCRYPTION_KEYS_FILE to the file with the keys, or TEMPORAL_CODEC_ENDPOINT to the codec server of the namespace, or in Go use the ClientPlugin of the workers"
 )
 
 // failureText returns the text of a failure. If the text could not be decoded, failureText says so instead.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reagent-dev/reagent/internal/encryption"
 	"github.com/reagent-dev/reagent/internal/redact"
 )
 
@@ -21,7 +22,7 @@ import (
 //   - of MCP servers: the environment variables, headers and URL queries
 //   - of hooks: the secrets, headers, environment variables and parts of the URLs
 //   - the secrets of callbacks, and the environment variables in [Shell.Env]
-//   - from the worker's environment: the keys for Temporal and its codec server
+//   - from the worker's environment: the keys for Temporal and its codec server, and the keys that encrypt payloads
 func (c *Config) Secrets() []string {
 	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
 	add := func(values ...string) {
@@ -36,6 +37,7 @@ func (c *Config) Secrets() []string {
 		}
 	}
 	add(os.Getenv("TEMPORAL_CODEC_AUTH"))
+	add(encryption.SecretsOfEnvironment()...)
 	for _, m := range c.Models {
 		if key, err := m.APIKey(); err == nil {
 			add(key)
@@ -83,6 +85,7 @@ func (c *Config) Secrets() []string {
 //   - the key files of models and the secret files of hooks
 //   - the files to which callbacks, headers, hook URLs, URL queries and environment variables refer
 //   - the configuration file of Temporal's clients and the private key of the TLS client
+//   - the file with the keys that encrypt payloads
 func (c *Config) SecretFiles() []string {
 	var files []string
 	for _, f := range c.secretFiles() {
@@ -92,7 +95,7 @@ func (c *Config) SecretFiles() []string {
 	if dir, err := os.UserConfigDir(); err == nil {
 		temporal = cmp.Or(temporal, filepath.Join(dir, "temporalio", "temporal.toml"))
 	}
-	files = append(files, temporal, os.Getenv("TEMPORAL_TLS_CLIENT_KEY_PATH"))
+	files = append(files, temporal, os.Getenv("TEMPORAL_TLS_CLIENT_KEY_PATH"), os.Getenv(encryption.KeysFileEnv))
 	return slices.DeleteFunc(files, func(s string) bool { return s == "" })
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reagent-dev/reagent/internal/encryption"
 )
 
 // An agent with the file tools could read the worker's key.
@@ -59,6 +61,10 @@ func TestSecretsAreThoseOfAllModelsAndServers(t *testing.T) {
 	t.Setenv("SECRET", "a-signing-secret-of-24-bytes")
 	t.Setenv("TEMPORAL_API_KEY", "temporal-key")
 	t.Setenv("TEMPORAL_CODEC_AUTH", "Bearer codec-key")
+	const payloadKey = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
+	keys := filepath.Join(t.TempDir(), "keys.yaml")
+	require.NoError(t, os.WriteFile(keys, []byte("keys: {k: "+payloadKey+"}"), 0o600))
+	t.Setenv(encryption.KeysFileEnv, keys)
 	cfg, err := Parse("agents.yaml", []byte(`
 models:
   m: {model: x, api_key_env: KEY, base_url: "https://example.com/v1"}
@@ -72,10 +78,11 @@ agents:
   x: {model: m}
 `))
 	require.NoError(t, err)
-	for _, secret := range []string{"hook-path", "hook-query", "token-of-a-h", "a-signing-secret-of-24-bytes", "sk-main", "token-of-a", "plain", "query-key", "token-of-a-b", "temporal-key", "codec-key"} {
+	for _, secret := range []string{"hook-path", "hook-query", "token-of-a-h", "a-signing-secret-of-24-bytes", "sk-main", "token-of-a", "plain", "query-key", "token-of-a-b", "temporal-key", "codec-key", payloadKey} {
 		require.Contains(t, cfg.Secrets(), secret)
 	}
 	require.NotContains(t, cfg.Secrets(), "")
+	require.Contains(t, cfg.SecretFiles(), keys)
 }
 
 // A command could read the key file by accident, for example with grep. The variables of commands are hidden as other secrets are.

@@ -35,6 +35,10 @@ own file temporal.toml, else 127.0.0.1:7233. The worker also reads Temporal's ot
 environment variables, such as TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and
 TEMPORAL_PROFILE (a profile in temporal.toml).
 
+REAGENT_ENCRYPTION_KEYS_FILE is a file with keys that encrypt all payloads in Temporal,
+REAGENT_ENCRYPTION_KEYS has the keys themselves, and REAGENT_ENCRYPTION_KEYS_COMMAND is a
+command that prints them: see docs/encryption.md.
+
 The worker reads API keys from the files and environment variables that the
 configuration names. OPENAI_BASE_URL is the endpoint of OpenAI-compatible models
 without a base_url in the configuration.
@@ -94,7 +98,7 @@ func newCommand() *cobra.Command {
 	f.StringVar(&o.Deployment, "deployment", "", "`name` of the worker deployment to which this worker belongs; needs --build-id")
 	f.StringVar(&o.BuildID, "build-id", "", "build `ID` of the version; needs --deployment")
 	f.BoolVar(&o.Pinned, "pinned", false, "keep agents on the version on which their run began; needs --deployment and --build-id")
-	f.StringVar(&o.ResultsDir, "results-dir", "", "`folder` for the results of calls that Temporal does not have yet, in plain text; a worker that is started again after a crash uses them")
+	f.StringVar(&o.ResultsDir, "results-dir", "", "`folder` for the results of calls that Temporal does not have yet, in plain text unless the worker has keys; a worker that is started again after a crash uses them")
 	f.DurationVar(&o.Drain, "drain", 2*time.Minute, "how long running calls may take to end after SIGTERM or Ctrl-C, such as 30s or 5m; 0 stops them at once")
 	f.DurationVar(&o.HeartbeatTimeout, "heartbeat-timeout", 0, "how long Temporal waits for a heartbeat of a running call, such as 3s, before it gives the call to another worker; at least 1s; a longer time needs fewer heartbeats (default 30s on Temporal Cloud without --lease, else 3s)")
 	f.BoolVar(&o.Lease, "lease", false, "let all calls of this worker share one heartbeat; on Temporal Cloud, a short --heartbeat-timeout then costs at most one action a second")

@@ -100,7 +100,7 @@ func commandConverter(server codecSource) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), server(ctx))
 	}
 	here := of(context.Background())
-	return contextConverter{DataConverter: here, inWorkflow: here, withContext: of}
+	return &contextConverter{DataConverter: here, inWorkflow: here, withContext: of}
 }
 
 // retryingConverter returns the data converter for a worker with a codec server. While the codec server does not answer, agents
@@ -113,7 +113,7 @@ func retryingConverter(server codecSource) converter.DataConverter {
 		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), retrying{server, ctx, patience})
 	}
 	// The SDK's deadlock detector would mistake a slow codec server for a workflow that is stuck.
-	return workflow.DataConverterWithoutDeadlockDetection(contextConverter{
+	return workflow.DataConverterWithoutDeadlockDetection(&contextConverter{
 		DataConverter: of(context.Background(), codecPatience),
 		inWorkflow:    converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), failingTask{server(context.Background())}),
 		withContext:   func(ctx context.Context) converter.DataConverter { return of(ctx, 0) },
@@ -128,11 +128,23 @@ func Encoded(codecs ...converter.PayloadCodec) converter.DataConverter {
 		failing = append(failing, failingTask{codec})
 	}
 	plain := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codecs...)
-	return contextConverter{
+	return &contextConverter{
+		codecs:        codecs,
 		DataConverter: plain,
-		inWorkflow:    converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), failing...),
-		withContext:   func(context.Context) converter.DataConverter { return plain },
+		// A codec may ask another machine, for example for a key.
+		inWorkflow:  workflow.DataConverterWithoutDeadlockDetection(converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), failing...)),
+		withContext: func(context.Context) converter.DataConverter { return plain },
 	}
+}
+
+// Codecs returns the codecs with which a data converter encodes in this process; nil if it does not come from [Encoded].
+func Codecs(dc converter.DataConverter) []converter.PayloadCodec {
+	if local, ok := dc.(interface {
+		Codecs() []converter.PayloadCodec
+	}); ok {
+		return local.Codecs()
+	}
+	return nil
 }
 
 // contextConverter passes each value on to another data converter: in workflows to `inWorkflow`, outside of workflows to the
@@ -141,15 +153,22 @@ type contextConverter struct {
 	converter.DataConverter
 	inWorkflow  converter.DataConverter
 	withContext func(context.Context) converter.DataConverter
+	codecs      []converter.PayloadCodec // nil if they are not in this process
 }
 
-var _ workflow.ContextAware = contextConverter{}
+// Codecs is what the function [Codecs] returns.
+func (d *contextConverter) Codecs() []converter.PayloadCodec { return d.codecs }
 
-func (d contextConverter) WithWorkflowContext(workflow.Context) converter.DataConverter {
+var _ workflow.ContextAware = (*contextConverter)(nil)
+
+func (d *contextConverter) WithWorkflowContext(ctx workflow.Context) converter.DataConverter {
+	if aware, ok := d.inWorkflow.(workflow.ContextAware); ok {
+		return aware.WithWorkflowContext(ctx)
+	}
 	return d.inWorkflow
 }
 
-func (d contextConverter) WithContext(ctx context.Context) converter.DataConverter {
+func (d *contextConverter) WithContext(ctx context.Context) converter.DataConverter {
 	return d.withContext(ctx)
 }
 

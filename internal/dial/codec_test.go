@@ -1,6 +1,7 @@
 package dial
 
 import (
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -8,8 +9,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/reagent-dev/reagent/internal/encryption"
 )
 
 // codecServer is a codec server that records its requests. It answers the nth request with status 503 if up is set and up(n)
@@ -102,4 +106,35 @@ func TestCodecNeedsAnEndpoint(t *testing.T) {
 	opts, err := WorkerOptions("", "")
 	require.NoError(t, err)
 	require.Nil(t, opts.DataConverter)
+}
+
+// Keys in the environment encode without a server. They and a codec server together are an error.
+func TestKeysEncodeInThisProcess(t *testing.T) {
+	t.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(t.TempDir(), "none.toml"))
+	unset(t, "TEMPORAL_CODEC_ENDPOINT", "TEMPORAL_CODEC_AUTH", encryption.KeysFileEnv, encryption.KeysCommandEnv)
+	t.Setenv(encryption.KeysEnv, "keys: {k: "+base64.StdEncoding.EncodeToString(make([]byte, 32))+"}")
+	for name, options := range map[string]func(string, string) (client.Options, error){"client": ClientOptions, "worker": WorkerOptions} {
+		opts, err := options("", "")
+		require.NoError(t, err, name)
+		payload, err := opts.DataConverter.ToPayload("text")
+		require.NoError(t, err, name)
+		require.Equal(t, "k", string(payload.Metadata["encryption-key-id"]), name)
+		var text string
+		require.NoError(t, opts.DataConverter.FromPayload(payload, &text), name)
+		require.Equal(t, "text", text, name)
+		failure := opts.FailureConverter.ErrorToFailure(errors.New("text"))
+		require.Equal(t, "Encoded failure", failure.Message, name)
+		require.False(t, Cloud("", ""))
+	}
+	t.Setenv("TEMPORAL_CODEC_ENDPOINT", "http://127.0.0.1:1")
+	for _, options := range []func(string, string) (client.Options, error){ClientOptions, WorkerOptions} {
+		_, err := options("", "")
+		require.ErrorContains(t, err, "there are keys (REAGENT_ENCRYPTION_KEYS…) and a codec server")
+	}
+	t.Setenv("TEMPORAL_CODEC_ENDPOINT", "")
+	t.Setenv(encryption.KeysEnv, "keys: {k: k}")
+	for _, options := range []func(string, string) (client.Options, error){ClientOptions, WorkerOptions} {
+		_, err := options("", "")
+		require.ErrorContains(t, err, "REAGENT_ENCRYPTION_KEYS: keys.k is not base64")
+	}
 }

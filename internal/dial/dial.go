@@ -1,4 +1,4 @@
-// Package dial makes the options of Temporal clients from Temporal's own settings, with the codec server that they name.
+// Package dial makes the options of Temporal clients from Temporal's own settings, with the keys or the codec server for their payloads.
 package dial
 
 import (
@@ -17,6 +17,8 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
+
+	"github.com/reagent-dev/reagent/internal/encryption"
 )
 
 // DefaultAddress is the address of Temporal if no other address is set. It is not "localhost", because that name may mean ::1,
@@ -27,20 +29,25 @@ const DefaultAddress = "127.0.0.1:7233"
 // TEMPORAL_PROFILE, TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and others. If the given address or namespace is
 // not empty, it replaces the configured value. The result always has an address and a namespace.
 //
-// If TEMPORAL_CODEC_ENDPOINT names a codec server, the result has a data converter and a failure converter. The codec server then encodes
-// all payloads that go to Temporal, and decodes all payloads that come from Temporal. Code that reads the histories of agents needs the
-// same data converter.
+// If there are keys (see [encryption.FromEnvironment]), or TEMPORAL_CODEC_ENDPOINT names a codec server, the result has a data converter and
+// a failure converter. They encode all payloads that go to Temporal, and decode all payloads that come from Temporal. Code that reads the
+// histories of agents needs the same data converter.
 //
-// ClientOptions returns an error if the settings cannot be read, if the address begins with a scheme such as http://, or if
-// TEMPORAL_CODEC_AUTH is set without TEMPORAL_CODEC_ENDPOINT.
+// ClientOptions returns an error if the settings or the keys cannot be read, if the address begins with a scheme such as http://, if
+// TEMPORAL_CODEC_AUTH is set without TEMPORAL_CODEC_ENDPOINT, or if there are keys and a codec server.
 //
 // The client logs only errors, to standard error. Set `Logger` in the result to change this.
 func ClientOptions(address, namespace string) (client.Options, error) {
-	opts, codec, err := options(address, namespace)
-	if codec != nil {
-		Encode(&opts, commandConverter(codec))
+	opts, encoding, err := options(address, namespace)
+	switch {
+	case err != nil:
+		return client.Options{}, err
+	case encoding.keys != nil:
+		Encode(&opts, Encoded(encoding.keys.Codec))
+	case encoding.server != nil:
+		Encode(&opts, commandConverter(encoding.server))
 	}
-	return opts, err
+	return opts, nil
 }
 
 // WorkerOptions is [ClientOptions] for the client of a worker. The difference matters only if a codec server is configured.
@@ -48,14 +55,20 @@ func ClientOptions(address, namespace string) (client.Options, error) {
 // Later, the worker repeats each failed request to the codec server, because an agent could fail or make a call twice if it
 // did not. It does not repeat a request after a [CodecError].
 func WorkerOptions(address, namespace string) (client.Options, error) {
-	opts, codec, err := options(address, namespace)
-	if codec == nil {
-		return opts, err
+	opts, encoding, err := options(address, namespace)
+	if err != nil {
+		return client.Options{}, err
 	}
-	if _, err := codec(context.Background()).Encode([]*commonpb.Payload{{}}); err != nil {
+	if encoding.keys != nil {
+		Encode(&opts, Encoded(encoding.keys.Codec))
+	}
+	if encoding.server == nil {
+		return opts, nil
+	}
+	if _, err := encoding.server(context.Background()).Encode([]*commonpb.Payload{{}}); err != nil {
 		return client.Options{}, fmt.Errorf("the codec server that TEMPORAL_CODEC_ENDPOINT names did not encode a test payload: %w; check the server and its address", err)
 	}
-	Encode(&opts, retryingConverter(codec))
+	Encode(&opts, retryingConverter(encoding.server))
 	return opts, nil
 }
 
@@ -68,8 +81,32 @@ func Encode(opts *client.Options, dc converter.DataConverter) {
 	})
 }
 
-// options returns the options of [ClientOptions] without a data converter. The codecSource is nil if no codec server is configured.
-func options(address, namespace string) (client.Options, codecSource, error) {
+// encoding is what encodes the payloads of a client. At most one of its fields is set.
+type encoding struct {
+	keys   *encryption.Keys
+	server codecSource
+}
+
+// options returns the options of [ClientOptions] without a data converter.
+func options(address, namespace string) (client.Options, encoding, error) {
+	opts, codec, err := connection(address, namespace)
+	if err != nil {
+		return client.Options{}, encoding{}, err
+	}
+	keys, err := encryption.FromEnvironment(context.Background())
+	switch {
+	case err != nil:
+		return client.Options{}, encoding{}, err
+	case codec == nil:
+		return opts, encoding{keys: keys}, nil
+	case keys != nil:
+		return client.Options{}, encoding{}, errors.New("there are keys (REAGENT_ENCRYPTION_KEYS…) and a codec server (TEMPORAL_CODEC_ENDPOINT or temporal.toml), and only one of them can encode: unset one; a program with the keys needs no server")
+	}
+	return opts, encoding{server: remote(*codec, opts.Namespace)}, nil
+}
+
+// connection returns the options without an encoding, and the settings of the codec server; nil if there is none.
+func connection(address, namespace string) (client.Options, *envconfig.ClientConfigCodec, error) {
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{})
 	var opts client.Options
 	if err == nil {
@@ -90,7 +127,13 @@ func options(address, namespace string) (client.Options, codecSource, error) {
 	if profile.Codec.Endpoint == "" {
 		return client.Options{}, nil, errors.New("the codec has an auth (TEMPORAL_CODEC_AUTH or temporal.toml) but no endpoint, so payloads would not be encrypted: set TEMPORAL_CODEC_ENDPOINT, or remove the auth")
 	}
-	return opts, remote(*profile.Codec, opts.Namespace), nil
+	return opts, profile.Codec, nil
+}
+
+// Cloud reports whether a client with this address and namespace connects to Temporal Cloud: see [ClientOptions] and [OnTemporalCloud].
+func Cloud(address, namespace string) bool {
+	opts, _, err := connection(address, namespace)
+	return err == nil && OnTemporalCloud(opts)
 }
 
 // OnTemporalCloud reports whether a client with these options connects to Temporal Cloud. It decides by the name of the host, or by the

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/reagent-dev/reagent/internal/encryption"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -24,8 +25,17 @@ func (r redacted) Error() string { return r.text }
 
 func (r redacted) Unwrap() error { return r.error }
 
-// keepsText reports whether the text of an error comes from code alone: the worker's own code has panicked, or does not fit a history.
-func keepsText(err error) bool { return errors.As(err, new(*temporal.PanicError)) }
+// panicked is an error for a panic of an activity, or of a workflow, whose type the SDK does not export.
+type panicked interface {
+	error
+	StackTrace() string
+}
+
+// keepsText reports whether the text of an error comes from code alone: the worker's own code has panicked or does not fit a history, or a key
+// is missing.
+func keepsText(err error) bool {
+	return errors.As(err, new(panicked)) || errors.As(err, new(*encryption.UnknownKeyError))
+}
 
 // ErrorTypeOf returns the class of an error: the type of Temporal's application error, the [llm.Class], "Timeout", "Canceled", or the name of
 // the Go type.

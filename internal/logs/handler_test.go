@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/reagent-dev/reagent/internal/encryption"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -101,6 +102,20 @@ func TestContentIsLoggedOnlyForDebugging(t *testing.T) {
 	require.Equal(t, map[string]any{"level": "DEBUG", "msg": "one", "agent": "a", "error": "the plum is ripe"}, entries[0])
 	require.NotEmpty(t, entries[2]["Result"])
 }
+
+// An entry has the text of an error that comes from code alone: a panic of a workflow or an activity, and a missing key.
+func TestErrorsOfCodeAreLogged(t *testing.T) {
+	missing := &encryption.UnknownKeyError{ID: "2025"}
+	for _, err := range []error{workflowPanic{errors.New("does not fit the history")}, missing, fmt.Errorf("unable to decode: %w", missing)} {
+		entries := logged(t, slog.LevelInfo, func(log *slog.Logger) { log.Error("one", "WorkflowID", "a", "Error", err) })
+		require.Equal(t, []map[string]any{{"level": "ERROR", "msg": "one", "agent": "a", "error": err.Error()}}, entries)
+	}
+}
+
+// workflowPanic has the methods of the error that the SDK makes of a panic in a workflow.
+type workflowPanic struct{ error }
+
+func (workflowPanic) StackTrace() string { return "" }
 
 func TestErrorsHaveClasses(t *testing.T) {
 	for want, err := range map[string]error{

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/app/exporter"
+	"github.com/reagent-dev/reagent/internal/encryption"
 	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/redact"
 )
@@ -82,6 +83,10 @@ func Run(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	path := pathOf(o.Config)
 	cfg, err := load(path, o)
 	if err != nil {
+		return err
+	}
+	// The keys come before the list of secrets, because those of a command are known only then.
+	if _, err := encryption.FromEnvironment(ctx); err != nil {
 		return err
 	}
 	hide := redact.Random(cfg.Secrets()...)

@@ -23,6 +23,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/internal/app/exporter"
 	"github.com/reagent-dev/reagent/internal/dial"
+	"github.com/reagent-dev/reagent/internal/encryption"
 	"github.com/reagent-dev/reagent/internal/printable"
 	"github.com/reagent-dev/reagent/internal/testkit/fault"
 	"github.com/reagent-dev/reagent/workflows"
@@ -38,7 +39,7 @@ const cloudHeartbeatTimeout = 30 * time.Second
 type agentWorker struct {
 	cfg              *config.Config
 	temporal         client.Client
-	converter        converter.DataConverter // nil means that there is no codec server
+	converter        converter.DataConverter // nil means that payloads are not encoded
 	namespace        string
 	address          string
 	retention        time.Duration // of the namespace; 0 means unknown
@@ -209,9 +210,7 @@ func (w *agentWorker) greeting() string {
 	fmt.Fprintf(&b, "Task queue  %s\n", w.cfg.TaskQueue)
 	fmt.Fprintf(&b, "Heartbeats  a lost worker's calls go to another worker after %v%s\n", w.heartbeatTimeout, shared)
 	b.WriteString(w.version.greeting(w.address, w.namespace))
-	if w.converter != nil {
-		b.WriteString("Payloads    pass through a codec server\n")
-	}
+	b.WriteString(w.payloadsText())
 	b.WriteString(modelsText(w.cfg))
 	for _, source := range w.agents.Tools() {
 		fmt.Fprintf(&b, "Tools       %s\n", toolsText(source))
@@ -228,6 +227,18 @@ func (w *agentWorker) greeting() string {
 	}
 	b.WriteString("Ready.\n")
 	return b.String()
+}
+
+func (w *agentWorker) payloadsText() string {
+	if w.converter == nil {
+		return ""
+	}
+	for _, codec := range dial.Codecs(w.converter) {
+		if keys, ok := codec.(*encryption.Codec); ok {
+			return fmt.Sprintf("Payloads    encrypted with the key %s\n", keys.KeyID())
+		}
+	}
+	return "Payloads    pass through a codec server\n"
 }
 
 func modelsText(cfg *config.Config) string {

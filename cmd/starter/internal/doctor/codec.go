@@ -17,8 +17,11 @@ func checkCodec(ctx context.Context, p *patient) []object.Finding {
 	if err != nil {
 		return []object.Finding{wrong(err.Error(), codecCure)}
 	}
-	through := "without a codec server"
-	if opts.DataConverter != nil {
+	through := "without keys and without a codec server"
+	switch {
+	case dial.Codecs(opts.DataConverter) != nil:
+		through = "with the keys"
+	case opts.DataConverter != nil:
 		through = "with the codec server"
 	}
 	for e, err := range p.agents.List(ctx, client.ListOptions{}) {
@@ -39,4 +42,4 @@ func checkCodec(ctx context.Context, p *patient) []object.Finding {
 	return []object.Finding{unchecked("whether agents can be read " + through + ": there is none")}
 }
 
-const codecCure = "set TEMPORAL_CODEC_ENDPOINT and TEMPORAL_CODEC_AUTH to the codec server of the workers, with all their keys; unset them if the workers use no codec"
+const codecCure = "set REAGENT_ENCRYPTION_KEYS_FILE to the file with all keys of the workers, or TEMPORAL_CODEC_ENDPOINT and TEMPORAL_CODEC_AUTH to their codec server; unset them if the workers use none"

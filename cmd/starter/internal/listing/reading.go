@@ -108,7 +108,7 @@ func (r *reading) sayf(format string, args ...any) {
 
 func (r *reading) stop() {
 	if n := r.encoded.Swap(0); n > 0 {
-		r.sayf("A codec has encoded %d of the agents, so their state is unknown: set TEMPORAL_CODEC_ENDPOINT to the codec server of this namespace.", n)
+		r.sayf("A codec has encoded %d of the agents, so their state is unknown: set TEMPORAL_CODEC_ENDPOINT to the codec server of this namespace, or REAGENT_ENCRYPTION_KEYS_FILE to the file with the keys.", n)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -41,7 +41,7 @@ func TestListShowsUnknownForWhatCannotBeRead(t *testing.T) {
 	require.Equal(t, client.Unknown, rows[3].Snapshot.Status)
 	read.stop()
 	require.Equal(t, `Agent odd: its state is unknown: of another\x1b[2J version`+"\n"+
-		"A codec has encoded 1 of the agents, so their state is unknown: set TEMPORAL_CODEC_ENDPOINT to the codec server of this namespace.\n", out.String())
+		"A codec has encoded 1 of the agents, so their state is unknown: set TEMPORAL_CODEC_ENDPOINT to the codec server of this namespace, or REAGENT_ENCRYPTION_KEYS_FILE to the file with the keys.\n", out.String())
 }
 
 // If Temporal does not answer, list returns an error and not a list of unknown agents.

@@ -42,10 +42,7 @@ func (g *Flags) Link(ctx context.Context, id string) string {
 }
 
 // InCloud reports whether the server is in Temporal Cloud.
-func (g *Flags) InCloud() bool {
-	opts, err := dial.ClientOptions(g.Address, g.Namespace)
-	return err == nil && dial.OnTemporalCloud(opts)
-}
+func (g *Flags) InCloud() bool { return dial.Cloud(g.Address, g.Namespace) }
 
 // uiOf returns an empty string if the Web UI of the server is unknown.
 func uiOf(ctx context.Context, address string) string {
