@@ -72,7 +72,8 @@ type Options struct {
 	Secrets []string
 	// ResultsDir is a folder for model replies and tool results that Temporal does not have yet. After a restart, the worker
 	// reports them to Temporal and does not repeat the calls. Empty means that the worker keeps them in memory only. The
-	// files are plain text, and only their owner can read them.
+	// files are encoded with the codecs of the client's [ClientPlugin], or with the keys of the environment (see [ClientOptions]), else plain text.
+	// Only their owner can read them.
 	ResultsDir string
 	// ToolTimeout limits the time of one attempt at a tool call. Defaults to 10 minutes.
 	ToolTimeout time.Duration

@@ -21,6 +21,7 @@ import (
 	"github.com/reagent-dev/reagent/activities/internal/attempt"
 	"github.com/reagent-dev/reagent/activities/internal/runs"
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/telemetry"
 	"github.com/reagent-dev/reagent/tool"
@@ -68,6 +69,7 @@ func New(o Options) (*Activities, error) {
 	}
 	attempts := attempt.Options{
 		Temporal: o.Temporal, Redact: o.Redact, ResultsBytes: o.CacheBytes / 8, ResultsDir: o.ResultsDir, Log: o.Log,
+		Codecs: func() []converter.PayloadCodec { return dial.Codecs(o.Converter) },
 	}
 	if o.Lease != nil {
 		attempts.TaskQueue, attempts.LeaseTimeout = o.Lease.TaskQueue, o.Lease.HeartbeatTimeout

@@ -154,8 +154,8 @@ type Options struct {
 	// arrives. If the worker crashes before Temporal has a result, it reports the stored result after the restart. Empty means
 	// that results are kept in memory only.
 	//
-	// The files have at most about 256 MiB together, and are used for 7 days. Only their owner can read them. They are plain
-	// text, even if the Temporal client has a payload codec.
+	// The files have at most about 256 MiB together, and are used for 7 days. Only their owner can read them. They are encoded
+	// as payloads are if the Converter encodes in this process (see the package dial), else plain text.
 	ResultsDir string
 	// Lease lets all calls of the worker share one heartbeat. Nil means that each call has only its own heartbeats.
 	Lease *LeaseOptions

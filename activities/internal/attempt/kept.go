@@ -19,6 +19,7 @@ type kept struct {
 	memory *otter.Cache[agent.Key, []byte]
 	// folder is nil if results are in memory only.
 	folder *folder
+	sealer sealer
 	log    *slog.Logger
 }
 
@@ -27,10 +28,10 @@ type kept struct {
 const entryBytes = 150
 
 // newKept returns a store that uses at most `bytes` bytes of memory, and files in the directory `dir`. If dir is empty, the
-// store uses no files.
-func newKept(bytes int, dir string, log *slog.Logger) (*kept, error) {
+// store uses no files. The sealer encodes the files.
+func newKept(bytes int, dir string, sealer sealer, log *slog.Logger) (*kept, error) {
 	memory := bounded.Cache(bytes, func(key agent.Key, data []byte) int { return entryBytes + len(key) + len(data) })
-	k := &kept{memory: memory, log: log}
+	k := &kept{memory: memory, sealer: sealer, log: log}
 	var err error
 	if dir != "" {
 		k.folder, err = openFolder(dir)
@@ -50,7 +51,11 @@ func (k *kept) put(ctx context.Context, key agent.Key, result any) {
 	if k.folder == nil {
 		return
 	}
-	if err := k.folder.write(string(key), data); err != nil {
+	file, err := k.sealer.seal(data)
+	if err == nil {
+		err = k.folder.write(string(key), file)
+	}
+	if err != nil {
 		k.log.ErrorContext(ctx, "a result is kept in memory only: it cannot be written to the folder", logs.Key, key, "error", err)
 	}
 }
@@ -67,6 +72,9 @@ func (k *kept) get(ctx context.Context, key agent.Key, out any) bool {
 	var err error
 	if !ok && k.folder != nil {
 		data, err = k.folder.read(string(key))
+		if err == nil && data != nil {
+			data, err = k.sealer.open(data)
+		}
 	}
 	if err == nil && data == nil {
 		return false

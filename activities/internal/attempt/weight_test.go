@@ -16,7 +16,7 @@ import (
 func TestSmallResultsStayWithinTheirBound(t *testing.T) {
 	const bound = 8 << 20
 	before := heap.Bytes()
-	k, err := newKept(bound, "", nil)
+	k, err := newKept(bound, "", nil, nil)
 	require.NoError(t, err)
 	for i := range 100_000 {
 		k.put(t.Context(), agent.Key(fmt.Sprint("model-", i)), llm.Message{Role: llm.Assistant, Content: "done"})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/agent"
 )
@@ -39,6 +40,8 @@ type Options struct {
 	ResultsBytes int
 	// ResultsDir is the folder for results that have not reached Temporal yet. Empty means that results are kept in memory only.
 	ResultsDir string
+	// Codecs returns the codecs that encode the files in ResultsDir. Nil, and no codecs, mean plain text.
+	Codecs func() []converter.PayloadCodec
 	// LeaseTimeout is the heartbeat timeout of the worker's lease. Zero means that the worker has no lease.
 	LeaseTimeout time.Duration
 	// TaskQueue is the task queue of the agents. A lease needs it.
@@ -49,7 +52,7 @@ type Options struct {
 
 // NewWorker returns a Worker. It returns an error if the folder [Options.ResultsDir] cannot be used.
 func NewWorker(o Options) (*Worker, error) {
-	kept, err := newKept(o.ResultsBytes, o.ResultsDir, o.Log)
+	kept, err := newKept(o.ResultsBytes, o.ResultsDir, o.Codecs, o.Log)
 	if err != nil {
 		return nil, err
 	}
