@@ -61,7 +61,7 @@ func examples(t *testing.T) [][]string {
 		if cut := slices.IndexFunc(words, func(w string) bool { return w == "|" || w == "<" || w == "2>/dev/null" }); cut >= 0 {
 			words = words[:cut]
 		}
-		if len(words) == 0 || slices.Contains([]string{"dev", "demo", "help", "check", "schema"}, words[0]) || slices.Contains(words, "--image") || slices.Contains(words, "--output-schema") {
+		if len(words) == 0 || slices.Contains([]string{"dev", "demo", "help", "check", "schema", "codec-server"}, words[0]) || slices.Contains(words, "--image") || slices.Contains(words, "--output-schema") {
 			continue
 		}
 		all = append(all, words)

@@ -32,6 +32,10 @@ own file temporal.toml, else 127.0.0.1:7233. starter also reads Temporal's other
 environment variables, such as TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and
 TEMPORAL_PROFILE (a profile in temporal.toml).
 
+REAGENT_ENCRYPTION_KEYS_FILE is a file with keys that encrypt all payloads in Temporal,
+REAGENT_ENCRYPTION_KEYS has the keys themselves, and REAGENT_ENCRYPTION_KEYS_COMMAND is a
+command that prints them: see docs/encryption.md.
+
 ` + exit.Help
 
 const rootExample = `  starter demo                                    # see it work; needs no setup
@@ -108,7 +112,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(usage.FlagError)
 	g.Register(root)
 	root.AddCommand(newDemo(g), newDemoWorker(g), newDev(g), newCheck(g), newSchema(), newSetup(g), newDoctor(g), newRun(g), newChat(g), newSend(g), newAside(g), newTail(g), newShow(g), newList(g), newInbox(g), newApprove(g), newDeny(g), newPermissions(g), newRevoke(g), newAnswer(g), newComplete(g),
-		newResume(g), newFork(g), newRerun(g), newDiff(g), newReload(g), newUpgrade(g), newInterrupt(g), newClose(g), newCancel(g), newRemove(g), newForget(g))
+		newResume(g), newFork(g), newRerun(g), newDiff(g), newReload(g), newUpgrade(g), newInterrupt(g), newClose(g), newCancel(g), newRemove(g), newForget(g), newCodecServer())
 	return root
 }
 

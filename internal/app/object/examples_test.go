@@ -97,6 +97,7 @@ func examples() []Object {
 			OK: true, AgentCount: 1, ModelCount: 2, MCPServerCount: 3,
 		},
 		Server{Address: "127.0.0.1:7233", Namespace: "default", WebUI: "http://127.0.0.1:8233", DBFilename: "dev.db"},
+		CodecServer{Address: "127.0.0.1:8081", KeyID: "2026", KeyIDs: []string{"2025", "2026"}},
 		Setup{Namespace: "default", Registered: []string{"ReagentStatus"}},
 		Finding{
 			Check: "attributes", Level: Warning, Finding: "the namespace lacks the search attributes ReagentStatus", Cure: "register them: `starter setup`",

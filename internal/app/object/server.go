@@ -19,3 +19,14 @@ type Setup struct {
 }
 
 func (Setup) kind() string { return "setup" }
+
+// CodecServer is a codec server that runs.
+type CodecServer struct {
+	Address string `json:"address"`
+	// KeyID is the ID of the key that encrypts.
+	KeyID string `json:"key_id"`
+	// KeyIDs has the IDs of all keys.
+	KeyIDs []string `json:"key_ids"`
+}
+
+func (CodecServer) kind() string { return "codec_server" }
