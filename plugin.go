@@ -297,7 +297,7 @@ func (p *Plugin) register(o worker.PluginStartWorkerOptions) {
 		timeout = workflows.LeaseBackstop
 	}
 	workflows.New(workflows.Options{
-		HeartbeatTimeout: timeout, Commands: p.options.Commands,
+		HeartbeatTimeout: timeout, Commands: p.options.Commands, NoUIContent: p.options.NoUIContent,
 		Telemetry: true, TracerProvider: p.options.TracerProvider, MeterProvider: p.options.MeterProvider,
 	}).Register(o.WorkerRegistry)
 	p.current.Register(o.WorkerRegistry)

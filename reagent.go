@@ -107,6 +107,10 @@ type Options struct {
 	MeterProvider metric.MeterProvider
 	// TraceContent adds what people, models and tools say to the spans, without the secrets of the models.
 	TraceContent bool
+	// NoUIContent keeps what people, models and tools say out of the texts that Temporal shows in lists and in the Web UI: summaries, details
+	// and memos. Names, states and numbers stay. A program that starts agents writes such texts, too: see [Client.WithoutUIContent] and
+	// [Task].NoUIContent.
+	NoUIContent bool
 	// Logger receives the log entries of the plugin. Nil means [slog.Default]. The plugin hides the secrets in each entry. Entries about an agent
 	// have the fields agent, key, run and trace, and from the level Info on nothing that people, models or tools say.
 	Logger *slog.Logger

@@ -35,6 +35,8 @@ type Task struct {
 	TaskQueue string
 	// OutputSchema is a JSON schema that the answer must match. Empty means the schema in the agent's definition.
 	OutputSchema json.RawMessage
+	// NoUIContent keeps the task, and what is said later, out of the texts that Temporal's Web UI shows: see [Options].NoUIContent.
+	NoUIContent bool
 }
 
 // Result is the answer of an agent, with the tokens and the cost that the agent and its sub-agents have used.
@@ -48,7 +50,7 @@ type Result = protocol.Result
 //
 // Package [github.com/reagent-dev/reagent/reagenttest] helps to test the calling workflow without a Temporal server.
 func Run(ctx workflow.Context, t Task) (Result, error) {
-	start := agent.Start{Agent: t.Agent, OutputSchema: t.OutputSchema, Metadata: t.Metadata}
+	start := agent.Start{Agent: t.Agent, OutputSchema: t.OutputSchema, Metadata: t.Metadata, NoUIContent: t.NoUIContent}
 	start.Message = &agent.QueuedMessage{ID: "task", Text: t.Message, Images: t.Images}
 	id := t.ID
 	if id == "" {

@@ -37,6 +37,10 @@ type Start struct {
 	// Overrides change the definition for this agent. Sub-agents do not get them.
 	Overrides Overrides `json:"overrides,omitzero"`
 
+	// NoUIContent keeps what people, models and tools say out of the texts that Temporal shows in lists and in the Web UI: summaries, details
+	// and the memo. Sub-agents get the same.
+	NoUIContent bool `json:"no_ui_content,omitempty"`
+
 	// Key is the key by which the parent knows this sub-agent. It is set only for a sub-agent.
 	Key Key `json:"key,omitempty"`
 	// Parent is the ID of the parent. It is set only for a sub-agent.

@@ -90,6 +90,8 @@ type Client struct {
 	// replays limits how many watchers replay a history at the same time. Each watcher keeps its place for twice the time of the
 	// replay, so many watchers together use about a quarter of the processors.
 	replays chan struct{}
+	// noUIContent is set by [Client.WithoutUIContent].
+	noUIContent bool
 }
 
 // New returns a client for the agents in the namespace of the Temporal client. Agents that this client starts, schedules,
@@ -97,7 +99,10 @@ type Client struct {
 // of every task queue. The caller closes the Temporal client.
 func New(temporal client.Client, taskQueue string) *Client {
 	taskQueue = cmp.Or(taskQueue, DefaultTaskQueue)
-	return &Client{temporal, taskQueue, converter.GetDefaultDataConverter(), new(atomic.Bool), make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	return &Client{
+		temporal: temporal, taskQueue: taskQueue, converter: converter.GetDefaultDataConverter(), unindexed: new(atomic.Bool),
+		replays: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+	}
 }
 
 // WithConverter returns a copy of the client that decodes histories, memos and heartbeats with `dc`. Call WithConverter if
@@ -108,13 +113,26 @@ func (c *Client) WithConverter(dc converter.DataConverter) *Client {
 	if dc == nil {
 		dc = converter.GetDefaultDataConverter()
 	}
-	return &Client{c.temporal, c.taskQueue, dc, c.unindexed, c.replays}
+	copied := *c
+	copied.converter = dc
+	return &copied
 }
 
 // WithTaskQueue returns a copy of the client that starts and resumes agents on the given task queue. An empty name means
 // [DefaultTaskQueue].
 func (c *Client) WithTaskQueue(taskQueue string) *Client {
-	return &Client{c.temporal, cmp.Or(taskQueue, DefaultTaskQueue), c.converter, c.unindexed, c.replays}
+	copied := *c
+	copied.taskQueue = cmp.Or(taskQueue, DefaultTaskQueue)
+	return &copied
+}
+
+// WithoutUIContent returns a copy of the client that keeps what people, models and tools say out of the texts that Temporal shows in lists
+// and in the Web UI: the summary, the details and the memo of the agents that it starts, schedules, resumes or forks. Their workers and
+// sub-agents do the same. [Entry.Task] of such an agent is empty. Give the workers the same option, for agents that other programs start.
+func (c *Client) WithoutUIContent() *Client {
+	copied := *c
+	copied.noUIContent = true
+	return &copied
 }
 
 // StartOptions say which agent to start. The zero value is not valid: Agent is required, and Message or Images in task mode.
@@ -211,6 +229,7 @@ func (c *Client) ScheduleAction(o StartOptions) (*client.ScheduleWorkflowAction,
 	if err != nil {
 		return nil, fmt.Errorf("schedule agent %q: %w", o.ID, err)
 	}
+	in.NoUIContent = c.noUIContent
 	// Incarnation stays empty, so that each agent of the schedule has the ID of its first run as its incarnation. All agents of
 	// the schedule have the key version of this program, even if a worker of a later version runs them.
 	return &client.ScheduleWorkflowAction{

@@ -142,7 +142,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	in := agent.Start{
 		Agent: run.Start.Agent, Mode: o.Mode, KeyVersion: agent.KeyVersion, Incarnation: uuid.NewString(),
 		From:     &from,
-		Metadata: run.State.Metadata, Searchable: run.Start.Searchable, Overrides: run.State.Overrides,
+		Metadata: run.State.Metadata, Searchable: run.Start.Searchable, Overrides: run.State.Overrides, NoUIContent: run.Start.NoUIContent,
 	}
 	if o.Message != "" {
 		// With Steer, a fork in the middle of a turn takes the message before its next model call.
@@ -175,8 +175,9 @@ func (c *Client) forkPoint(ctx context.Context, newest agent.RunRef, run *histor
 //
 // `taskText` is the agent's task, as lists of agents show it. If it is empty, lists show the beginning of the first message.
 func (c *Client) start(ctx context.Context, id string, in agent.Start, taskText string, priority temporal.Priority, reuse enumspb.WorkflowIdReusePolicy) (Started, error) {
+	in.NoUIContent = in.NoUIContent || c.noUIContent
 	memo := workflows.Memo(in)
-	if taskText != "" {
+	if taskText != "" && !in.NoUIContent {
 		memo[protocol.MemoTask] = taskText
 	}
 	err := c.execute(ctx, in, client.StartWorkflowOptions{

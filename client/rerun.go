@@ -68,7 +68,7 @@ func (c *Client) Rerun(ctx context.Context, id string, o RerunOptions) (Rerun, e
 	s := run.State
 	in := agent.Start{
 		Agent: s.Agent, Mode: s.Mode, KeyVersion: agent.KeyVersion, Incarnation: uuid.NewString(), OutputSchema: s.OutputSchema,
-		Metadata: s.Metadata, Searchable: run.Start.Searchable, Overrides: s.Overrides.With(o.Overrides),
+		Metadata: s.Metadata, Searchable: run.Start.Searchable, Overrides: s.Overrides.With(o.Overrides), NoUIContent: run.Start.NoUIContent,
 	}
 	if o.At != 0 {
 		_, from, err := c.forkPoint(ctx, agent.RunRef{ID: id, RunID: found.runID}, run, o.At)

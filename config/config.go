@@ -38,6 +38,9 @@ const (
 	DefaultShellTimeout = 2 * time.Minute
 )
 
+// NoContent is the value of [UI.Content] that keeps out what people, models and tools say.
+const NoContent = "none"
+
 // MaxShellTimeout is the largest value of [Shell.Timeout]. A worker ends every tool call after 10 minutes. A command must end
 // before that, or its output would be lost.
 const MaxShellTimeout = 9 * time.Minute
@@ -60,6 +63,8 @@ type Config struct {
 	Notify map[string]Hook
 	// Callbacks lets the results of external calls come by HTTP. Nil means that they cannot.
 	Callbacks *Callbacks
+	// UI says what Temporal's Web UI shows of the agents.
+	UI UI
 	// Tools configures the built-in tools. In the file, this field is `builtin`.
 	Tools Tools
 
@@ -80,6 +85,12 @@ func (c *Config) Files() []string {
 		}
 	}
 	return files
+}
+
+// UI says what Temporal's Web UI and lists show of the agents.
+type UI struct {
+	// Content is what they show of what people, models and tools say: "all" or [NoContent]. Empty means all.
+	Content string
 }
 
 // Model is one model endpoint.

@@ -70,6 +70,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 			Root: "testdata/valid/data", HTTPAllowPrivate: true,
 			Shell: &Shell{Folder: "testdata/valid/work", Timeout: 5 * time.Minute, Env: []string{"GOPATH", "GOPROXY"}},
 		},
+		UI:       UI{Content: NoContent},
 		External: map[string]External{"deploy": {Description: "deploys a version", Arguments: json.RawMessage(`{"type":"object"}`), Timeout: 48 * time.Hour}},
 		Notify: map[string]Hook{
 			"pager": {

@@ -62,6 +62,12 @@ func (r *reader) config(p place) *Config {
 		"notify": {"The hooks by name: they are notified when an agent waits for a person, is held, or ends.",
 			named(r, cfg.Notify, "is not the name of a hook; write "+nameHelp, r.hook)},
 		"callbacks": {"Lets the results of external tools come by HTTP.", func(p place) { cfg.Callbacks = r.callbacks(p) }},
+		"ui": {"What Temporal's Web UI and lists show of the agents.", func(p place) {
+			r.object(p, keys{
+				"content": {"none keeps what people, models and tools say out of summaries, details and memos; all by default.",
+					r.oneOf(&cfg.UI.Content, "is %q; write all or none", "all", NoContent)},
+			})
+		}},
 		"builtin": {"The settings of the built-in tools.", func(p place) {
 			r.object(p, keys{
 				"files_root": {"The folder that the file tools see, relative to this file; by default the folder of this file.", r.filePath(&cfg.Tools.Root)},

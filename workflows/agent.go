@@ -26,6 +26,8 @@ type Options struct {
 	Telemetry      bool
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
+	// NoUIContent is [agent.Start].NoUIContent for all agents of the worker. What the program that starts an agent has written stays.
+	NoUIContent bool
 	// Commands makes the commands in the details that the Web UI shows. Nil means [protocol.NoCommands].
 	Commands protocol.Commands
 }

@@ -58,7 +58,7 @@ func (d *driver) aside(ctx workflow.Context, a agent.Aside) (string, error) {
 			Recall: protocol.Recall{Run: d.runSuffix}, Count: r.Count, Origin: &r.Origin, Delta: []llm.Message{r.Question}, Aside: true, Metadata: d.state.CurrentMetadata(),
 			Traceparent: d.traceParent(),
 		}
-		options := d.withCallOptions(ctx, r.Key, d.state.Definition.TaskQueue, "aside · "+a.Question)
+		options := d.withCallOptions(ctx, r.Key, d.state.Definition.TaskQueue, joined("aside", d.said(a.Question)))
 		options = workflow.WithScheduleToCloseTimeout(options, asideTimeout)
 		f = workflow.ExecuteActivity(options, protocol.CallModel, in)
 		d.asides[r.Key] = f

@@ -123,7 +123,7 @@ func (d *driver) runChild(ctx workflow.Context, child agent.Child) (end protocol
 		Message: &agent.QueuedMessage{ID: string(child.Key), Text: child.Task, Traceparent: d.traceParent()}, Parent: d.state.AgentID,
 		Depth: d.state.Depth + 1, MaxDepth: &depth, Grant: child.Grant,
 		AnswerBytes: protocol.ShownBytes(d.state.Definition.Limits.ToolResultBytes), Batch: d.state.BatchSize(),
-		Metadata: d.state.CurrentMetadata(), Searchable: d.searchable(ctx),
+		Metadata: d.state.CurrentMetadata(), Searchable: d.searchable(ctx), NoUIContent: d.start.NoUIContent,
 	}
 	options := childOptions(child.ID, start)
 	options.Priority = d.childPriority(ctx, child)

@@ -165,5 +165,5 @@ func (d *driver) waitLimit(deadline int64) string {
 			calls = append(calls, c)
 		}
 	}
-	return oneLine("time limit · " + waitSummary(calls))
+	return oneLine("time limit · " + d.waitSummary(calls))
 }

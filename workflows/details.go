@@ -29,7 +29,7 @@ const (
 
 // Memo returns the memo with which the workflow of an agent starts. The memo has the fields [protocol.MemoAgent],
 // [protocol.MemoIncarnation], [protocol.MemoKey] and [protocol.MemoTask]. MemoKey is left out if the start input has no key.
-// MemoTask is left out if the start input has no message, or continues an earlier run.
+// MemoTask is left out if the start input has no message, continues an earlier run, or has NoUIContent.
 func Memo(in agent.Start) map[string]any {
 	memo := map[string]any{protocol.MemoAgent: in.Agent, protocol.MemoIncarnation: in.Incarnation}
 	if in.Key != "" {
@@ -38,7 +38,7 @@ func Memo(in agent.Start) map[string]any {
 	if len(in.Metadata) > 0 {
 		memo[protocol.MemoMetadata] = in.Metadata
 	}
-	if in.Message != nil && !in.Continues() {
+	if in.Message != nil && !in.Continues() && !in.NoUIContent {
 		memo[protocol.MemoTask] = TaskText(in.Message.Text)
 	}
 	return memo
@@ -48,21 +48,21 @@ func Memo(in agent.Start) map[string]any {
 func TaskText(text string) string { return oneLine(text) }
 
 // StaticSummary describes an agent on one line, for lists of workflows in the Web UI. The line has the name of the definition
-// and the beginning of the first message.
+// and, unless the start has NoUIContent, the beginning of the first message.
 func StaticSummary(in agent.Start) string {
 	if in.Message == nil {
 		return oneLine(in.Agent)
 	}
-	return oneLine(in.Agent + " · " + in.Message.Text)
+	return oneLine(joined(in.Agent, said(in, in.Message.Text)))
 }
 
 // StaticDetails returns the details of an agent that do not change, in Markdown: the name of the definition, the mode, the
-// depth, a link to the page that explains what people can do, and the first message.
+// depth, a link to the page that explains what people can do, and, unless the start has NoUIContent, the first message.
 func StaticDetails(in agent.Start) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**Agent** %s · **mode** %s · **depth** %d · [what people can do](%s)\n",
 		code(in.Agent, 64), cmp.Or(in.Mode, agent.Task), in.Depth, peoplePage)
-	if in.Message != nil {
+	if in.Message != nil && !in.NoUIContent {
 		fmt.Fprintf(&b, "\n**Task**\n\n%s\n", quote(in.Message.Text, 4000))
 	}
 	return closed(b.String())
@@ -74,10 +74,9 @@ func (d *driver) showDetails() {
 }
 
 // details returns the current details of the workflow, in Markdown: status, usage, who has to act, open calls, sub-agents and
-// the last messages.
+// the last messages. An agent with [agent.Start].NoUIContent shows nothing that anybody has said.
 func (d *driver) details() string {
 	s := d.state
-	info := workflow.GetInfo(d.root)
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s** · turn %d · %s · %s · %d tokens in, %d out%s\n", s.Status(), s.Turn.Number,
 		plural.Of(s.Usage.ModelCalls, "model call"), plural.Of(s.Usage.ToolCalls, "tool call"), s.Usage.InputTokens, s.Usage.OutputTokens, costs(s))
@@ -87,9 +86,9 @@ func (d *driver) details() string {
 	b.WriteString("\n" + d.nextAct() + "\n")
 	switch {
 	case s.Outcome != nil && s.Outcome.Status == agent.Failed:
-		fmt.Fprintf(&b, "\n**Failed** (%s)\n\n%s\n", code(s.Outcome.Class, 64), quote(s.Outcome.Message, 1000))
+		fmt.Fprintf(&b, "\n**Failed** (%s)\n%s", code(s.Outcome.Class, 64), d.saidBlock(s.Outcome.Message, 1000))
 	case s.Hold != nil:
-		fmt.Fprintf(&b, "\n**Held** (%s)\n\n%s\n", code(s.Hold.Class, 64), quote(s.Hold.Message, 1000))
+		fmt.Fprintf(&b, "\n**Held** (%s)\n%s", code(s.Hold.Class, 64), d.saidBlock(s.Hold.Message, 1000))
 	}
 	if s.Turn.Stopped != "" {
 		fmt.Fprintf(&b, "\n**Stopped** at limits.%s\n", s.Turn.Stopped)
@@ -99,14 +98,17 @@ func (d *driver) details() string {
 	}
 	if pending := s.Open(); len(pending) > 0 {
 		b.WriteString("\n**Pending**\n\n")
-		b.WriteString(strings.Join(callLines(len(pending), func(i int) (name, arguments string) {
-			return pending[i].Name, pending[i].Arguments
+		b.WriteString(strings.Join(callLines(len(pending), func(i int) string {
+			if d.start.NoUIContent {
+				return code(pending[i].Name, 64)
+			}
+			return callLine(pending[i].Name, pending[i].Arguments)
 		}), "\n") + "\n")
 	}
-	b.WriteString(childLines(s, info.Namespace))
+	b.WriteString(d.childLines())
 	if d.start.Continues() { // the static details are those of the first run only
 		fmt.Fprintf(&b, "\n**Agent** %s · **mode** %s\n", code(s.Agent, 64), s.Mode)
-		first, last := firstTask(s), lastTask(s)
+		first, last := d.said(firstTask(s)), d.said(lastTask(s))
 		if first != "" && first != last {
 			fmt.Fprintf(&b, "\n**First task**\n\n%s\n", quote(first, 1000))
 		}
@@ -114,9 +116,11 @@ func (d *driver) details() string {
 			fmt.Fprintf(&b, "\n**Task**\n\n%s\n", quote(last, 1000))
 		}
 	}
-	b.WriteString("\n**Last messages**\n")
-	for _, text := range d.shown.last(s) {
-		b.WriteString(text)
+	if !d.start.NoUIContent {
+		b.WriteString("\n**Last messages**\n")
+		for _, text := range d.shown.last(s) {
+			b.WriteString(text)
+		}
 	}
 	return closed(b.String())
 }
@@ -176,7 +180,12 @@ func (d *driver) whoActs() string {
 		}
 		commands := d.alternatives(d.options.Commands.Settle(d.state.AgentID, c.Key, c.WaitsFor()))
 		if t, asks := c.AskedText(); asks {
+			t.Reason, t.Text = d.said(t.Reason), d.said(t.Text)
 			lines = append(lines, askedTextItem(c.Name, t, commands))
+			continue
+		}
+		if d.start.NoUIContent {
+			lines = append(lines, "- "+code(c.Name, 64)+commands)
 			continue
 		}
 		q, asks := c.Question()
@@ -199,7 +208,11 @@ func askedTextItem(guardrail string, t agent.AskedText, commands string) string 
 	if t.Reason != "" {
 		reason = " (" + code(t.Reason, 300) + ")"
 	}
-	return fmt.Sprintf("- the text of the %s, about which the guardrail %s asks%s%s\n\n%s\n", t.Kind, code(guardrail, 64), reason, commands, nested(quote(t.Text, 1000)))
+	item := fmt.Sprintf("- the text of the %s, about which the guardrail %s asks%s%s", t.Kind, code(guardrail, 64), reason, commands)
+	if t.Text == "" {
+		return item
+	}
+	return item + "\n\n" + nested(quote(t.Text, 1000)) + "\n"
 }
 
 // nested indents a code block so that it belongs to an item of a list.
@@ -261,18 +274,19 @@ func lastTask(s *agent.State) string {
 const detailsCalls = 20
 
 // callLines returns the lines of a list of n calls. Each of the first [detailsCalls] calls has a line. If there are more
-// calls, a last line says how many more. The function `call` returns the name and the arguments of the call with a given index.
-func callLines(n int, call func(int) (name, arguments string)) []string {
+// calls, a last line says how many more. The function `call` returns the text for the call with a given index.
+func callLines(n int, call func(int) string) []string {
 	var lines []string
 	for i := range min(n, detailsCalls) {
-		name, arguments := call(i)
-		lines = append(lines, fmt.Sprintf("- %s %s", code(name, 64), code(arguments, 200)))
+		lines = append(lines, "- "+call(i))
 	}
 	if n > detailsCalls {
 		lines = append(lines, fmt.Sprintf("- and %d more", n-detailsCalls))
 	}
 	return lines
 }
+
+func callLine(name, arguments string) string { return code(name, 64) + " " + code(arguments, 200) }
 
 // waiting returns a text about the n messages in the queue. The text has their number, and says when the agent reads them.
 // `held` says whether the turn is held: see [agent.Hold]. In a held turn, the agent reads these messages only after it has
@@ -284,13 +298,14 @@ func waiting(held bool, n int) string {
 	return plural.Of(n, "message") + " that the agent reads next"
 }
 
-// detailsChildren is the largest number of sub-agents that the details show: see [childLines].
+// detailsChildren is the largest number of sub-agents that the details show: see [driver.childLines].
 const detailsChildren = 20
 
 // childLines returns a list of the agent's sub-agents, in Markdown. The list shows at most [detailsChildren] sub-agents. It
 // prefers running sub-agents to ended ones, and newer ones to older ones. The lines are in the order in which the agent
 // called the sub-agents. A last line has the number of sub-agents that are not shown.
-func childLines(s *agent.State, namespace string) string {
+func (d *driver) childLines() string {
+	s, namespace := d.state, workflow.GetInfo(d.root).Namespace
 	if s.ChildCount() == 0 {
 		return ""
 	}
@@ -314,7 +329,11 @@ func childLines(s *agent.State, namespace string) string {
 	b.WriteString("\n**Sub-agents**\n\n")
 	for i, c := range s.Children {
 		if state := chosen[i]; state != "" {
-			fmt.Fprintf(&b, "- [%s](%s): %s (%s)\n", code(c.ID, 300), workflowPath(namespace, c.ID), state, code(c.Task, 100))
+			task := ""
+			if !d.start.NoUIContent {
+				task = " (" + code(c.Task, 100) + ")"
+			}
+			fmt.Fprintf(&b, "- [%s](%s): %s%s\n", code(c.ID, 300), workflowPath(namespace, c.ID), state, task)
 		}
 	}
 	if others := s.ChildCount() - len(chosen); others > 0 {
@@ -381,7 +400,7 @@ func line(m agent.Message, toolName string) string {
 		}
 		b.WriteString("\n\n" + quote(m.Content, limit))
 	}
-	lines := callLines(len(m.ToolCalls), func(i int) (name, arguments string) { return m.ToolCalls[i].Name, m.ToolCalls[i].Arguments })
+	lines := callLines(len(m.ToolCalls), func(i int) string { return callLine(m.ToolCalls[i].Name, m.ToolCalls[i].Arguments) })
 	if len(lines) > 0 { // without the empty line, Markdown would add the list to the line before it
 		b.WriteString("\n\n" + strings.Join(lines, "\n"))
 	}

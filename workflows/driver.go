@@ -106,6 +106,7 @@ func newDriver(ctx workflow.Context, in agent.Start, o Options, t *telemetry.Tel
 	if in.BaseRunID == "" && reset {
 		in.BaseRunID = info.OriginalRunID
 	}
+	in.NoUIContent = in.NoUIContent || o.NoUIContent
 	checkVersion(in.KeyVersion)
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	d := &driver{

@@ -16,7 +16,7 @@ const judgedBytes = 100
 // checkText asks a guardrail for its verdict, by the activity CheckText. A verdict that changes or refuses the text is recorded as a marker
 // for the timeline of the Web UI. One that asks a person has the marker of the wait: see [driver.markWaits].
 func (d *driver) checkText(ctx workflow.Context, f *operation, step agent.CheckText) {
-	summary := fmt.Sprintf("guardrail %s · %s · %s", step.Guardrail, step.Kind, clip.Text(step.Text, judgedBytes))
+	summary := joined("guardrail "+step.Guardrail, string(step.Kind), d.said(clip.Text(step.Text, judgedBytes)))
 	ctx = workflow.WithStartToCloseTimeout(d.reading(ctx, string(step.Key), d.recalls(step.Key)+summary), callTimeout)
 	ctx = workflow.WithPriority(ctx, d.priority())
 	span := d.state.TurnSpan()
@@ -38,7 +38,7 @@ func (d *driver) checkText(ctx workflow.Context, f *operation, step agent.CheckT
 		case out.Action == agent.TextChanged:
 			d.mark(oneLine(fmt.Sprintf("guardrail %s · changed the %s", step.Guardrail, step.Kind)), "")
 		case out.Action == agent.TextRefused:
-			d.mark(oneLine(fmt.Sprintf("guardrail %s · refused the %s · %s", step.Guardrail, step.Kind, out.Reason)), "")
+			d.mark(oneLine(joined(fmt.Sprintf("guardrail %s · refused the %s", step.Guardrail, step.Kind), d.said(out.Reason))), "")
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (d *driver) delta(count int) []llm.Message {
 func (d *driver) callTool(ctx workflow.Context, f *operation, call agent.Call) {
 	t, _ := d.state.Definition.Tool(call.Name)
 	turn := d.state.Turn
-	ctx = d.withCallOptions(ctx, call.Key, t.TaskQueue, call.Name+" "+call.Arguments)
+	ctx = d.withCallOptions(ctx, call.Key, t.TaskQueue, call.Name+" "+d.said(call.Arguments))
 	limit := d.state.Definition.Limits.ToolResultBytes
 	in := protocol.CallToolInput{
 		Recall: d.recallHint(call.Key), CallID: call.CallID,

@@ -44,7 +44,7 @@ func (d *driver) markWaits() {
 	if d.marked = waits; len(begun) == 0 || d.marksLeft == 0 {
 		return
 	}
-	d.mark(waitSummary(begun), "")
+	d.mark(d.waitSummary(begun), "")
 }
 
 // wait is a wait of a call for somebody outside.
@@ -94,10 +94,10 @@ func waitMarkers(h *historypb.History) int {
 const summaryCalls = 3
 
 // waitSummary describes calls that wait for somebody outside, for the Web UI: what they wait for, their names, and their arguments or
-// questions. At least one call must be given.
-func waitSummary(calls []agent.Call) string {
+// questions, unless these are kept out of the Web UI. At least one call must be given.
+func (d *driver) waitSummary(calls []agent.Call) string {
 	if len(calls) == 1 {
-		return oneLine(fmt.Sprintf("waits for %s · %s", calls[0].WaitsFor().Noun(), callText(calls[0])))
+		return oneLine(fmt.Sprintf("waits for %s · %s", calls[0].WaitsFor().Noun(), d.callText(calls[0])))
 	}
 	const between = " · "
 	parts := []string{fmt.Sprintf("%d calls wait", len(calls))}
@@ -108,19 +108,19 @@ func waitSummary(calls []agent.Call) string {
 	shown := calls[:min(len(calls), summaryCalls)]
 	each := (summaryBytes-len(parts[0])-len(last))/len(shown) - len(between)
 	for _, c := range shown {
-		parts = append(parts, clip.Text(oneLine(fmt.Sprintf("%s: %s", c.WaitsFor(), callText(c))), each))
+		parts = append(parts, clip.Text(oneLine(fmt.Sprintf("%s: %s", c.WaitsFor(), d.callText(c))), each))
 	}
 	return strings.Join(parts, between) + last
 }
 
 // callText returns the name of a call, and then its question or, if it asks none, its arguments. For a text about which a guardrail asks, it
 // says so, with the text.
-func callText(c agent.Call) string {
+func (d *driver) callText(c agent.Call) string {
 	if t, asks := c.AskedText(); asks {
-		return fmt.Sprintf("guardrail %s asks about the %s · %s", c.Name, t.Kind, t.Text)
+		return joined(fmt.Sprintf("guardrail %s asks about the %s", c.Name, t.Kind), d.said(t.Text))
 	}
 	if q, asks := c.Question(); asks {
-		return c.Name + " " + q.Question
+		return c.Name + " " + d.said(q.Question)
 	}
-	return c.Name + " " + c.Arguments
+	return c.Name + " " + d.said(c.Arguments)
 }

@@ -23,6 +23,7 @@ import (
 func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	options := reagent.Options{
 		TaskQueue: cfg.TaskQueue, ResultsDir: o.ResultsDir, Development: o.Dev, Secrets: redact.OnlyRandom(cfg.Secrets()), Agents: servedAgents(cfg),
+		NoUIContent: cfg.UI.Content == config.NoContent,
 	}
 	var errs [6]error
 	options.Models, errs[0] = modelOptions(cfg)

@@ -200,6 +200,9 @@ func keep(cfg, old *config.Config) (fixed []string) {
 	if !reflect.DeepEqual(cfg.Callbacks, old.Callbacks) {
 		cfg.Callbacks, fixed = old.Callbacks, append(fixed, "callbacks")
 	}
+	if cfg.UI != old.UI {
+		cfg.UI, fixed = old.UI, append(fixed, "ui")
+	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
 		m, before := cfg.Models[name], old.Models[name]
 		if before.Model != "" && m.RequestsPerMinute != before.RequestsPerMinute {

@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	sdk "go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/cmd/starter/internal/exit"
+	"github.com/reagent-dev/reagent/config"
 )
 
 // Agents connects to Temporal and returns a client that can start agents. `queue` is the task queue of this client: that of the flag
@@ -23,11 +25,21 @@ func (g *Flags) Agents(ctx context.Context) (c *client.Client, queue string, don
 	if err != nil {
 		return nil, "", nil, err
 	}
-	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
+	return g.client(temporal, queue), queue, temporal.Close, nil
+}
+
+// client returns a client that writes into the texts of the Web UI what the configuration allows. A configuration that cannot be read
+// stops no command: a command that needs one reports the mistake itself.
+func (g *Flags) client(temporal sdk.Client, queue string) *client.Client {
+	c := client.New(temporal, queue).WithConverter(g.converter)
+	if cfg, err := g.config(); err == nil && cfg != nil && cfg.UI.Content == config.NoContent {
+		return c.WithoutUIContent()
+	}
+	return c
 }
 
 // AgentsOf is [Flags.Agents] for a command on an agent that exists already. Without the flag `--task-queue`, it asks Temporal for the task
-// queue of the agent with the given ID; it reads no configuration file. A command that needs no task queue passes an empty ID.
+// queue of the agent with the given ID; it needs no configuration file. A command that needs no task queue passes an empty ID.
 func (g *Flags) AgentsOf(ctx context.Context, id string) (c *client.Client, queue string, done func(), err error) {
 	temporal, err := g.Dial(ctx)
 	if err != nil {
@@ -35,12 +47,12 @@ func (g *Flags) AgentsOf(ctx context.Context, id string) (c *client.Client, queu
 	}
 	queue = g.Queue
 	if queue == "" && id != "" {
-		if queue, err = client.New(temporal, "").WithConverter(g.converter).TaskQueue(ctx, id); err != nil {
+		if queue, err = g.client(temporal, "").TaskQueue(ctx, id); err != nil {
 			temporal.Close()
 			return nil, "", nil, WithExitCode(err, "")
 		}
 	}
-	return client.New(temporal, queue).WithConverter(g.converter), queue, temporal.Close, nil
+	return g.client(temporal, queue), queue, temporal.Close, nil
 }
 
 // OnAgent returns the function RunE of a command on the agent whose ID is its first argument, or of a command without arguments on all
@@ -69,7 +81,7 @@ func (g *Flags) AgentOf(ctx context.Context, id string) (a *client.Agent, queue 
 	if err != nil {
 		return nil, "", nil, err
 	}
-	a, queue = client.New(temporal, g.Queue).WithConverter(g.converter).Agent(id), g.Queue
+	a, queue = g.client(temporal, g.Queue).Agent(id), g.Queue
 	if queue == "" {
 		if queue, err = a.TaskQueue(ctx); err != nil {
 			temporal.Close()
