@@ -237,6 +237,7 @@ func TestEffectOutlivesItsAttempt(t *testing.T) {
 		"attempt is given up":                         {first: notFound, status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING},
 		"run is terminated":                           {first: notFound, status: enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED},
 		"run has completed":                           {first: notFound, status: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, cancelled: true},
+		"run has continued as new":                    {first: notFound, status: enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, cancelled: true},
 		"workflow cancels":                            {first: temporal.NewCanceledError(), cancelled: true},
 		"attempt is given up, another comes":          {first: notFound, joins: true},
 		"attempt is given up, another is cancelled":   {first: notFound, second: temporal.NewCanceledError(), joins: true, cancelled: true},

@@ -96,13 +96,14 @@ func (a *Attempt) whyGone() ending {
 }
 
 // gone returns why a run no longer has the attempt. Usually the reason is [lost], because another attempt or a later run may need
-// the result. In two cases the reason is [cancelled]:
+// the result. In these cases the reason is [cancelled]:
 //   - The run has completed or was cancelled, so nothing needs the result.
+//   - The run was continued as new. It does not do that while it needs a call, so it has cancelled this one shortly before.
 //   - The activity has ended shortly before its deadline. It has reached the time limit of the turn, and the clock of this worker
 //     is behind.
 func (a *Attempt) gone(run *workflowservice.DescribeWorkflowExecutionResponse) ending {
 	switch run.GetWorkflowExecutionInfo().GetStatus() {
-	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
 		return cancelled
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		if pending(run, a.info.ActivityID) == nil && a.endsWithTurn() && time.Until(a.info.Deadline) < maxClockSkew {
