@@ -76,6 +76,8 @@ type life struct {
 	shown  []string
 	dc     converter.DataConverter
 
+	interrupted chan struct{} // closed when the interrupted tool has ended
+
 	mu   sync.Mutex
 	said map[string]bool
 }
@@ -152,6 +154,7 @@ func (l *life) tools() []reagent.Tool {
 		reagent.Func("slow", "waits", tool.ReadOnly, func(ctx context.Context, _ note) (string, error) {
 			tool.Progress(ctx, l.say("progress"))
 			<-ctx.Done()
+			close(l.interrupted)
 			return "", ctx.Err()
 		}),
 		reagent.Guardrail("tone", "judges", func(_ context.Context, text tool.JudgedText) (tool.Verdict, error) {
@@ -171,7 +174,7 @@ func (l *life) tools() []reagent.Tool {
 // live lets agents live on a server of their own: they call, fail, wait for people, are steered, interrupted, summarised, rolled, terminated,
 // resumed, forked, reset, scheduled and called by a workflow. With `hidden`, there are a codec and no content in the Web UI.
 func live(t *testing.T, hidden bool) *life {
-	l := &life{World: world.New(t, world.Script(), nil, ""), folder: t.TempDir(), said: map[string]bool{}, dc: converter.GetDefaultDataConverter()}
+	l := &life{World: world.New(t, world.Script(), nil, ""), folder: t.TempDir(), said: map[string]bool{}, dc: converter.GetDefaultDataConverter(), interrupted: make(chan struct{})}
 	own, err := devserver.Start(t.Context(), devserver.Options{DBFilename: filepath.Join(l.folder, "dev.db"), SearchAttributes: protocol.AttributeTypes()})
 	require.NoError(t, err)
 	defer own.Stop()
@@ -204,7 +207,7 @@ func live(t *testing.T, hidden bool) *life {
 		},
 	})
 	require.NoError(t, err)
-	here := worker.New(l.Temporal, l.Queue, worker.Options{Plugins: []worker.Plugin{agents}, WorkerStopTimeout: time.Second})
+	here := worker.New(l.Temporal, l.Queue, worker.Options{Plugins: []worker.Plugin{agents}})
 	here.RegisterWorkflowWithOptions(func(ctx workflow.Context, task string) (string, error) {
 		result, err := reagent.Run(ctx, reagent.Task{ID: "called", Agent: "clerk", Message: task, NoUIContent: hidden})
 		return result.Answer, err
@@ -268,6 +271,11 @@ func (l *life) liveAll(t *testing.T) {
 	answered("chat", client.Message{Text: l.say("interruption")}, client.Waiting)
 	answered("chat", client.Message{Text: l.say("long")}, client.Waiting)
 	l.Roll("chat")
+	select {
+	case <-l.interrupted: // also if the run ends before the worker has learnt of the interrupt
+	case <-time.After(world.Patience):
+		require.Fail(t, "the tool was not stopped")
+	}
 	answered("chat", client.Message{Text: l.say("next")}, client.Waiting)
 	answered("chat", client.Message{Text: l.say("bad")}, client.Held)
 	l.TerminateAgent("chat")

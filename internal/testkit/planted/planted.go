@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 )
@@ -26,15 +25,16 @@ const maxUnpacked = 8 << 20
 // A database may cut a long value at the end of a page, and a word with it. So plant each word several times in its text.
 func In(dir string, words []string) (map[string]string, error) {
 	found := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	files := os.DirFS(dir)
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}
-		content, err := os.ReadFile(path)
+		content, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
 		}
-		search(filepath.Base(path), content, words, found)
+		search(name, content, words, found)
 		return nil
 	})
 	return found, err
