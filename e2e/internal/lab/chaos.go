@@ -19,6 +19,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	reagent "github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/e2e/internal/collector"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/history"
 	"github.com/reagent-dev/reagent/internal/dial"
@@ -43,6 +44,8 @@ type chaos struct {
 	began    time.Time
 	proxy    *world.Proxy // it is between the workers and the Temporal server
 	all      []cast
+	// collector gets the spans and metrics of the workers; nil if they send none.
+	collector *collector.Collector
 
 	networking sync.Mutex     // held while the network is disturbed
 	later      sync.WaitGroup // counts the goroutines of disturbances
@@ -102,7 +105,12 @@ func RunChaos(t *testing.T, seed uint64) *Verdict {
 		if strings.HasPrefix(text, "nap ") {
 			_ = pause(ctx, napTime)
 		}
-		return chaosReply(req), takeTime(ctx, "")
+		from, reply := time.Now(), chaosReply(req)
+		if err := takeTime(ctx, ""); err != nil {
+			return llm.Reply{}, err
+		}
+		c.ledger.answered(req.Key, reply.Usage, from)
+		return reply, nil
 	}, func(ctx context.Context, e world.Effect) (string, error) {
 		if err := takeTime(ctx, ""); err != nil {
 			return "", err
@@ -112,7 +120,7 @@ func RunChaos(t *testing.T, seed uint64) *Verdict {
 	}, chaosTeam+fmt.Sprintf(outside, c.people.url, "waits, ended"))
 	c.proxy = world.NewProxy(t, c.own.Address())
 	c.Address = c.proxy.Address()
-	c.crew = c.workers(3)
+	c.crew = c.workers(3, c.listen()...)
 	c.all = c.castAll()
 
 	ctx, cancel := context.WithTimeout(t.Context(), chaosTime+storm-chaosStorm+time.Duration(max(0, size-chaosSize))*chaosAgentTime)
@@ -141,6 +149,7 @@ func RunChaos(t *testing.T, seed uint64) *Verdict {
 	}
 	worked := time.Since(c.began)
 	v := c.judge(ctx)
+	c.judgeTelemetry(v)
 	t.Logf("seed %d, %v of work, %v of judging\n%v%v", seed, worked.Round(time.Second), (time.Since(c.began) - worked).Round(time.Second), c.counts(), v.Tally)
 	for _, a := range c.all {
 		if slices.ContainsFunc(v.Problems, func(text string) bool { return strings.HasPrefix(text, a.id+":") || strings.HasPrefix(text, a.id+"/") }) {

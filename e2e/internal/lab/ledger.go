@@ -18,6 +18,7 @@ type Ledger struct {
 	mu       sync.Mutex
 	requests map[string][]request // the model requests, by key
 	effects  map[string][]effect  // the tool calls that took effect, by key
+	answers  map[string][]answer  // the replies that the model has given, by key
 	troubles []trouble
 }
 
@@ -27,6 +28,12 @@ type request struct {
 	place string
 	sent  []llm.Message
 	began time.Time
+}
+
+// answer is a reply of the model, with what it cost and the times of the request and of the reply.
+type answer struct {
+	usage    llm.Usage
+	from, to time.Time
 }
 
 // effect is a tool call that took effect, and the time at which it did.
@@ -45,13 +52,19 @@ type trouble struct {
 
 // NewLedger returns an empty [Ledger].
 func NewLedger() *Ledger {
-	return &Ledger{requests: map[string][]request{}, effects: map[string][]effect{}}
+	return &Ledger{requests: map[string][]request{}, effects: map[string][]effect{}, answers: map[string][]answer{}}
 }
 
 func (l *Ledger) asked(req llm.Request, place string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requests[req.Key] = append(l.requests[req.Key], request{place, req.Messages, time.Now()})
+}
+
+func (l *Ledger) answered(key string, usage llm.Usage, from time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answers[key] = append(l.answers[key], answer{usage, from, time.Now()})
 }
 
 func (l *Ledger) done(e world.Effect) {

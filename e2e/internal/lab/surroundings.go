@@ -60,11 +60,11 @@ func (s *surroundings) begin(t *testing.T, model func(context.Context, llm.Reque
 	s.MoveTo(s.own)
 }
 
-// workers starts n workers. Each of them is replaced when it ends.
-func (s *surroundings) workers(n int) *Crew {
+// workers starts n workers with further environment variables. Each of them is replaced when it ends.
+func (s *surroundings) workers(n int, env ...string) *Crew {
 	program, err := FaultyWorker()
 	require.NoError(s.T, err)
-	return NewCrew(s.World, n, s.ledger, nil, program, fault.Env+"="+s.dir)
+	return NewCrew(s.World, n, s.ledger, nil, program, append(env, fault.Env+"="+s.dir)...)
 }
 
 // Seed returns the seed in the environment variable REAGENT_SEED. If the variable is not set, it returns a random seed.
