@@ -58,37 +58,37 @@ func hasKey(text, id string) bool {
 		func(form string) bool { return strings.Contains(text, form) })
 }
 
-// planted are words in all places that an agent has. They begin with a name that tells the run.
-type planted string
+// vocabulary are words in all places that an agent has. They begin with a name that tells the run.
+type vocabulary string
 
 var places = []string{"Instructions", "Task", "Arguments", "Edited", "Result", "ChildTask", "ChildAnswer", "Answer", "Message", "Reply", "Failure"}
 
 // plant makes a world on the server `own` whose models and tools say the words.
-func (p planted) plant(t *testing.T, own *devserver.Server) *world.World {
+func (v vocabulary) plant(t *testing.T, own *devserver.Server) *world.World {
 	tools := world.NewToolServer(t)
-	tools.Add("pay", nil, func(context.Context, world.Effect) (string, error) { return string(p) + "Result", nil })
+	tools.Add("pay", nil, func(context.Context, world.Effect) (string, error) { return string(v) + "Result", nil })
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		switch last := req.Messages[len(req.Messages)-1].Content; last {
-		case string(p) + "Task":
+		case string(v) + "Task":
 			return llmtest.Call(
-				llmtest.ToolCall("1", "pay", `{"for":"`+string(p)+`Arguments"}`), llmtest.ToolCall("2", "clerk", `{"task":"`+string(p)+`ChildTask"}`),
+				llmtest.ToolCall("1", "pay", `{"for":"`+string(v)+`Arguments"}`), llmtest.ToolCall("2", "clerk", `{"task":"`+string(v)+`ChildTask"}`),
 			), nil
-		case string(p) + "ChildTask":
-			return llmtest.Say(string(p) + "ChildAnswer"), nil
-		case string(p) + "Message":
-			return llmtest.Say(string(p) + "Reply"), nil
-		case string(p) + "Failure":
+		case string(v) + "ChildTask":
+			return llmtest.Say(string(v) + "ChildAnswer"), nil
+		case string(v) + "Message":
+			return llmtest.Say(string(v) + "Reply"), nil
+		case string(v) + "Failure":
 			return llm.Reply{}, &llm.Error{Class: llm.InvalidRequest, Message: last}
 		}
-		return llmtest.Say(string(p) + "Answer"), nil
-	}, tools, "    tools: [far.*]\n    agents: [clerk]\n    approval: {default: never, far.pay: always}\n    instructions: "+string(p)+"Instructions\n  clerk: {model: main}\n")
+		return llmtest.Say(string(v) + "Answer"), nil
+	}, tools, "    tools: [far.*]\n    agents: [clerk]\n    approval: {default: never, far.pay: always}\n    instructions: "+string(v)+"Instructions\n  clerk: {model: main}\n")
 	w.MoveTo(own)
 	return w
 }
 
 // begin starts a chat, up to a call that waits for an approval.
-func (p planted) begin(w *world.World) {
-	w.Must("run", "--detach", "--chat", "-a", "x", "--id", w.T.Name(), string(p)+"Task")
+func (v vocabulary) begin(w *world.World) {
+	w.Must("run", "--detach", "--chat", "-a", "x", "--id", w.T.Name(), string(v)+"Task")
 	w.Eventually("the call waits, and the sub-agent has ended", func() bool {
 		seen, err := w.Client.Show(w.T.Context(), w.T.Name())
 		return err == nil && seen.WaitsFor == client.WaitsForApproval && len(seen.Children) == 1 && seen.Children[0].Status == client.Completed
@@ -96,20 +96,20 @@ func (p planted) begin(w *world.World) {
 }
 
 // finish lets the chat go on: the call is approved with other arguments, a message is answered, and one fails.
-func (p planted) finish(w *world.World) {
+func (v vocabulary) finish(w *world.World) {
 	id := w.T.Name()
-	w.Must("approve", id, "--arguments", `{"for":"`+string(p)+`Edited"}`)
+	w.Must("approve", id, "--arguments", `{"for":"`+string(v)+`Edited"}`)
 	w.Eventually("the turn ends", func() bool {
 		look, err := w.Client.Describe(w.T.Context(), id)
 		return err == nil && look.WaitsFor == client.WaitsForMessage
 	})
-	require.Contains(w.T, w.Must("send", id, string(p)+"Message"), string(p)+"Reply")
-	_, errs, code := w.Starter("send", id, string(p)+"Failure")
+	require.Contains(w.T, w.Must("send", id, string(v)+"Message"), string(v)+"Reply")
+	_, errs, code := w.Starter("send", id, string(v)+"Failure")
 	require.Equal(w.T, 3, code, errs)
-	require.Contains(w.T, errs, string(p)+"Failure")
+	require.Contains(w.T, errs, string(v)+"Failure")
 	shown := w.Must("show", id, "--json")
 	for _, word := range []string{"Task", "Arguments", "Result", "ChildAnswer", "Answer", "Message", "Reply"} {
-		require.Contains(w.T, shown, string(p)+word)
+		require.Contains(w.T, shown, string(v)+word)
 	}
 }
 
@@ -122,7 +122,7 @@ func ended(w *world.World, worker *world.Process) string {
 
 // codecServerReads asserts that Temporal's own CLI and a starter without keys read an agent with the codec server, and only with it and its
 // token.
-func codecServerReads(w *world.World, own *devserver.Server, words planted) {
+func codecServerReads(w *world.World, own *devserver.Server, words vocabulary) {
 	const auth = "Bearer 0123456789abcdef"
 	command := w.Command("starter", "codec-server", "--listen", "127.0.0.1:0", "--json")
 	command.Env = append(command.Env, "REAGENT_CODEC_AUTH="+auth)
@@ -179,7 +179,7 @@ func TestNoWordOfAnEncryptedAgentIsStored(t *testing.T) {
 	own, err := devserver.Start(t.Context(), devserver.Options{DBFilename: database})
 	require.NoError(t, err)
 	defer own.Stop()
-	const hidden, open = planted("Hidden"), planted("Open")
+	const hidden, open = vocabulary("Hidden"), vocabulary("Open")
 	var told string // by all programs with keys
 	t.Run("hidden", func(t *testing.T) {
 		require.True(t, hasKey(useKeys(t, "first-key"), "first-key"), "the search finds a key")
@@ -228,7 +228,7 @@ func TestNoWordOfAnEncryptedAgentIsStored(t *testing.T) {
 	own.Stop()
 
 	stored := contents(t, database+"*") // with the write-ahead log
-	kept := map[planted]string{hidden: contents(t, filepath.Join(results, "hidden", "*")), open: contents(t, filepath.Join(results, "open", "*"))}
+	kept := map[vocabulary]string{hidden: contents(t, filepath.Join(results, "hidden", "*")), open: contents(t, filepath.Join(results, "open", "*"))}
 	for _, place := range places {
 		require.Contains(t, stored, string(open)+place)
 		require.NotContains(t, stored, string(hidden)+place)
