@@ -8,7 +8,7 @@ import (
 
 // Call is a call of a tool or of a sub-agent, for which a model reply has asked.
 type Call struct {
-	// Key identifies the call: see [Key]. It is a hash of the fields Model, Position, Name and Arguments. A call
+	// Key identifies the call: see [Key]. It is a hash of the fields Model, Position, Name and Arguments, and of the caller's reference. A call
 	// that runs again with the answer to an [Elicitation] has another key.
 	Key Key `json:"key"`
 	// Model is the key of the model call whose reply asks for this call.
@@ -128,7 +128,7 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, free []FreeCall, refusa
 	part := s.slice(children)
 	for i, tc := range calls {
 		c := Call{
-			Key:   s.toolKey(model, i, tc.Name, tc.Arguments),
+			Key:   s.toolKey(model, i, tc.Name, tc.Arguments, s.callerReference()),
 			Model: model, Position: i,
 			CallID: tc.ID, Name: tc.Name, Arguments: tc.Arguments,
 		}

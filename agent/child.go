@@ -20,6 +20,8 @@ type Child struct {
 	Task string `json:"task"`
 	// Instance is a name that the model may choose. It distinguishes sub-agents with the same task.
 	Instance string `json:"instance,omitempty"`
+	// Caller is the reference of the caller for whom the sub-agent works: see [CallerReference]. It is empty if there was none.
+	Caller string `json:"caller,omitempty"`
 	// Phase says how far the sub-agent has come.
 	Phase ChildPhase `json:"phase,omitempty"`
 	// Attachment says whether a call waits for the sub-agent.
@@ -184,7 +186,7 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 		refuse(textBadTask(tool.Name, "give them as {\"task\": …} with text values"))
 		return
 	}
-	input := childInput{Agent: tool.Agent, Task: in.Task, Instance: in.Instance}
+	input := childInput{Agent: tool.Agent, Task: in.Task, Instance: in.Instance, Caller: s.callerReference()}
 	var known *Child
 	switch {
 	case in.Continue != "":
@@ -225,6 +227,8 @@ func (s *State) openChild(c *Call, tool Tool, part share, now int64) {
 	}
 }
 
+func (c *Child) input() childInput { return childInput{c.Agent, c.Task, c.Instance, c.Caller} }
+
 // DepthLimit returns the largest depth at which the agent may start sub-agents: see [Limits].Depth. Without a definition, it panics.
 func (s *State) DepthLimit() int {
 	if s.MaxDepth != nil {
@@ -256,7 +260,7 @@ func (s *State) addChild(input childInput, part share) Key {
 	}
 	s.Children = append(s.Children, Child{
 		Key: key, ID: ChildID(s.AgentID, input.Agent, key),
-		Agent: input.Agent, Task: input.Task, Instance: input.Instance, Grant: part.grant, Margin: part.margin,
+		Agent: input.Agent, Task: input.Task, Instance: input.Instance, Caller: input.Caller, Grant: part.grant, Margin: part.margin,
 	})
 	return key
 }
@@ -277,7 +281,7 @@ func (s *State) assign(c *Call, child Key, grant Grant, now int64) {
 	_ = readArguments(c.Arguments, &in) // openChild has read them
 	tool, _ := s.Definition.Tool(c.Name)
 	if child != "" && s.child(child) == nil {
-		input := childInput{Agent: tool.Agent, Task: in.Task, Instance: in.Instance}
+		input := childInput{Agent: tool.Agent, Task: in.Task, Instance: in.Instance, Caller: s.callerReference()}
 		if added := s.addChild(input, share{grant: grant}); added != child {
 			// The other run had sub-agents of which this one knows nothing, so the call keeps what it had.
 			if c.Child = before; added != before {
@@ -298,7 +302,7 @@ func (s *State) removeChild(key Key) {
 	if i < 0 || slices.ContainsFunc(slices.Concat(s.Calls, s.Unanswered), func(c Call) bool { return c.Child == key }) {
 		return
 	}
-	input := childInput{s.Children[i].Agent, s.Children[i].Task, s.Children[i].Instance}
+	input := s.Children[i].input()
 	s.Children = slices.Delete(s.Children, i, i+1)
 	if id := digest(input)[:32]; s.childKey(input, s.ChildCounts[id]-1) == key {
 		s.ChildCounts[id]--
@@ -360,7 +364,7 @@ func (s *State) ChildCount() int { return s.ChildrenDropped + len(s.Children) }
 func (s *State) unansweredChild(input childInput) *Child {
 	return first(s.Children, func(c *Child) bool {
 		w := s.attachment(*c)
-		return (w == ChildDetached || w == ChildInBackground) && (childInput{c.Agent, c.Task, c.Instance}) == input
+		return (w == ChildDetached || w == ChildInBackground) && c.input() == input
 	})
 }
 

@@ -124,7 +124,7 @@ func (s *State) Fork(id Identity, mode Mode, at int, now int64) (*State, error) 
 		if o := fork.overridesOf(QueuedMessage{ID: string(m.Key), Overrides: m.Overrides}); o != nil {
 			fork.Turn.Overrides = o
 		}
-		fork.Turn.Metadata = fork.Turn.Metadata.With(m.Metadata)
+		fork.Turn.Metadata = fork.Turn.Metadata.after(m.Metadata, m.fromOutside())
 		answered = m.answers()
 	}
 	return fork, nil

@@ -125,15 +125,17 @@ func (s *State) modelKey() Key {
 // toolKey returns the key of a tool call. The key depends on all parameters. `model` is the key of the model call
 // whose reply asks for the tool call. `position` is the index of the tool call in this reply. The index distinguishes
 // two equal calls in one reply. The provider's call ID is not part of the key, because a provider may give the same
-// ID to several calls.
-func (id Identity) toolKey(model Key, position int, name, arguments string) Key {
+// ID to several calls. `caller` is the caller's reference ([CallerReference]), or "": a call for one caller never has the key, and thus the
+// result, of a call for another one.
+func (id Identity) toolKey(model Key, position int, name, arguments, caller string) Key {
 	content := struct {
 		Model     Key             `json:"model"`
 		Position  int             `json:"position"`
 		Tool      string          `json:"tool"`
 		Arguments json.RawMessage `json:"arguments,omitempty"`
 		Text      *string         `json:"text,omitempty"`
-	}{Model: model, Position: position, Tool: name}
+		Caller    string          `json:"caller,omitempty"`
+	}{Model: model, Position: position, Tool: name, Caller: caller}
 	if _, err := canon.Text([]byte(arguments)); err == nil {
 		content.Arguments = json.RawMessage(arguments)
 	} else {
@@ -199,6 +201,8 @@ type childInput struct {
 	Task string `json:"task"`
 	// Instance is a name of the model's choice. Another name makes a second sub-agent for the same task.
 	Instance string `json:"instance,omitempty"`
+	// Caller is the reference of the caller for whom the sub-agent works: see [CallerReference]. Another caller gets another sub-agent.
+	Caller string `json:"caller,omitempty"`
 }
 
 func (id Identity) childKey(input childInput, ordinal int) Key {

@@ -36,10 +36,11 @@ type law struct {
 	judged    map[agent.Key]bool            // checks that have a verdict
 	refused   []string                      // texts that a guardrail or a person has refused
 	refusals  int
-	reloaded  agent.Key       // the model call that was next when the definition was read again
-	allowed   agent.Key       // the model call whose overrides were checked last
-	ran       bool            // the turn ran
-	spans     map[string]bool // of turns that have ended or were stopped
+	reloaded  agent.Key            // the model call that was next when the definition was read again
+	allowed   agent.Key            // the model call whose overrides were checked last
+	ran       bool                 // the turn ran
+	spans     map[string]bool      // of turns that have ended or were stopped
+	callers   map[agent.Key]string // for whom each call was asked, by its key
 }
 
 // place identifies a call even if its arguments, and with them its key, are changed.
@@ -57,7 +58,7 @@ func newLaw(s *agent.State) *law {
 	return &law{
 		accepted: slices.Clone(s.Queue), asked: map[agent.Key]bool{}, answered: map[agent.Key]bool{}, heard: map[agent.Key]string{},
 		places: map[agent.Key]place{}, words: map[place]agent.Decision{}, tools: map[agent.Key]string{}, permitted: map[agent.Key]bool{},
-		texts: map[agent.Key]agent.CheckText{}, judged: map[agent.Key]bool{}, spans: map[string]bool{},
+		texts: map[agent.Key]agent.CheckText{}, judged: map[agent.Key]bool{}, spans: map[string]bool{}, callers: map[agent.Key]string{},
 	}
 }
 
@@ -72,10 +73,27 @@ func (w *law) knows(s *agent.State) {
 			want = agent.Metadata{}
 		}
 		answered = m.Role == llm.Assistant && len(m.ToolCalls) == 0
+		if m.Role == llm.User && m.Key != "" && !m.BringsLateResult() {
+			delete(want, agent.CallerReference)
+		}
 		maps.Copy(want, m.Metadata)
 	}
 	if got := s.CurrentMetadata(); !maps.Equal(got, s.Metadata.With(want)) {
 		w.brokenf("the metadata is %v, and the messages of the turn have %v, and the start %v", got, want, s.Metadata)
+	}
+}
+
+// actsForOne checks that no call that was asked for one caller is made for another one, also after a reset.
+func (w *law) actsForOne(s *agent.State) {
+	caller := s.CurrentMetadata()[agent.CallerReference]
+	for _, c := range s.Pending() {
+		if was, known := w.callers[c.Key]; known && was != caller {
+			w.brokenf("call %s was asked for caller %q, and is made for %q", c.Key, was, caller)
+		}
+		w.callers[c.Key] = caller
+		if child, ok := s.Child(c.Child); ok && !strings.Contains(c.Arguments, "continue") && child.Caller != caller {
+			w.brokenf("call %s for caller %q waits for the sub-agent of %q", c.Key, caller, child.Caller)
+		}
 	}
 }
 
@@ -158,6 +176,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	w.traces(s)
 	w.guards(s, e, changed)
 	w.knows(s)
+	w.actsForOne(s)
 	if n := len(s.Compactions); n != w.summaries {
 		w.chain, w.sent, w.summaries = "", 0, n
 	}

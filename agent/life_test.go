@@ -361,7 +361,8 @@ func (l *life) childEnded(key agent.Key) agent.Event {
 // metadata returns metadata of a message or of the agent; half of them have none.
 func (l *life) metadata() agent.Metadata {
 	all := agent.Metadata{"customer": fmt.Sprint(l.r.IntN(3)), "user": fmt.Sprint(l.r.IntN(3))}
-	return pick(l.r, nil, nil, agent.Metadata{"user": all["user"]}, all)
+	caller := agent.Metadata{agent.CallerReference: fmt.Sprint("caller-", l.r.IntN(2))}
+	return pick(l.r, nil, nil, agent.Metadata{"user": all["user"]}, all, caller)
 }
 
 func (l *life) write() {

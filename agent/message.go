@@ -58,6 +58,11 @@ func (m Message) result() Result {
 // answers reports whether the message is an answer, or a notice in place of one.
 func (m Message) answers() bool { return m.Role == llm.Assistant && len(m.ToolCalls) == 0 }
 
+// fromOutside reports whether the message is one of a user, or of the parent agent.
+func (m Message) fromOutside() bool {
+	return m.Role == llm.User && m.Key != "" && !m.BringsLateResult()
+}
+
 func cutReason(reason string) string {
 	if finish.Cut(reason) {
 		return reason

@@ -11,7 +11,7 @@ import (
 )
 
 // Metadata is what a program knows about an agent or about one message, such as a customer or the user who writes: names and values. Tools,
-// model clients, hooks and people get it. No model sees it, and no hash includes it. It is stored in histories, so it must not contain a
+// model clients, hooks and people get it. No model sees it, and no hash includes it, except for [CallerReference]. It is stored in histories, so it must not contain a
 // secret.
 type Metadata map[string]string
 
@@ -25,6 +25,16 @@ const (
 
 // metadataName matches the names in metadata.
 var metadataName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
+
+// CallerReference is the name in metadata under which a program says for whom tools act. The value is a reference and no token: a worker
+// exchanges it for a token when it calls a tool. Tools, model clients and MCP servers do not get the entry.
+//
+// Unlike the rest of the metadata, it is a part of the keys of calls and sub-agents, so that no caller gets what was done for another one.
+// Each message from outside replaces it for the turn: after a message without a reference, that of the turn's earlier messages does not hold.
+const CallerReference = "reagent.caller_ref"
+
+// callerReference matches what may stand under [CallerReference]. Bearer tokens with a space do not match.
+var callerReference = regexp.MustCompile(`^[A-Za-z0-9_:/@+=.-]{1,200}$`)
 
 // Check returns an error if the metadata has too many entries, is too large, or has a name or a value that is not valid.
 func (m Metadata) Check() error {
@@ -41,6 +51,10 @@ func (m Metadata) Check() error {
 		case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
 			return fmt.Errorf("the value of %q in the metadata has control characters or is not UTF-8; use one line of text", name)
 		}
+	}
+	if ref, ok := m[CallerReference]; ok && (!callerReference.MatchString(ref) || strings.HasPrefix(ref, "eyJ")) {
+		return fmt.Errorf("the value of %q in the metadata must be a reference, never a token: at most 200 letters, digits and characters of _:/@+=.- "+
+			"(%d bytes); it is stored in the history, and the worker exchanges it for a token", CallerReference, len(ref))
 	}
 	if size > MaxMetadataBytes {
 		return fmt.Errorf("the metadata has %d bytes; the limit is %d", size, MaxMetadataBytes)
@@ -61,6 +75,26 @@ func (m Metadata) With(more Metadata) Metadata {
 	return all
 }
 
+// after returns the metadata of a turn after a message with the metadata `more`. A message from outside brings the caller's reference or ends
+// that of the messages before.
+func (m Metadata) after(more Metadata, outside bool) Metadata {
+	all := m.With(more)
+	if outside && m[CallerReference] != "" && more[CallerReference] == "" {
+		return all.WithoutCaller()
+	}
+	return all
+}
+
+// WithoutCaller returns the metadata without the entry [CallerReference].
+func (m Metadata) WithoutCaller() Metadata {
+	if _, ok := m[CallerReference]; !ok {
+		return m
+	}
+	rest := maps.Clone(m)
+	delete(rest, CallerReference)
+	return rest
+}
+
 // Has reports whether the metadata has all entries of another one.
 func (m Metadata) Has(other Metadata) bool {
 	for name, value := range other {
@@ -73,3 +107,5 @@ func (m Metadata) Has(other Metadata) bool {
 
 // CurrentMetadata returns the metadata of the agent with that of the running turn, which takes precedence.
 func (s *State) CurrentMetadata() Metadata { return s.Metadata.With(s.Turn.Metadata) }
+
+func (s *State) callerReference() string { return s.CurrentMetadata()[CallerReference] }

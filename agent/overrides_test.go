@@ -23,6 +23,8 @@ func TestAttackMetadataAndOverridesAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 70_000)
 	for _, m := range []agent.Metadata{
 		{"": "x"}, {"a b": "x"}, {"1": "x"}, {"a": "\x1b[2J"}, {"a": "\xff"}, {"a": long}, {strings.Repeat("a", 65): "x"},
+		{agent.CallerReference: ""}, {agent.CallerReference: "Bearer x"}, {agent.CallerReference: "eyJhbGciOiJub25lIn0.e30."},
+		{agent.CallerReference: strings.Repeat("x", 201)},
 	} {
 		require.Error(t, m.Check(), "%.40q", m)
 	}

@@ -368,7 +368,7 @@ func (e MessageTaken) apply(s *State) bool {
 		s.override(overrides)
 	}
 	s.Turn.PartialText = s.Turn.PartialText || m.PartialText
-	s.Turn.Metadata = s.Turn.Metadata.With(m.Metadata)
+	s.Turn.Metadata = s.Turn.Metadata.after(m.Metadata, m.Late == nil)
 	if m.Late != nil {
 		if child := s.child(m.Late.Child); child != nil {
 			child.attach()
