@@ -148,7 +148,7 @@ func (p *Plugin) build(ctx context.Context) error {
 	}
 	made, err := activities.New(activities.Options{
 		Lease: lease, Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry, Notify: o.Notify, Callbacks: o.Callbacks, Commands: o.Commands,
-		Lookup: o.Lookup, Development: o.Development, ToolTimeout: o.ToolTimeout, RolloutTimeout: o.RolloutTimeout, ResultsDir: o.ResultsDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
+		Lookup: o.Lookup, CallerTokens: o.CallerTokens, Development: o.Development, ToolTimeout: o.ToolTimeout, RolloutTimeout: o.RolloutTimeout, ResultsDir: o.ResultsDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
 		Redact: p.hide.Text, TracerProvider: o.TracerProvider, MeterProvider: o.MeterProvider, TraceContent: o.TraceContent,
 	})
 	if err == nil {

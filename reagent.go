@@ -60,6 +60,11 @@ type Options struct {
 	// of the program starter.
 	Commands protocol.Commands
 
+	// CallerTokens exchanges the reference of a caller for a token, with which tools act for the caller: see docs/tokens.md. MCP servers with
+	// [mcp.Server].CallerToken and Go tools that call [tool.CallerToken] use it. No history, log or span has a token. Nil means that no tool
+	// acts for callers.
+	CallerTokens tool.TokenSource
+
 	// Development is for a worker on which somebody tries out prompts and models. [agent.Overrides] may then choose every model and reasoning
 	// effort, and replace the instructions of an agent.
 	Development bool

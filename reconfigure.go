@@ -20,7 +20,7 @@ type Reconfigured struct {
 	Added, Removed []string
 }
 
-// Reconfigure gives the worker other agents, models, tools, MCP servers, hooks and callbacks, while it runs. The other fields of `o` have
+// Reconfigure gives the worker other agents, models, tools, MCP servers, tokens of callers, hooks and callbacks, while it runs. The other fields of `o` have
 // no effect, except Secrets: those that are new are hidden, too. Agents that start from now on have the new definitions. An agent that is
 // running keeps its definition until a reload: see [Client.Reload]. Calls that are running end with the configuration with which they
 // began.
@@ -52,11 +52,11 @@ func (p *Plugin) reconfigure(ctx context.Context, o Options) (Reconfigured, erro
 	p.hide.Add(o.secrets()...)
 	next := p.options
 	next.Agents, next.Models, next.Tools, next.MCPServers, next.Elsewhere = o.Agents, o.Models, o.Tools, hidden(o.MCPServers, p.hide), o.Elsewhere
-	next.Notify, next.Callbacks, next.Lookup, next.Development = o.Notify, o.Callbacks, o.Lookup, o.Development
+	next.Notify, next.Callbacks, next.Lookup, next.CallerTokens, next.Development = o.Notify, o.Callbacks, o.Lookup, o.CallerTokens, o.Development
 	models, modelsErr := next.models(p.hide)
 	tools, toolsErr := newToolbox(ctx, next, p.tools)
 	made, err := p.current.Get().With(activities.Options{
-		Agents: next.Agents, Models: models, Tools: &tools.registry, Notify: next.Notify, Callbacks: next.Callbacks, Lookup: next.Lookup, Development: next.Development,
+		Agents: next.Agents, Models: models, Tools: &tools.registry, Notify: next.Notify, Callbacks: next.Callbacks, Lookup: next.Lookup, CallerTokens: next.CallerTokens, Development: next.Development,
 	})
 	var digests map[string]string
 	if err == nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/reagent-dev/reagent/activities/internal/attempt"
 	"github.com/reagent-dev/reagent/activities/internal/runs"
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/callertoken"
 	"github.com/reagent-dev/reagent/internal/dial"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/telemetry"
@@ -40,6 +41,7 @@ type Activities struct {
 	commands       protocol.Commands
 	models         map[string]Model
 	tools          *tool.Registry
+	callers        *callertoken.Cache // nil if no tool acts for callers
 	development    bool
 	more           Lookup
 	toolTimeout    time.Duration

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reagent-dev/reagent/internal/callertoken"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/tool"
 )
 
 // The methods in this file take over the configuration of a worker. They return everything that is wrong with it.
 
-// With returns activities with the agents, models, tools, hooks and callbacks of `o`. They share all else with `a`: the calls that are
+// With returns activities with the agents, models, tools, tokens of callers, hooks and callbacks of `o`. They share all else with `a`: the calls that are
 // running, the results that are kept, and what is cached. The other options have no effect. With does not change `a`. Its error is that of
 // [New].
 func (a *Activities) With(o Options) (*Activities, error) {
@@ -23,7 +24,10 @@ func (a *Activities) With(o Options) (*Activities, error) {
 
 func (a *Activities) configure(o Options) error {
 	a.agents, a.hooks, a.models, a.tools, a.development = map[string]Agent{}, map[string]hook{}, o.Models, o.Tools.Clone(), o.Development
-	a.more = o.Lookup
+	a.more, a.callers = o.Lookup, nil
+	if o.CallerTokens != nil {
+		a.callers = callertoken.NewCache(o.CallerTokens)
+	}
 	for _, own := range []func() (tool.Tool, error){a.resultReader, questions} {
 		made, err := own()
 		if err == nil {

@@ -101,7 +101,7 @@ func (a *Activities) judge(e *attempt.Operation, in protocol.CheckTextInput) (pr
 	id, key := names(ctx)
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
 	defer cancel()
-	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), AgentID: id, Metadata: in.Metadata, Logger: logs.For(ctx, a.log)})
+	runCtx = tool.WithInfo(runCtx, tool.Info{Key: string(key), AgentID: id, Metadata: in.Metadata.WithoutCaller(), Logger: logs.For(ctx, a.log)})
 	runCtx, span := a.telemetry.StartCheck(runCtx, operation(beat, in.Traceparent), in.Guardrail, string(in.Kind))
 	v, err := tool.Judge(runCtx, t, tool.JudgedText{Kind: string(in.Kind), Text: in.Text})
 	verdict := agent.Verdict{Action: agent.VerdictAction(v.Action), Text: a.redact(v.Text), Reason: clip.UTF8(a.redact(v.Reason), maxErrorBytes)}

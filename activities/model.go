@@ -103,7 +103,7 @@ func (a *Activities) reply(e *attempt.Operation, in protocol.CallModelInput) (pr
 // Neither a summary of the conversation nor an aside is part of an answer, so ask does not stream the chunks of these and does not report
 // them as partial text. Nor does it for an answer that guardrails judge.
 func (a *Activities) ask(e *attempt.Operation, in protocol.CallModelInput, req llm.Request) (llm.Reply, error) {
-	ctx, beat, summary := llm.WithMetadata(e.Context(), in.Metadata), e.Attempt(), in.Compact || in.Aside || in.Judged
+	ctx, beat, summary := llm.WithMetadata(e.Context(), in.Metadata.WithoutCaller()), e.Attempt(), in.Compact || in.Aside || in.Judged
 	id, key := names(ctx)
 	turn := beat.Candidate()
 	candidate := req.Candidates[turn%len(req.Candidates)]

@@ -133,6 +133,9 @@ type Options struct {
 	// Tools holds the tools. It may be nil if no agent has tools. [New] copies the registry. Tools that are added later are
 	// not available.
 	Tools *tool.Registry
+	// CallerTokens exchanges the reference of a caller ([agent.CallerReference] in the metadata) for a token with which tools act for the
+	// caller. Nil means that no tool does. The tokens are kept in memory until they expire, and hidden in what the tool returns.
+	CallerTokens tool.TokenSource
 	// Notify holds the hooks to which the agents of this worker send notifications.
 	Notify []Hook
 	// Callbacks adds the URLs for the results of external calls to the notifications. Nil means that there are no such URLs.

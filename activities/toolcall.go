@@ -106,15 +106,24 @@ func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, do
 	}
 	runCtx, cancel := context.WithTimeout(ctx, a.toolTimeout)
 	defer cancel()
+	answer, refused := answered(in.Elicitation)
+	if refused != nil {
+		return *refused, nil
+	}
 	info := tool.Info{
-		Key: string(key), CallID: in.CallID, AgentID: id, Metadata: in.Metadata, Answer: answerOf(in.Elicitation),
+		Key: string(key), CallID: in.CallID, AgentID: id, Metadata: in.Metadata.WithoutCaller(), Answer: answer,
 		ResultBytes: protocol.ShownBytes(in.ResultBytes), Logger: logs.For(ctx, a.log),
 	}
 	if beat.Tells() {
 		info.Progress = beat.AddText
 	}
+	if in.To != "" {
+		info.Metadata = in.Metadata // the sub-agent acts for the same caller
+	}
+	caller := a.callerOf(in)
+	caller.give(&info)
 	runCtx, span := a.telemetry.StartToolCall(tool.WithInfo(runCtx, info), operation(beat, in.Traceparent), in.Ref, in.CallID, a.redact(in.Arguments))
-	result, err := tool.Run(runCtx, t, in.Arguments)
+	result, err := caller.hidden(tool.Run(runCtx, t, in.Arguments))
 	span.Ended(a.redact(result.Content), failure(result, err, runCtx.Err() != nil))
 	if err == nil && result.Question != nil {
 		return a.elicitation(*result.Question), nil
@@ -123,7 +132,10 @@ func (a *Activities) runTool(e *attempt.Operation, in protocol.CallToolInput, do
 		return protocol.ToolResult{Content: protocol.Stored(a.redact(result.Content), in.ResultBytes, cmp.Or(in.ShownBytes, in.ResultBytes), in.Batch), Kind: agent.KindOf(result.IsError)}, nil
 	}
 	ended := runCtx.Err() != nil
+	var noToken *tool.TokenError
 	switch {
+	case errors.As(err, &noToken) && !errors.Is(err, tool.ErrOutcomeUnknown):
+		return a.withoutToken(noToken, answer), nil
 	case !repeatable && (ended || errors.Is(err, tool.ErrOutcomeUnknown)):
 		a.log.WarnContext(ctx, "the outcome of a tool call is unknown", "tool", in.Ref, "error", logs.Redacted(err, a.redact))
 		if ctx.Err() != nil {

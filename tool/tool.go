@@ -124,6 +124,8 @@ type Info struct {
 	// Metadata is what the program that started the agent, or that sent the message, knows about it, such as the customer; nil if there is
 	// none. A tool may trust it as far as it trusts that program: the model neither sees nor writes it. It must not be changed.
 	Metadata map[string]string
+	// CallerToken is the function of [CallerToken]. Nil means that the worker has no source of tokens.
+	CallerToken func(ctx context.Context, audience, refused string) (string, error)
 	// Answer is a person's answer to the tool's last question about this call: see [Result.Question]. It is nil if the tool has
 	// asked nothing.
 	Answer *Answer

@@ -97,6 +97,7 @@ var decodes = map[string]string{
 	"agent.PackedState.UnmarshalJSON": "a history",
 	"agent.Start.UnmarshalJSON":       "a history",
 	"callback.decode":                 "a text and a boolean, of members with exact names",
+	"activities.answered":             "the state that this package wrote into a question",
 	"mcp.addAnswer":                   "the state that this package wrote into a question",
 	"mcp.listed.spec":                 "a map",
 	"mcp.asked.response":              "a map",
