@@ -179,7 +179,7 @@ type ServerError struct {
 
 // Error says what went wrong, and what to check: the URL of the server or its command. If the server wrote something, this says more.
 func (e *ServerError) Error() string {
-	if strings.Contains(e.Err.Error(), "\n") {
+	if strings.Contains(e.Err.Error(), "\n") || errors.As(e.Err, new(*tool.TokenError)) {
 		return e.Err.Error()
 	}
 	if e.Server.URL != "" {

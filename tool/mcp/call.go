@@ -46,13 +46,20 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 		limited, cancel = context.WithTimeout(ctx, s.server.Timeout)
 		defer cancel()
 	}
+	limited, err := s.asCaller(limited)
+	if err != nil {
+		return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, ctx, err))
+	}
 	for attempt := 1; ; attempt++ {
-		sess, err := s.connected(limited)
+		sess, done, err := s.sessionFor(limited)
 		if err != nil {
-			return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, limited, err))
+			return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, limited, callerFrom(limited).refusal(err)))
 		}
 		d, err := sess.call(limited, params)
+		done()
 		switch d.fate() {
+		case withoutCredential:
+			return tool.Result{}, s.errorf("%s did not run: %w", t.name, s.cause(ctx, limited, d.credential))
 		case answered:
 			return s.result(t.name, d), nil
 		case unknown:
@@ -60,6 +67,9 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (tool.Result, e
 		case refused:
 			// The session may be the reason for the refusal, so the next call gets a new session.
 			s.drop(sess)
+			if problem := callerFrom(limited).refusal(nil); problem != nil {
+				return tool.Result{}, s.errorf("%s did not run: %w", t.name, problem)
+			}
 			return tool.Result{}, s.errorf("%s did not run: HTTP %d %s", t.name, d.status, http.StatusText(d.status))
 		case unreached:
 			if limited.Err() != nil || attempt == 2 {
@@ -89,16 +99,19 @@ func addAnswer(ctx context.Context, params *sdk.CallToolParams) (again *tool.Que
 type fate int
 
 const (
-	unknown   fate = iota // the tool may have run
-	answered              // the server answered with a result or an error
-	unreached             // the tool did not run: the call did not reach the server, or the session does not exist any more
-	refused               // the tool did not run: the server refused the request
+	unknown           fate = iota // the tool may have run
+	answered                      // the server answered with a result or an error
+	unreached                     // the tool did not run: the call did not reach the server, or the session does not exist any more
+	refused                       // the tool did not run: the server refused the request
+	withoutCredential             // the tool did not run: the source of the credential failed
 )
 
 func (d deliveryState) fate() fate {
 	switch {
 	case d.answer != nil || d.tooLarge:
 		return answered
+	case d.credential != nil:
+		return withoutCredential
 	case d.sessionGone():
 		return unreached
 	case d.failure != nil && !d.turnedAway():
@@ -149,11 +162,15 @@ func (s *Source) result(name string, d deliveryState) tool.Result {
 //   - `ctx` has ended: cause returns the error of `ctx`.
 //   - The Source was closed: cause returns [errClosed].
 //   - `limited` has ended: the new error says that there was no answer in time.
+//   - A [*tool.TokenError] stays as it is, because it has no secret.
 //   - In all other cases, the new error has the text of the old one, shortened and without secrets.
 func (s *Source) cause(ctx, limited context.Context, err error) error {
+	noToken, final := errors.AsType[*tool.TokenError](err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case final:
+		return noToken
 	case errors.Is(err, errClosed), s.life.Err() != nil:
 		return errClosed
 	case limited.Err() != nil:

@@ -32,6 +32,9 @@ type deliveryState struct {
 	// tooLarge is true if the response has [maxMessage] bytes or more. Such a response is not read to its end.
 	tooLarge bool
 
+	// credential is the error of the source of the credential, because of which the request was not sent or not sent again; nil if there was none.
+	credential error
+
 	// answer is the JSON of the result. It is nil if the server sent no result.
 	answer json.RawMessage
 	// failure is the JSON-RPC error that the server sent instead of a result. It is nil if there was none.

@@ -89,15 +89,21 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	headers, err := t.headers(ctx, nil)
 	if err != nil {
+		d.update(func(s *deliveryState) { s.credential = err })
 		return nil, err
 	}
 	resp, err := t.send(req.Clone(ctx), headers)
-	if err == nil && resp.StatusCode == http.StatusUnauthorized && t.server.Credential != nil && (req.Body == nil || req.GetBody != nil) {
-		resp, err = t.again(req.Clone(ctx), resp, headers)
+	if err == nil && resp.StatusCode == http.StatusUnauthorized && t.varies(ctx) && (req.Body == nil || req.GetBody != nil) {
+		var credentialErr error
+		if resp, credentialErr, err = t.again(req.Clone(ctx), resp, headers); credentialErr != nil {
+			d.update(func(s *deliveryState) { s.credential = credentialErr })
+			err = credentialErr
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
+	callerFrom(ctx).note(resp.StatusCode)
 	d.update(func(s *deliveryState) {
 		s.status = resp.StatusCode
 		s.inSession = req.Header.Get(sessionHeader) != ""
@@ -111,8 +117,25 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// headers returns the configured headers for a request. `refused` are those that the server has just refused; nil if there are none.
+// varies reports whether a request has a credential that may change.
+func (t *roundTripper) varies(ctx context.Context) bool {
+	return t.server.Credential != nil || callerFrom(ctx) != nil
+}
+
+// headers returns the headers for a request: the configured ones, and the token of the caller for whom it is sent. `refused` are those that the server has just refused; nil if there are none.
 func (t *roundTripper) headers(ctx context.Context, refused *map[string]string) (map[string]string, error) {
+	c := callerFrom(ctx)
+	if c == nil {
+		return t.configured(ctx, refused)
+	}
+	own, err := t.configured(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.headers(ctx, own, refused)
+}
+
+func (t *roundTripper) configured(ctx context.Context, refused *map[string]string) (map[string]string, error) {
 	if t.server.Credential == nil {
 		return t.server.Headers, nil
 	}
@@ -134,18 +157,24 @@ func (t *roundTripper) headers(ctx context.Context, refused *map[string]string) 
 }
 
 // again sends a request again if the server has refused its credential and there is another one. If not, it returns the response.
-func (t *roundTripper) again(req *http.Request, refusal *http.Response, refused map[string]string) (*http.Response, error) {
+// `credentialErr` says that the source of the credential failed.
+func (t *roundTripper) again(req *http.Request, refusal *http.Response, refused map[string]string) (resp *http.Response, credentialErr, err error) {
 	headers, err := t.headers(req.Context(), &refused)
-	if err != nil || maps.Equal(headers, refused) {
-		return refusal, err
+	if err != nil {
+		refusal.Body.Close()
+		return nil, err, nil
+	}
+	if maps.Equal(headers, refused) {
+		return refusal, nil, nil
 	}
 	if req.GetBody != nil {
 		if req.Body, err = req.GetBody(); err != nil {
-			return refusal, nil //nolint:nilerr // the refusal is the answer
+			return refusal, nil, nil //nolint:nilerr // the refusal is the answer
 		}
 	}
 	refusal.Body.Close()
-	return t.send(req, headers)
+	resp, err = t.send(req, headers)
+	return resp, nil, err
 }
 
 func (t *roundTripper) send(req *http.Request, headers map[string]string) (*http.Response, error) {

@@ -43,6 +43,10 @@ type Server struct {
 	// concurrently, so it must keep what takes long to get. Usually `refused` is nil. If the server has answered HTTP 401, Credential is
 	// called once more with the headers that were refused. If the result differs, the request is sent again. Nil means Headers alone.
 	Credential func(ctx context.Context, refused *map[string]string) (map[string]string, error)
+	// CallerToken says that each tool call has the token of the caller (see [tool.CallerToken]) in the header Authorization, in place of one
+	// from Headers or Credential. Its audience is Name. The list of tools is still read with Headers and Credential, because it is the same
+	// for all callers.
+	CallerToken bool
 	// TLS has the settings of TLS connections to a remote server, for example with a client certificate. Nil means the defaults of package tls.
 	TLS *tls.Config
 
@@ -83,8 +87,8 @@ func (s Server) withDefaults() (Server, error) {
 		return fail("Name is not set; set the name of the server")
 	case len(s.Command) > 0 && s.URL != "":
 		return fail("Command and URL are both set; set only one of them")
-	case len(s.Command) > 0 && (len(s.Headers) > 0 || s.Credential != nil || s.TLS != nil):
-		return fail("Headers, Credential or TLS are set, but a server with a Command gets no HTTP requests; set Env instead")
+	case len(s.Command) > 0 && (len(s.Headers) > 0 || s.Credential != nil || s.CallerToken || s.TLS != nil):
+		return fail("Headers, Credential, CallerToken or TLS are set, but a server with a Command gets no HTTP requests; set Env instead")
 	case len(s.Command) == 0 && s.URL == "":
 		return fail("neither Command nor URL is set; set one of them")
 	case s.URL != "" && (len(s.Env) > 0 || s.Dir != ""):

@@ -99,6 +99,9 @@ func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 	case err == nil:
 		return slices.Clone(fresh), nil
 	case listed.IsZero() || ctx.Err() != nil:
+		if refusal, ok := errors.AsType[*tool.TokenError](err); ok {
+			return nil, s.errorf("list tools: %w", refusal)
+		}
 		return nil, s.errorf("list tools: %s", s.reason(err))
 	}
 	s.server.Logger.Warn("the list of tools could not be read again; the previous list is still used", "error", s.reason(err))
