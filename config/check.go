@@ -29,6 +29,7 @@ func (r *reader) check(cfg *Config) {
 	}
 	r.checkExternal(cfg)
 	r.checkCallbacks(cfg.Callbacks)
+	r.checkCallerTokens(cfg)
 	if len(cfg.Agents) == 0 && !r.hasProblem("agents") {
 		r.problemf("agents", "missing; define at least one agent")
 	}
@@ -115,6 +116,13 @@ func (r *reader) checkMCPServer(path string, s MCPServer) {
 	}
 	r.checkKey(path, s.Key)
 	r.checkTLS(path, s.TLS)
+	r.checkOAuth(path+".oauth", s.OAuth)
+	if s.OAuth != nil && s.set() {
+		r.problemf(path, "has both an API key and oauth; keep one")
+	}
+	if hasCommand && (s.OAuth != nil || s.CallerToken) {
+		r.problemf(path, "has oauth or caller_token, which are for servers with a url; write env for a server with a command")
+	}
 	if hasCommand && (s.set() || s.TLS != TLS{}) {
 		r.problemf(path, "has an API key or TLS files, which are for servers with a url; write env for a server with a command")
 	}

@@ -63,6 +63,9 @@ type Config struct {
 	Notify map[string]Hook
 	// Callbacks lets the results of external calls come by HTTP. Nil means that they cannot.
 	Callbacks *Callbacks
+	// CallerTokens says where the tokens come from with which tools act for callers. Nil means that no tool does. In the file, this field is
+	// `caller_tokens`.
+	CallerTokens *CallerTokens
 	// UI says what Temporal's Web UI shows of the agents.
 	UI UI
 	// Tools configures the built-in tools. In the file, this field is `builtin`.
@@ -172,6 +175,10 @@ type MCPServer struct {
 	Headers map[string]string
 	// Key says where the key for the endpoint comes from.
 	Key
+	// OAuth says how the worker gets its tokens for the endpoint; nil if it gets none. A valid configuration has at most one of OAuth and Key.
+	OAuth *OAuth
+	// CallerToken says that each call of a tool has the token of its caller: see [CallerTokens]. In the file, this field is `caller_token`.
+	CallerToken bool
 	// TLS has the files for the connection to the endpoint.
 	TLS TLS
 

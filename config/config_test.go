@@ -102,7 +102,15 @@ func TestEveryFieldIsRead(t *testing.T) {
 				Rename:  map[string]string{"get.user": "get_user"},
 				Timeout: DefaultMCPTimeout,
 			},
+			"orders": {
+				URL: "https://orders.example.com/mcp", CallerToken: true, Timeout: DefaultMCPTimeout,
+				OAuth: &OAuth{
+					ClientID: "worker", ClientSecret: "${ORDERS_SECRET}", TokenURL: "https://login.example.com/token", Scopes: []string{"orders.read"},
+					Resource: "https://orders.example.com",
+				},
+			},
 		},
+		CallerTokens: &CallerTokens{URL: "https://login.example.com/exchange", Headers: map[string]string{"X-Key": "${EXCHANGE_KEY}"}, Timeout: 5 * time.Second},
 		Callbacks: &Callbacks{
 			URL: "https://agents.example.com/callbacks", Listen: "127.0.0.1:8090", Secret: "${CALLBACK_SECRET}",
 			OldSecrets: []string{"${file:testdata/valid/keys/callback}"},

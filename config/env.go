@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 )
@@ -146,12 +147,13 @@ func (s Shell) resolveEnv(report func(name, problem string)) map[string]string {
 }
 
 // CheckEnvironment checks the environment variables and files to which the configuration refers. Of models, MCP servers and the tool
-// `shell`, it checks only those that an agent has; it checks all hooks and the callbacks. A worker calls CheckEnvironment before it starts.
+// `shell`, it checks only those that an agent has; it checks all hooks, the callbacks and the tokens of callers. A worker calls CheckEnvironment before it starts.
 // The error is an [*Error] with all of these problems:
 //   - a variable is not set
 //   - a file cannot be read or is empty, or a file for TLS has no certificate or key
 //   - an API key is empty
 //   - the URL of a hook is not valid when its references are replaced
+//   - the secret of an OAuth client is empty
 //   - the secret of a hook or of the callbacks is too short, or not base64 after "whsec_"
 func (c *Config) CheckEnvironment() error {
 	var problems []Problem
@@ -182,6 +184,11 @@ func (c *Config) CheckEnvironment() error {
 		if s, path := c.MCPServers[name], "mcp_servers."+name; servers[name] {
 			c.checkKeyEnvironment(path, s.Key, at(path))
 			resolveEach("env", s.Env, "", at(path))
+			if s.OAuth != nil {
+				if _, err := s.OAuth.Secret(); err != nil {
+					at(path)("oauth", err.Error())
+				}
+			}
 			resolveEach("headers", s.Headers, s.stand(), at(path))
 			s.TLS.config(at(path))
 		}
@@ -203,6 +210,15 @@ func (c *Config) CheckEnvironment() error {
 		}
 		resolveEach("headers", h.Headers, "", at(path))
 		resolveEach("env", h.Env, "", at(path))
+	}
+	if t := c.CallerTokens; t != nil {
+		resolveEach("headers", t.Headers, "", at("caller_tokens"))
+		t.TLS.config(at("caller_tokens"))
+		if len(t.Command) > 0 {
+			if _, err := exec.LookPath(t.Command[0]); err != nil {
+				at("caller_tokens")("command", fmt.Sprintf("%v; install the program, or write its path", err))
+			}
+		}
 	}
 	if c.Callbacks != nil {
 		c.Callbacks.secrets(at("callbacks"))

@@ -61,7 +61,8 @@ func (r *reader) config(p place) *Config {
 			named(r, cfg.External, "is not the name of a tool; write "+toolNameHelp, r.external)},
 		"notify": {"The hooks by name: they are notified when an agent waits for a person, is held, or ends.",
 			named(r, cfg.Notify, "is not the name of a hook; write "+nameHelp, r.hook)},
-		"callbacks": {"Lets the results of external tools come by HTTP.", func(p place) { cfg.Callbacks = r.callbacks(p) }},
+		"callbacks":     {"Lets the results of external tools come by HTTP.", func(p place) { cfg.Callbacks = r.callbacks(p) }},
+		"caller_tokens": {"Where the tokens come from with which tools act for callers.", func(p place) { cfg.CallerTokens = r.callerTokens(p) }},
 		"ui": {"What Temporal's Web UI and lists show of the agents.", func(p place) {
 			r.object(p, keys{
 				"content": {"none keeps what people, models and tools say out of summaries, details and memos; all by default.",

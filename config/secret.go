@@ -19,9 +19,9 @@ import (
 // Secrets returns values that may be secret. A worker hides them in texts from endpoints and tools. Values that cannot be read are
 // left out; [Config.CheckEnvironment] reports them. Secrets returns:
 //   - of models: the API keys, and the headers and URL queries except those that are known settings
-//   - of MCP servers: the environment variables, headers and URL queries
+//   - of MCP servers: the environment variables, headers, URL queries and secrets of OAuth clients
 //   - of hooks: the secrets, headers, environment variables and parts of the URLs
-//   - the secrets of callbacks, and the environment variables in [Shell.Env]
+//   - the headers of the tokens of callers, the secrets of callbacks, and the environment variables in [Shell.Env]
 //   - from the worker's environment: the keys for Temporal and its codec server, and the keys that encrypt payloads
 func (c *Config) Secrets() []string {
 	secrets := []string{os.Getenv("TEMPORAL_API_KEY")}
@@ -56,6 +56,11 @@ func (c *Config) Secrets() []string {
 		if key, err := s.APIKey(); err == nil {
 			add(key)
 		}
+		if s.OAuth != nil {
+			if secret, err := s.OAuth.Secret(); err == nil {
+				add(secret)
+			}
+		}
 		addEach(s.Env)
 		addEach(s.Headers)
 	}
@@ -74,6 +79,9 @@ func (c *Config) Secrets() []string {
 		addEach(h.Headers)
 		addEach(h.Env)
 	}
+	if c.CallerTokens != nil {
+		addEach(c.CallerTokens.Headers)
+	}
 	if c.Callbacks != nil {
 		add(c.Callbacks.secrets(ignore)...)
 	}
@@ -83,7 +91,7 @@ func (c *Config) Secrets() []string {
 // SecretFiles returns the paths of files that may contain secrets. A worker keeps its file tools from reading them. The files need
 // not exist. They are:
 //   - the key files of models and the secret files of hooks
-//   - the files to which callbacks, headers, hook URLs, URL queries and environment variables refer
+//   - the files to which callbacks, OAuth clients, headers, hook URLs, URL queries and environment variables refer
 //   - the configuration file of Temporal's clients and the private key of the TLS client
 //   - the file with the keys that encrypt payloads
 func (c *Config) SecretFiles() []string {
@@ -131,11 +139,18 @@ func (c *Config) secretFiles() []secretFile {
 		add(field+".api_key_file", s.APIKeyFile)
 		add(field+".tls_key_file", s.TLS.KeyFile)
 		addReferences(field, s.Env, s.Headers)
+		if s.OAuth != nil {
+			addReferences(field+".oauth", map[string]string{"client_secret": s.OAuth.ClientSecret})
+		}
 	}
 	for _, name := range sorted(c.Notify) {
 		h, field := c.Notify[name], "notify."+name
 		addReferences(field, h.Env, h.Headers, map[string]string{"url": h.URL})
 		add(field, h.SecretFile)
+	}
+	if t := c.CallerTokens; t != nil {
+		add("caller_tokens.tls_key_file", t.TLS.KeyFile)
+		addReferences("caller_tokens", t.Headers)
 	}
 	if c.Callbacks != nil {
 		for _, ref := range c.Callbacks.references() {

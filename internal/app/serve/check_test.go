@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -185,6 +187,29 @@ func TestMissingFolderIsOneMistake(t *testing.T) {
 	require.Len(t, report.Problems, 1)
 	require.Equal(t, "builtin.files_root", report.Problems[0].Field)
 	require.Equal(t, 2, report.Problems[0].Line)
+}
+
+// A worker that an authorization server refuses, and a program that is missing, are named, and no secret is.
+func TestTokensThatCannotBeHadAreNamed(t *testing.T) {
+	t.Setenv("ORDERS_SECRET", "wr0ng-secret-of-the-worker")
+	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"error":"invalid_client"}`)
+	}))
+	t.Cleanup(login.Close)
+	report, _ := checked(t, CheckOptions{}, models+fmt.Sprintf(`mcp_servers:
+  orders: {url: %q, oauth: {client_id: worker, client_secret: "${ORDERS_SECRET}", token_url: %q}}
+  none: {url: %q, oauth: {client_id: worker, client_secret: "${MISSING_SECRET}", token_url: %q}}
+caller_tokens: {command: [/no/such/program]}
+agents: {a: {model: m, tools: [orders.*, none.*]}}
+`, login.URL+"/mcp", login.URL+"/token", login.URL+"/mcp", login.URL+"/token"))
+	text := strings.Join(texts(report.Problems), "\n")
+	require.Contains(t, text, "mcp_servers.orders: list tools: OAuth: "+login.URL+`/token refused the client "worker": invalid_client (HTTP 401); correct client_id, client_secret, scopes or resource of the MCP server`)
+	require.Contains(t, text, "mcp_servers.none.oauth: client_secret: the environment variable MISSING_SECRET is not set")
+	require.Contains(t, text, "caller_tokens.command: ")
+	require.NotContains(t, text, "check that the server is running")
+	require.NotContains(t, text, "wr0ng")
 }
 
 // Each kind of mistake is named in one run, with its line, also if it is in a part of the file that has another. Whatever could not be checked

@@ -15,6 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/config"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
+	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/tool/builtin"
 )
 
@@ -49,8 +50,9 @@ models:
   claude: {provider: anthropic, platform: vertex, model: opus, base_url: "http://127.0.0.1:1/models", prompt_cache: 1h}
 builtin: {files_root: ., http_allow_private: true, shell: {folder: ., timeout: 1m, env: [HEADER]}}
 mcp_servers:
-  far: {url: "http://127.0.0.1:1/mcp", headers: {A: b}, tls_ca_file: CERT, prefix: p_, rename: {a: b}, timeout: 5m}
+  far: {url: "http://127.0.0.1:1/mcp", headers: {A: b}, tls_ca_file: CERT, prefix: p_, rename: {a: b}, timeout: 5m, caller_token: true}
   near: {command: [server], env: {A: b}, stateful: true}
+caller_tokens: {command: [sh, -c, 'echo "{\"access_token\":\"token-of-a-caller\"}"']}
 notify:
   mail: {command: [mail], env: {A: "${HEADER}"}, on: [held]}
   pager: {url: "https://example.com/${HOOK_PATH}", secret_env: HOOK_SECRET_OF_24_BYTES, headers: {A: "${HEADER}"}, timeout: 5s}
@@ -97,7 +99,10 @@ agents:
 	require.Equal(t, map[string]string{"HEADER": "value-of-HEADER"}, tools.Shell.Env)
 	programs := []string{"Dir", "TaskQueue", "ConnectTimeout", "Protocol", "HTTPClient", "Logger"}
 	requireSet(t, options.MCPServers[0], append(programs, "Command", "Env", "Stateful", "Headers")...)
-	requireSet(t, options.MCPServers[1], append(programs, "URL", "Headers", "Credential", "TLS", "Prefix", "Rename")...)
+	requireSet(t, options.MCPServers[1], append(programs, "URL", "Headers", "Credential", "CallerToken", "TLS", "Prefix", "Rename")...)
+	token, err := options.CallerTokens(t.Context(), tool.TokenRequest{Reference: "r", Audience: "far"})
+	require.NoError(t, err)
+	require.Equal(t, tool.Token{Value: "token-of-a-caller"}, token)
 	requireSet(t, options.Notify[0], "URL", "Secret", "Headers", "Timeout")
 	requireSet(t, options.Notify[1], "Command", "Env")
 	require.Equal(t, reagent.Hook{
