@@ -65,7 +65,7 @@ func (r *reader) config(p place) *Config {
 		"caller_tokens": {"Where the tokens come from with which tools act for callers.", func(p place) { cfg.CallerTokens = r.callerTokens(p) }},
 		"ui": {"What Temporal's Web UI and lists show of the agents.", func(p place) {
 			r.object(p, keys{
-				"content": {"none keeps what people, models and tools say out of summaries, details and memos; all by default.",
+				"content": {"Whether they show what people, models and tools say: all, which is the default, or none.",
 					r.oneOf(&cfg.UI.Content, "is %q; write all or none", "all", NoContent)},
 			})
 		}},
