@@ -30,7 +30,6 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/app/devserver"
-	"github.com/reagent-dev/reagent/internal/logs"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/testkit/planted"
 	"github.com/reagent-dev/reagent/llm"
@@ -55,6 +54,7 @@ func TestDatabaseHasNothingThatWasSaid(t *testing.T) {
 				require.NotEmpty(t, found[word], word)
 			}
 			require.Greater(t, len(shown), len(words)/2, "the Web UI shows most of it")
+			require.Contains(t, l.log.String(), plum("complaint"), "the SDK logs the text of an error")
 			continue
 		}
 		require.Empty(t, found)
@@ -178,7 +178,11 @@ func live(t *testing.T, hidden bool) *life {
 	own, err := devserver.Start(t.Context(), devserver.Options{DBFilename: filepath.Join(l.folder, "dev.db"), SearchAttributes: protocol.AttributeTypes()})
 	require.NoError(t, err)
 	defer own.Stop()
-	log := slog.New(logs.Handler(slog.NewJSONHandler(&locked{to: &l.log}, &slog.HandlerOptions{Level: slog.LevelInfo})))
+	handler := slog.Handler(slog.NewJSONHandler(&locked{to: &l.log}, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	if hidden {
+		handler = reagent.LogHandler(handler)
+	}
+	log := slog.New(handler)
 	options := sdk.Options{HostPort: own.Address(), Logger: sdklog.NewStructuredLogger(log)}
 	if hidden {
 		codec, err := reagent.NewEncryptionCodec(reagent.EncryptionOptions{Keys: map[string][]byte{"k1": bytes.Repeat([]byte{7}, 32)}, KeyID: "k1"})
