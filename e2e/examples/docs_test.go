@@ -240,7 +240,7 @@ func newPrograms(t *testing.T) *programs {
 	p := &programs{w: &world.World{T: t}, flags: map[string]map[string]bool{}}
 	help, _, _ := p.w.Starter("--help")
 	p.add("starter", help)
-	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+) +\S`).FindAllStringSubmatch(help, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z-]+) +\S`).FindAllStringSubmatch(help, -1) {
 		text, _, code := p.w.Starter(m[1], "--help")
 		if code == 0 && strings.Contains(text, "starter "+m[1]) {
 			p.add("starter "+m[1], text)
