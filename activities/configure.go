@@ -14,9 +14,9 @@ import (
 
 // The methods in this file take over the configuration of a worker. They return everything that is wrong with it.
 
-// With returns activities with the agents, models, tools, tokens of callers, hooks and callbacks of `o`. They share all else with `a`: the calls that are
-// running, the results that are kept, and what is cached. The other options have no effect. With does not change `a`. Its error is that of
-// [New].
+// With returns activities with the agents, models, tools, tokens of callers, hooks and callbacks of `o`. They share all else with `a`: the
+// calls that are running, the results that are kept, and what is cached. The other options have no effect. With does not change `a`. Its error
+// is that of [New].
 func (a *Activities) With(o Options) (*Activities, error) {
 	changed := *a
 	return &changed, changed.configure(o.withDefaults())

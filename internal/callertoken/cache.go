@@ -22,6 +22,8 @@ const (
 	maxKept = 10_000
 	// maxToken is the largest size of a token in bytes. A header of an HTTP request cannot be much longer.
 	maxToken = 16 << 10
+	// maxTime limits one request to a source, whatever the source itself does.
+	maxTime = time.Minute
 )
 
 // Cache keeps the tokens of a source until they expire. It is safe for concurrent use.
@@ -51,6 +53,8 @@ func (c *Cache) Token(ctx context.Context, reference, audience, refused string) 
 		if value := c.find(e, refused); value != "" {
 			return value, nil // the request that has just ended
 		}
+		ctx, cancel := context.WithTimeout(ctx, maxTime)
+		defer cancel()
 		token, err := c.source(ctx, tool.TokenRequest{Reference: reference, Audience: audience, Refused: refused != ""})
 		switch {
 		case err != nil:
