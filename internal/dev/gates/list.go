@@ -76,7 +76,7 @@ var gates = []gate{
 	{
 		name: "compose-test", about: "docker-compose.yml with a container engine",
 		reads: reads{
-			"./e2e/compose", "./cmd/...", "docker-compose.yml", "Dockerfile", ".dockerignore", "examples/agents.yaml", "e2e/compose/engine.sh",
+			"./e2e/compose", "./cmd/...", "docker-compose.yml", "Dockerfile", "examples/agents.yaml", "e2e/compose/engine.sh",
 			"deploy/mcp/Dockerfile", "deploy/mcp/agents.yaml", "deploy/mcp/clock.mjs", "internal/pins/compose/go.mod", "internal/pins/cli/go.mod",
 		},
 		parts: whole, figures: []figure{sum("tests", `^--- PASS: TestCompose`), sum("failed", `^--- FAIL`)},
