@@ -238,6 +238,9 @@ func TestRecipesFindWhatTheyLookFor(t *testing.T) {
 	require.NoError(t, err)
 	ran := 0
 	for _, page := range pages {
+		if filepath.Base(page) == "runbook.md" {
+			continue // e2e/runbook runs its commands
+		}
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		for _, m := range recipe.FindAllStringSubmatch(string(text), -1) {
