@@ -16,29 +16,46 @@ import (
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 )
 
-// The configurations in deploy are valid, and the workers there accept their arguments. The objects of Kubernetes are checked by
+// The configurations in deploy are valid, and the programs there accept their arguments. The objects of Kubernetes are checked by
 // internal/pins/kubernetes.
-func TestDeployedWorkersAreConfigured(t *testing.T) {
+func TestDeployedProgramsAreConfigured(t *testing.T) {
 	for _, path := range []string{"kubernetes/base/agents.yaml", "kubernetes/example/agents.yaml", "mcp/agents.yaml"} {
 		cfg, err := config.Load(world.Path("deploy", path))
 		require.NoError(t, err)
 		require.Equal(t, "agents", cfg.TaskQueue, "the queue whose backlog KEDA watches")
 	}
-	var deployment struct {
-		Spec struct {
-			Template struct {
-				Spec struct{ Containers []struct{ Args []string } }
+	var commands [][]string
+	for _, path := range []string{"base/worker.yaml", "encryption/codec-server.yaml"} {
+		var deployment struct {
+			Spec struct {
+				Template struct {
+					Spec struct {
+						Containers []struct{ Command, Args []string }
+					}
+				}
 			}
 		}
+		require.NoError(t, yaml.Unmarshal([]byte(read(t, "deploy/kubernetes/"+path)), &deployment))
+		c := deployment.Spec.Template.Spec.Containers[0]
+		if c.Command == nil {
+			c.Command = []string{"worker"} // the image's own
+		}
+		commands = append(commands, append(c.Command, c.Args...))
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "deploy/kubernetes/base/worker.yaml")), &deployment))
-	unit := read(t, "deploy/systemd/reagent-worker.service")
-	started := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/worker (.*)$`).FindStringSubmatch(unit)
-	require.NotNil(t, started)
+	units, err := filepath.Glob(world.Path("deploy/systemd/*.service"))
+	require.NoError(t, err)
+	for _, path := range units {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		started := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/(.*)$`).FindSubmatch(text)
+		require.NotNil(t, started, path)
+		commands = append(commands, strings.Fields(string(started[1])))
+	}
+	require.Len(t, commands, 4)
 	w := &world.World{T: t}
-	for _, args := range [][]string{deployment.Spec.Template.Spec.Containers[0].Args, strings.Fields(started[1])} {
-		require.NotEmpty(t, args)
-		out, err := w.Command("worker", append(args, "--help")...).CombinedOutput()
+	for _, c := range commands {
+		require.Greater(t, len(c), 1)
+		out, err := w.Command(c[0], append(c[1:], "--help")...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
 }

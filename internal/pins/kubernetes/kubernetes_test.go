@@ -2,6 +2,7 @@
 package kubernetes_test
 
 import (
+	"fmt"
 	"maps"
 	"net"
 	"os"
@@ -60,6 +61,7 @@ type scaledObject struct {
 type objects struct {
 	t           *testing.T
 	deployments map[string]*appsv1.Deployment
+	services    map[string]*corev1.Service
 	budgets     map[string]*policyv1.PodDisruptionBudget
 	configs     map[string]*corev1.ConfigMap
 	scaled      map[string]*scaledObject
@@ -67,7 +69,17 @@ type objects struct {
 
 // build runs kustomize as `kubectl apply -k` does. Each object must be one of a known kind, with no field that the kind does not have.
 func build(t *testing.T, folder string) objects {
-	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join("../../../deploy/kubernetes", folder))
+	root, err := filepath.Abs("../../../deploy/kubernetes")
+	require.NoError(t, err)
+	path := filepath.Join(root, folder)
+	if folder == encrypted {
+		path = t.TempDir()
+		root, err = filepath.Rel(path, root)
+		require.NoError(t, err)
+		text := fmt.Sprintf("resources: [%s/base]\ncomponents: [%[1]s/encryption]\n", root)
+		require.NoError(t, os.WriteFile(filepath.Join(path, "kustomization.yaml"), []byte(text), 0o600))
+	}
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), path)
 	require.NoError(t, err)
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme} {
@@ -75,7 +87,7 @@ func build(t *testing.T, folder string) objects {
 	}
 	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
 	o := objects{
-		t: t, deployments: map[string]*appsv1.Deployment{},
+		t: t, deployments: map[string]*appsv1.Deployment{}, services: map[string]*corev1.Service{},
 		budgets: map[string]*policyv1.PodDisruptionBudget{}, configs: map[string]*corev1.ConfigMap{}, scaled: map[string]*scaledObject{},
 	}
 	for _, r := range made.Resources() {
@@ -94,6 +106,8 @@ func build(t *testing.T, folder string) objects {
 		switch object := object.(type) {
 		case *appsv1.Deployment:
 			o.deployments[object.Name] = object
+		case *corev1.Service:
+			o.services[object.Name] = object
 		case *policyv1.PodDisruptionBudget:
 			o.budgets[object.Name] = object
 		case *corev1.ConfigMap:
@@ -124,7 +138,10 @@ func (o objects) selects(selector *metav1.LabelSelector, d *appsv1.Deployment) b
 	return s.Matches(labels.Set(d.Spec.Template.Labels))
 }
 
-var kustomizations = []string{"base", "example"}
+// encrypted is the base with the component encryption, as deploy/README.md describes it.
+const encrypted = "encrypted"
+
+var kustomizations = []string{"base", "example", encrypted}
 
 // No container has root as its user, writes to its image, has a capability, or more memory than it may. None gets a token of Kubernetes.
 func TestContainersAreClosed(t *testing.T) {
@@ -224,6 +241,34 @@ func TestReferencesAreRight(t *testing.T) {
 			require.True(t, o.selects(b.Spec.Selector, o.deployments[name]))
 			require.Equal(t, 1, b.Spec.MaxUnavailable.IntValue(), "a number of pods that must stay could keep a node from draining for ever")
 		}
+		for name, s := range o.services {
+			d := o.deployments[name]
+			require.True(t, o.selects(&metav1.LabelSelector{MatchLabels: s.Spec.Selector}, d))
+			require.Equal(t, d.Spec.Template.Spec.Containers[0].Ports[0].Name, s.Spec.Ports[0].TargetPort.String())
+		}
+	}
+}
+
+// Workers and the codec server read the same file of the same Secret. The codec server asks for credentials, decrypts only, and is probed where
+// it listens.
+func TestWorkersAndCodecServerHaveTheKeys(t *testing.T) {
+	o := build(t, encrypted)
+	require.Empty(t, build(t, "base").services, "encryption is optional")
+	for _, name := range []string{"reagent-worker", "reagent-codec-server"} {
+		pod := o.deployments[name].Spec.Template.Spec
+		require.Contains(t, pod.Containers[0].Env, corev1.EnvVar{Name: "REAGENT_ENCRYPTION_KEYS_FILE", Value: "/etc/reagent-encryption/keys.yaml"})
+		require.Contains(t, pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "encryption", MountPath: "/etc/reagent-encryption", ReadOnly: true})
+		at := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "encryption" })
+		require.Equal(t, "reagent-encryption", pod.Volumes[at].Secret.SecretName)
+	}
+	c := o.deployments["reagent-codec-server"].Spec.Template.Spec.Containers[0]
+	require.Equal(t, []string{"starter", "codec-server"}, c.Command)
+	require.Contains(t, c.Args, fmt.Sprintf("--listen=0.0.0.0:%d", c.Ports[0].ContainerPort))
+	require.Contains(t, c.Args, "--auth-file=/etc/reagent-codec/auth")
+	require.Contains(t, c.Args, "--decode-only")
+	for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe} {
+		require.Equal(t, "/healthz", probe.HTTPGet.Path)
+		require.Equal(t, c.Ports[0].Name, probe.HTTPGet.Port.String())
 	}
 }
 
