@@ -57,6 +57,8 @@ const (
 	Gone = "Gone"
 	// StateSize means that the agent's state is too large: see [ErrStateSize].
 	StateSize = "StateSize"
+	// CallReturned is the type of the error with which a worker fails an attempt of a lost worker. Temporal then makes another attempt.
+	CallReturned = "CallReturned"
 	// WorkerLost means that too many attempts at the activity were lost, because their workers stopped reporting. The
 	// activity is not attempted again.
 	WorkerLost = "WorkerLost"
