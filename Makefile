@@ -62,15 +62,11 @@ faults: ## kill, reset, terminate and roll agents at every point in every scenar
 	$(GO) test -tags faults ./internal/testkit/fault -count=1
 	REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run '$(FAULTS)' -count=1 -timeout 60m -v
 
-faults-encrypted faults-lease: FAULTS = TestFaultsChangeNothing
+faults-encrypted: FAULTS = TestFaultsChangeNothing
 
 .PHONY: faults-encrypted
 faults-encrypted: ## the same with payloads that a codec server encrypts
 	REAGENT_E2E_CODEC=1 REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run '$(FAULTS)' -count=1 -timeout 60m -v
-
-.PHONY: faults-lease
-faults-lease: ## the same with one heartbeat for all calls of a worker (worker --lease)
-	REAGENT_E2E_LEASE=1 REAGENT_FAULTS_ALL=1 $(GO) test ./e2e/faults -run '$(FAULTS)' -count=1 -timeout 60m -v
 
 SOAK ?= 200
 

@@ -2,7 +2,6 @@ package reagent
 
 import (
 	"context"
-	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
@@ -29,17 +28,6 @@ func activityWorkerOptions(o worker.Options) worker.Options {
 	o.UseBuildIDForVersioning = false //nolint:staticcheck // a program may still set it
 	// The limit is for the worker's own task queue.
 	o.TaskQueueActivitiesPerSecond = 0
-	return o
-}
-
-// leaseWorkerOptions returns the options of the activity worker that holds the lease, made from those of the other activity workers.
-// It shares no slots or limits with them. If tool calls could take all slots, nobody would hold the lease, and Temporal would give all
-// calls of the worker to other workers.
-func leaseWorkerOptions(o worker.Options) worker.Options {
-	o.Tuner = nil
-	o.MaxConcurrentActivityExecutionSize, o.WorkerActivitiesPerSecond = 0, 0
-	o.ActivityTaskPollerBehavior, o.MaxConcurrentActivityTaskPollers = nil, 1
-	o.WorkerStopTimeout = time.Second
 	return o
 }
 

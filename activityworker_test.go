@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/interceptor"
@@ -76,13 +75,7 @@ func TestActivityWorkersInheritTheOptionsOfTheWorker(t *testing.T) {
 		"DeploymentOptions": worker.DeploymentOptions{}, "UseBuildIDForVersioning": false,
 	}
 	for _, outer := range []worker.Options{filled(t), {}} {
-		inner := activityWorkerOptions(outer)
-		requireInherited(t, outer, inner, own)
-
-		requireInherited(t, inner, leaseWorkerOptions(inner), map[string]any{
-			"Tuner": nil, "MaxConcurrentActivityExecutionSize": 0, "WorkerActivitiesPerSecond": 0, "ActivityTaskPollerBehavior": nil,
-			"MaxConcurrentActivityTaskPollers": 1, "WorkerStopTimeout": time.Second,
-		})
+		requireInherited(t, outer, activityWorkerOptions(outer), own)
 	}
 }
 

@@ -3,6 +3,7 @@ package reagent
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -36,11 +37,14 @@ func digest(definitions map[string]string) string {
 	return hex.EncodeToString(all.Sum(nil))[:12]
 }
 
-// identity returns the identity of this worker: the process ID, the host name, and the digest of its agent definitions. Temporal's
-// Web UI shows the identity, and other workers compare the digest with their own: see [compareDefinitions].
+// identity returns the identity of this worker: the process ID, the host name, four random bytes, and the digest of its agent definitions.
+// Temporal's Web UI shows the identity, and other workers compare the digest with their own: see [compareDefinitions]. A container that is
+// started again may have the same process ID and host name, so the random bytes tell the calls of the two processes apart.
 func identity(digest string) string {
 	host, _ := os.Hostname() // empty after an error
-	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), cmp.Or(host, "unknown"), protocol.DigestMark, digest)
+	var random [4]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return fmt.Sprintf("%d@%s-%x%s%s", os.Getpid(), cmp.Or(host, "unknown"), random, protocol.DigestMark, digest)
 }
 
 // compareDefinitions warns if other workers of the task queue define their agents differently. It logs one warning for each

@@ -18,6 +18,7 @@ import (
 	"github.com/reagent-dev/reagent/internal/external"
 	"github.com/reagent-dev/reagent/internal/hint"
 	"github.com/reagent-dev/reagent/internal/logs"
+	"github.com/reagent-dev/reagent/internal/presence"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/workflows"
@@ -42,13 +43,16 @@ const (
 //   - One for each model. A model with a limit on requests gets all its calls there. A model without a limit has one, too, because an
 //     agent that was started when the model had a limit still uses this task queue.
 //   - One for each stateful MCP server that runs in this process.
-//   - One for the lease, if there is one: see [Options.Lease].
 //
 // The plugin sets three options of the worker if they are zero:
 //   - StickyScheduleToStartTimeout becomes 1 second. After a crash, another worker then soon takes over.
 //   - WorkerStopTimeout becomes 2 minutes. When a deploy stops the worker, the calls that are running then have time to end.
-//   - Identity becomes a text with a digest of the agent definitions. Without the plugin, the worker would have the identity
-//     of the client.
+//   - Identity becomes a text with a digest of the agent definitions, which no other process has. Without the plugin, the worker would have
+//     the identity of the client.
+//
+// If the namespace has worker heartbeats, the workers of a task queue watch each other: see [Options.HeartbeatTimeout]. A worker knows the
+// calls of a lost one by its identity. So if you set Identity, give each process another one. Otherwise the calls of a lost process wait for
+// their heartbeat timeout while a process with the same identity runs.
 //
 // When a worker without a deployment version starts, the plugin reads the identities of the other workers of the task queue.
 // It logs a warning for each worker whose digest differs.
@@ -60,8 +64,6 @@ const (
 //   - TaskQueueActivitiesPerSecond, which is for the worker's own task queue. For a model, it follows from [Model.RequestsPerMinute].
 //   - EnableSessionWorker.
 //   - The pollers, for a model without a limit on requests. Its activity worker has one poller, because few agents use its task queue.
-//   - The pollers, Tuner, MaxConcurrentActivityExecutionSize, WorkerActivitiesPerSecond and WorkerStopTimeout, for the lease. Its
-//     activity worker shares no slots and no limits with the others.
 //
 // The metrics handler, the logger and the data converter are those of the client, so all these workers have them.
 //
@@ -76,6 +78,7 @@ type Plugin struct {
 	hide     *redact.Redactor // hides the secrets of the options
 	late     *lateConverter   // nil if the options have a converter
 	closed   sync.Once
+	presence *presence.Presence
 
 	mu        sync.Mutex
 	tools     *toolbox
@@ -84,13 +87,14 @@ type Plugin struct {
 	key       string            // the SDK's instance key of the worker; empty before ConfigureWorker
 	taskQueue string            // the task queue of the worker
 	versioned bool              // whether the worker has a deployment version
+	identity  string            // the identity of the worker
+	shared    bool              // whether another process may have the same identity
 	undecoded error             // why Options.Converter cannot decode what the client's [ClientPlugin] encodes; nil if it can
 	started   bool
 	stopped   bool
 	others    worker.Options           // the options of the activity workers
 	running   map[string]worker.Worker // the activity workers by task queue
 	retired   []func()                 // stop MCP servers of earlier configurations; a second call has no effect
-	stopLease func()                   // ends the lease after the last call; nil if there is no lease
 	// stopCensus ends the metrics about all agents of the namespace; nil before the worker has started.
 	stopCensus func()
 }
@@ -129,6 +133,7 @@ func New(ctx context.Context, temporal client.Client, o Options) (*Plugin, error
 		o.Converter = late
 	}
 	p := &Plugin{temporal: temporal, options: o, hide: hide, late: late}
+	p.presence = presence.New(presence.Options{Temporal: temporal, TaskQueue: o.TaskQueue, Log: o.Logger})
 	if err := p.build(ctx); err != nil {
 		p.Close()
 		return nil, fmt.Errorf("reagent: %w", p.hidden(err))
@@ -142,12 +147,8 @@ func (p *Plugin) build(ctx context.Context) error {
 	var modelsErr, toolsErr error
 	p.models, modelsErr = o.models(p.hide)
 	p.tools, toolsErr = newToolbox(ctx, o, nil)
-	var lease *activities.LeaseOptions
-	if o.Lease {
-		lease = &activities.LeaseOptions{TaskQueue: o.TaskQueue, HeartbeatTimeout: cmp.Or(o.HeartbeatTimeout, workflows.DefaultHeartbeatTimeout)}
-	}
 	made, err := activities.New(activities.Options{
-		Lease: lease, Temporal: p.temporal, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry, Notify: o.Notify, Callbacks: o.Callbacks, Commands: o.Commands,
+		Temporal: p.temporal, Presence: p.presence, Agents: o.Agents, Models: p.models, Tools: &p.tools.registry, Notify: o.Notify, Callbacks: o.Callbacks, Commands: o.Commands,
 		Lookup: o.Lookup, CallerTokens: o.CallerTokens, Development: o.Development, ToolTimeout: o.ToolTimeout, RolloutTimeout: o.RolloutTimeout, ResultsDir: o.ResultsDir, Streamer: o.Streamer, Converter: o.Converter, Log: o.Logger,
 		Redact: p.hide.Text, TracerProvider: o.TracerProvider, MeterProvider: o.MeterProvider, TraceContent: o.TraceContent,
 	})
@@ -236,10 +237,12 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 	o.WorkerStopTimeout = cmp.Or(o.WorkerStopTimeout, stopTimeout)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	shared := o.Identity != ""
 	o.Identity = cmp.Or(o.Identity, identity(digest(p.digests)))
 	if p.key != "" {
 		return nil // StartWorker returns the error about a second worker, because the SDK would panic with an error of ConfigureWorker
 	}
+	p.identity, p.shared = o.Identity, shared
 	p.key, p.taskQueue, p.versioned = c.WorkerInstanceKey, c.TaskQueue, o.DeploymentOptions.UseVersioning
 	p.others = activityWorkerOptions(*o)
 	return nil
@@ -272,61 +275,37 @@ func (p *Plugin) StartWorker(
 	if !p.versioned { // workers of two versions differ on purpose
 		compareDefinitions(ctx, p.temporal, p.options.TaskQueue, digest(p.digests), p.options.Logger)
 	}
+	if err := p.presence.Start(ctx, p.identity, p.shared); err != nil {
+		p.options.Logger.InfoContext(ctx, "the calls of a lost worker go to another one only after their heartbeat timeout", "error", err)
+	}
 	p.register(o)
 	err := p.startOthers()
-	if err == nil {
-		err = p.startLease()
-	}
 	if err == nil {
 		err = next(ctx, o)
 	}
 	if err != nil {
 		p.stopOthers()
-		p.endLease()
+		p.presence.Stop()
 		return err
 	}
 	p.startCensus()
 	return nil
 }
 
-// register registers the workflows and the activities of agents. With a lease, the heartbeat timeout of a single call is long: see
-// [workflows.LeaseBackstop].
+// WatchesWorkers reports whether this worker and the others of its task queue see soon that one of them is lost, because the namespace has
+// worker heartbeats. It returns false before the worker has started.
+func (p *Plugin) WatchesWorkers() bool { return p.presence.On() }
+
 func (p *Plugin) register(o worker.PluginStartWorkerOptions) {
 	timeout := p.options.HeartbeatTimeout
-	if p.options.Lease {
-		timeout = workflows.LeaseBackstop
+	if timeout == 0 && p.presence.On() {
+		timeout = workflows.WatchedHeartbeatTimeout
 	}
 	workflows.New(workflows.Options{
 		HeartbeatTimeout: timeout, Commands: p.options.Commands, NoUIContent: p.options.NoUIContent,
 		Telemetry: true, TracerProvider: p.options.TracerProvider, MeterProvider: p.options.MeterProvider,
 	}).Register(o.WorkerRegistry)
 	p.current.Register(o.WorkerRegistry)
-}
-
-// startLease starts the activity worker that holds the lease, and then takes leases until [Plugin.endLease]: see [Options.Lease].
-func (p *Plugin) startLease() error {
-	if !p.options.Lease {
-		return nil
-	}
-	leasing := p.current.Get() // what holds the lease is the same in all configurations of the worker
-	w := newActivityWorker(p.temporal, leasing.LeaseQueue(), leaseWorkerOptions(p.others), protocol.HoldLease, leasing.HoldLease)
-	if err := w.Start(); err != nil {
-		return fmt.Errorf("reagent: start the activity worker of the lease: %w", err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		leasing.RunLease(ctx)
-	}()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stopLease = func() {
-		cancel()
-		<-ended
-		w.Stop()
-	}
-	return nil
 }
 
 // claim reserves the plugin for the worker with this instance key of the SDK, because a plugin serves only one worker. It returns
@@ -391,8 +370,7 @@ func (p *Plugin) serveQueues(o Options, tools *toolbox, models map[string]activi
 }
 
 // StopWorker implements [worker.Plugin]. The Temporal SDK calls it to stop the worker. StopWorker calls the function `next`,
-// which stops the worker itself, and stops the activity workers at the same time: see [Plugin]. After that, it ends the lease and stops
-// the MCP servers. If the plugin belongs to another worker, StopWorker only calls `next`.
+// which stops the worker itself, and stops the activity workers at the same time: see [Plugin]. After that, it stops the MCP servers. If the plugin belongs to another worker, StopWorker only calls `next`.
 func (p *Plugin) StopWorker(
 	ctx context.Context, o worker.PluginStopWorkerOptions, next func(context.Context, worker.PluginStopWorkerOptions),
 ) {
@@ -407,19 +385,8 @@ func (p *Plugin) StopWorker(
 	all.Go(p.stopOthers)
 	next(ctx, o)
 	all.Wait()
-	p.endLease()
+	p.presence.Stop() // after the last call, which needs it
 	p.Close()
-}
-
-// endLease ends the lease and its activity worker. It comes after the end of the other workers, because their last calls need the
-// lease.
-func (p *Plugin) endLease() {
-	p.mu.Lock()
-	stop := p.stopLease
-	p.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
 }
 
 func (p *Plugin) stopOthers() {

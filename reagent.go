@@ -88,16 +88,11 @@ type Options struct {
 	// wait for others.
 	RolloutTimeout time.Duration
 	// HeartbeatTimeout is the heartbeat timeout of model calls and tool calls. If Temporal gets no heartbeat of a call for this time,
-	// it gives the call to another worker. A call sends two heartbeats in this time. Temporal Cloud bills each heartbeat, so use 30
-	// seconds or Lease there. Defaults to 3 seconds; the minimum is 1 second.
-	HeartbeatTimeout time.Duration
-	// Lease lets all calls of the worker share one heartbeat, about one a second, so the price of a short HeartbeatTimeout does not
-	// depend on the number of calls. While calls are in flight, the worker has a workflow of the type "ReagentLease" on its task queue,
-	// and HeartbeatTimeout is the heartbeat timeout of this workflow's activity.
+	// it gives the call to another worker. A call sends two heartbeats in this time, which Temporal Cloud bills. The minimum is 1 second.
 	//
-	// If many calls begin each second, it may take a second until the heartbeats name a new call. If the worker is lost before that,
-	// Temporal gives the call to another worker after 30 seconds.
-	Lease bool
+	// Defaults to 30 seconds if the namespace has worker heartbeats, which are not billed: then the other workers of the task queue see after
+	// about 2.5 seconds that a worker is lost, and return its calls to Temporal. Otherwise it defaults to 3 seconds.
+	HeartbeatTimeout time.Duration
 	// Streamer receives the replies of models chunk by chunk. Nil means no streaming. [Hub] is an implementation.
 	Streamer Streamer
 	// Converter must be the data converter of the Temporal client. Nil means that of the client's [ClientPlugin], or the SDK's default. A

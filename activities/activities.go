@@ -70,11 +70,8 @@ func New(o Options) (*Activities, error) {
 		cache: newCache(o.CacheBytes / 2), runs: runs.NewReader(o.Temporal, o.Converter, o.CacheBytes*3/8, o.Log),
 	}
 	attempts := attempt.Options{
-		Temporal: o.Temporal, Redact: o.Redact, ResultsBytes: o.CacheBytes / 8, ResultsDir: o.ResultsDir, Log: o.Log,
+		Temporal: o.Temporal, Redact: o.Redact, ResultsBytes: o.CacheBytes / 8, ResultsDir: o.ResultsDir, Log: o.Log, Presence: o.Presence,
 		Codecs: func() []converter.PayloadCodec { return dial.Codecs(o.Converter) },
-	}
-	if o.Lease != nil {
-		attempts.TaskQueue, attempts.LeaseTimeout = o.Lease.TaskQueue, o.Lease.HeartbeatTimeout
 	}
 	var err error
 	if a.attempts, err = attempt.NewWorker(attempts); err != nil {

@@ -53,7 +53,6 @@ func (c *Current) Register(r Registry) {
 		protocol.AwaitAgent: returning(c, (*Activities).AwaitAgent), protocol.ReadAgent: returning(c, (*Activities).ReadAgent),
 		protocol.FindMessages: returning(c, (*Activities).FindMessages), protocol.ReadProgress: returning(c, (*Activities).ReadProgress),
 		protocol.FindCall: returning(c, (*Activities).FindCall), protocol.Notify: doing(c, (*Activities).Notify),
-		protocol.ReturnCalls: doing(c, (*Activities).ReturnCalls),
 	} {
 		r.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}

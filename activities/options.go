@@ -15,6 +15,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/logs"
+	"github.com/reagent-dev/reagent/internal/presence"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
@@ -160,8 +161,8 @@ type Options struct {
 	// The files have at most about 256 MiB together, and are used for 7 days. Only their owner can read them. They are encoded
 	// as payloads are if the Converter encodes in this process (see the package dial), else plain text.
 	ResultsDir string
-	// Lease lets all calls of the worker share one heartbeat. Nil means that each call has only its own heartbeats.
-	Lease *LeaseOptions
+	// Presence shows other workers that this one lives. Nil means that only the heartbeats of its calls do.
+	Presence *presence.Presence
 	// Streamer receives each chunk of a reply when it arrives. Nil means that chunks are not passed on.
 	Streamer Streamer
 	// Converter decodes memos and histories. It must be the data converter of the Temporal client, with the client's codecs.

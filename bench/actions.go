@@ -24,6 +24,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	agents "github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/dial"
+	"github.com/reagent-dev/reagent/internal/presence"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/tool"
 	"github.com/reagent-dev/reagent/workflows"
@@ -36,7 +37,7 @@ type billing struct {
 	heartbeatTimeout time.Duration
 	watched          bool // by a program that reads the messages
 	text             bool // with the text while it grows
-	lease            bool // with one heartbeat for all calls of the worker
+	watches          bool // with worker heartbeats, by which workers see that one of them is lost
 	agents           int  // at once; 0 means 1
 	model            time.Duration
 	turns            int     // of each agent, each with one model call and one tool call
@@ -61,8 +62,7 @@ func (l *lab) actions(ctx context.Context) error {
 		all = append(all,
 			billing{name: "by hand", byHand: true, model: d, turns: turns},
 			billing{name: "heartbeat timeout 3 s", heartbeatTimeout: 3 * time.Second, model: d, turns: turns, goal: goal(3)},
-			// The goal is 3, and one a second for the worker.
-			billing{name: "heartbeat timeout 3 s, lease, 10 agents", heartbeatTimeout: 3 * time.Second, lease: true, agents: 10, model: d, turns: turns, goal: goal(3 + 0.8)},
+			billing{name: "heartbeat timeout 30 s, worker heartbeats, 10 agents", heartbeatTimeout: workflows.WatchedHeartbeatTimeout, watches: true, agents: 10, model: d, turns: turns, goal: goal(2.3)},
 			billing{name: "heartbeat timeout 30 s", heartbeatTimeout: 30 * time.Second, model: d, turns: turns, goal: goal(2.3)},
 			billing{name: "heartbeat timeout 30 s, watched", heartbeatTimeout: 30 * time.Second, watched: true, model: d, turns: turns, goal: goal(2.3)},
 			billing{name: "heartbeat timeout 30 s, text", heartbeatTimeout: 30 * time.Second, watched: true, text: true, model: d, turns: turns, goal: goal(2.3 + 8)},
@@ -117,16 +117,15 @@ func (l *lab) bill(ctx context.Context, namespace string, b billing) (map[string
 	}
 	defer temporal.Close()
 	w := worker.New(temporal, queue, worker.Options{})
-	doing, err := registerBilled(temporal, w, b)
-	if err != nil {
+	if err := registerBilled(temporal, w, b); err != nil {
 		return nil, err
 	}
-	if b.lease {
-		stop, err := holdLease(temporal, doing)
-		if err != nil {
+	if b.watches {
+		p := presence.New(presence.Options{Temporal: temporal, TaskQueue: queue, Log: slog.New(slog.DiscardHandler)})
+		if err := p.Start(ctx, "billed", false); err != nil {
 			return nil, err
 		}
-		defer stop()
+		defer p.Stop()
 	}
 	if err := w.Start(); err != nil {
 		return nil, err
@@ -168,18 +167,6 @@ func (l *lab) bill(ctx context.Context, namespace string, b billing) (map[string
 	return l.settled(ctx, namespace)
 }
 
-// holdLease lets a worker hold a lease for its calls, until the returned function is called.
-func holdLease(temporal client.Client, doing *activities.Activities) (stop func(), err error) {
-	w := worker.New(temporal, doing.LeaseQueue(), worker.Options{DisableWorkflowWorker: true})
-	w.RegisterActivity(doing.HoldLease)
-	if err := w.Start(); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	go doing.RunLease(ctx)
-	return func() { cancel(); w.Stop() }, nil
-}
-
 // dialNamespace connects to a namespace that was just registered. The server needs some seconds until it knows a new namespace.
 func dialNamespace(ctx context.Context, options client.Options) (client.Client, error) {
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
@@ -196,8 +183,7 @@ func dialNamespace(ctx context.Context, options client.Options) (client.Client, 
 }
 
 // registerBilled registers the activities of one measurement. The model writes a word each 100 ms until the time is over.
-// registerBilled returns nil activities for the workflow by hand.
-func registerBilled(temporal client.Client, w worker.Worker, b billing) (*activities.Activities, error) {
+func registerBilled(temporal client.Client, w worker.Worker, b billing) error {
 	slow := func(ctx context.Context) {
 		hear := llm.Stream(ctx)
 		for began := time.Now(); time.Since(began) < b.model; time.Sleep(100 * time.Millisecond) {
@@ -214,22 +200,18 @@ func registerBilled(temporal client.Client, w worker.Worker, b billing) (*activi
 			return Model(ctx, asked, turns)
 		}, activity.RegisterOptions{Name: "Model"})
 		w.RegisterActivity(Tool)
-		return nil, nil
+		return nil
 	}
 	read, err := readTool()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	tools := new(tool.Registry)
 	if err := tools.Add(read); err != nil {
-		return nil, err
-	}
-	var lease *activities.LeaseOptions
-	if b.lease {
-		lease = &activities.LeaseOptions{TaskQueue: queue, HeartbeatTimeout: b.heartbeatTimeout}
+		return err
 	}
 	doing, err := activities.New(activities.Options{
-		Lease: lease, Temporal: temporal, Tools: tools, Log: slog.New(slog.DiscardHandler),
+		Temporal: temporal, Tools: tools, Log: slog.New(slog.DiscardHandler),
 		Models: map[string]activities.Model{"main": {Model: "m", Client: clientFunc(func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 			reply, err := model(ctx, req)
 			if err == nil && reply.Message.Content != lastAnswer {
@@ -240,15 +222,11 @@ func registerBilled(temporal client.Client, w worker.Worker, b billing) (*activi
 		Agents: []activities.Agent{{Name: "x", Model: "main", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls}}},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	doing.Register(w)
-	heartbeatTimeout := b.heartbeatTimeout
-	if b.lease {
-		heartbeatTimeout = workflows.LeaseBackstop
-	}
-	workflows.New(workflows.Options{HeartbeatTimeout: heartbeatTimeout}).Register(w)
-	return doing, nil
+	workflows.New(workflows.Options{HeartbeatTimeout: b.heartbeatTimeout}).Register(w)
+	return nil
 }
 
 // actionLine matches a line of the metric "action", and captures the kind, the namespace and the count.

@@ -60,8 +60,8 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 		}
 		if timeout := failure.GetTimeoutFailureInfo(); timeout != nil {
 			r.Class, r.Message = "Timeout", protocol.TimeoutText(timeout.GetTimeoutType())
-		} else if r.Class == protocol.LeaseLost {
-			r.Class = "Timeout" // the heartbeats of the worker's lease stopped
+		} else if r.Class == protocol.CallReturned {
+			r.Class = "Timeout" // the heartbeats of the worker stopped
 		}
 		switch {
 		case what == "model" && llm.Class(r.Class).Outage() && !c.progress(p).RetryUntil.IsZero():

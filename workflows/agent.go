@@ -35,7 +35,11 @@ type Options struct {
 // DefaultHeartbeatTimeout is the default of [Options.HeartbeatTimeout].
 const DefaultHeartbeatTimeout = 3 * time.Second
 
-// Workflows has the workflow functions of an agent and of a lease, as methods, and their options. Make one with [New].
+// WatchedHeartbeatTimeout is the heartbeat timeout of activities if workers see by other means that one of them is lost. It is long, because
+// Temporal Cloud bills each heartbeat of an activity.
+const WatchedHeartbeatTimeout = 30 * time.Second
+
+// Workflows has the workflow function of an agent, as a method, and its options. Make one with [New].
 type Workflows struct {
 	options   Options
 	telemetry *telemetry.Telemetry // nil for none
@@ -61,12 +65,9 @@ type Registry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
 }
 
-// Register registers the agent workflow with a worker, under the workflow type "Agent", and the workflow of leases.
+// Register registers the agent workflow with a worker, under the workflow type "Agent".
 func (w *Workflows) Register(r Registry) {
 	r.RegisterWorkflowWithOptions(w.Agent, workflow.RegisterOptions{Name: protocol.AgentWorkflow})
-	r.RegisterWorkflowWithOptions(w.Lease, workflow.RegisterOptions{
-		Name: protocol.LeaseWorkflow, VersioningBehavior: workflow.VersioningBehaviorAutoUpgrade, // any version may take over the calls
-	})
 }
 
 // Agent is the workflow function. It runs one agent until the agent ends, and returns the result of the agent. If the agent

@@ -86,15 +86,15 @@ func (p *placing) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	return p.Next.ExecuteActivity(ctx, in)
 }
 
-// The interceptors and the identity of the worker are those of each activity worker that the plugin starts: of models, of stateful MCP
-// servers and of the lease.
+// The interceptors and the identity of the worker are those of each activity worker that the plugin starts: of models and of stateful MCP
+// servers.
 func TestActivityWorkersAreLikeTheWorker(t *testing.T) {
 	g := world.NewGate()
 	tools := world.NewToolServer(t)
 	tools.Add("count", nil, func(ctx context.Context, _ world.Effect) (string, error) { return "1", g.Pass(ctx) })
 	w := world.New(t, world.Script(llmtest.Call(llmtest.ToolCall("1", "count", `{}`)), llmtest.Say("done")), tools, "")
 	agents, err := reagent.New(t.Context(), w.Temporal, reagent.Options{
-		TaskQueue: w.Queue, Lease: true, MCPServers: []mcp.Server{{Name: "far", URL: tools.URL, Stateful: true}},
+		TaskQueue: w.Queue, MCPServers: []mcp.Server{{Name: "far", URL: tools.URL, Stateful: true}},
 		Models: map[string]reagent.Model{
 			"main":  {Name: "scripted", BaseURL: w.Model.URL, RequestsPerMinute: 6000},
 			"other": {Name: "scripted", BaseURL: w.Model.URL},
@@ -110,21 +110,12 @@ func TestActivityWorkersAreLikeTheWorker(t *testing.T) {
 	t.Cleanup(here.Stop)
 	w.Must("run", "--detach", "--id", t.Name(), "go")
 	g.Wait(t)
-	lease := ""
-	w.Eventually("the lease is held", func() bool {
-		for queue, name := range own.queues() {
-			if name == protocol.HoldLease {
-				lease = queue
-			}
-		}
-		return lease != ""
-	})
 	close(g.Open)
 	w.Finished(t.Name(), "done")
 	seen := own.queues()
 	require.Equal(t, protocol.CallModel, seen[w.Queue+".model.main"])
 	require.Equal(t, protocol.CallTool, seen[w.Queue+".mcp.far"])
-	for _, queue := range []string{w.Queue, w.Queue + ".model.main", w.Queue + ".model.other", w.Queue + ".mcp.far", lease} {
+	for _, queue := range []string{w.Queue, w.Queue + ".model.main", w.Queue + ".model.other", w.Queue + ".mcp.far"} {
 		w.Eventually("a worker asks for work of "+queue, func() bool {
 			found, err := w.Temporal.DescribeTaskQueue(t.Context(), queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
 			require.NoError(t, err)

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/app/devserver"
@@ -39,18 +38,11 @@ func TestRecordHistories(t *testing.T) {
 	}
 	require.NoError(t, os.MkdirAll(*record, 0o755))
 	r := newRecorder(t)
-	worker := r.Worker()
+	r.Worker()
 	r.conversations()
 	r.people()
 	r.subAgents()
 	r.runs()
-	worker.Terminate()
-	worker = r.Worker("--lease")
-	r.Must("run", "-a", "x", "--id", "leased", "parallel")
-	r.save("leased")
-	worker.Terminate()
-	r.Worker() // ends the lease of the other one
-	r.lease()
 }
 
 type recorder struct {
@@ -305,17 +297,4 @@ func (r *recorder) runs() {
 	r.Must("fork", "chat", "--id", "fork", "--message", "and now?")
 	r.closed("fork")
 	r.save("fork")
-}
-
-// lease records the lease of the worker that has stopped.
-func (r *recorder) lease() {
-	found, err := r.Temporal.ListWorkflow(r.T.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowType = %q", protocol.LeaseWorkflow)})
-	require.NoError(r.T, err)
-	require.NotEmpty(r.T, found.GetExecutions())
-	id := found.GetExecutions()[0].GetExecution().GetWorkflowId()
-	r.Eventually("the lease ends", func() bool {
-		found, err := r.Temporal.DescribeWorkflowExecution(r.T.Context(), id, "")
-		return err == nil && found.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
-	})
-	r.saveRun("lease", id, r.RunID(id))
 }

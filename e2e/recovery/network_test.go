@@ -112,7 +112,7 @@ func TestNetworkFailureRepeatsNothing(t *testing.T) {
 			p := world.NewProxy(t, e.Address)
 			direct := e.Address
 			e.Address = p.Address()
-			e.Worker()
+			e.Worker("--heartbeat-timeout", "3s") // no other worker returns the calls
 			e.Address = direct
 			e.start()
 

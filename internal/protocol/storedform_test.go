@@ -86,9 +86,6 @@ var storedRoots = []struct {
 		{"`revoke`: argument", agent.Key("")}, {"`interrupt`: argument", agent.Interrupt{}}, {"`aside`: argument", agent.Aside{}}, {"`aside`: result", ""},
 		{"`reload`, `resume-lost`: argument, an ID", ""}, {"`partial-text`: argument, in milliseconds", int64(0)}, {"`child-end`: argument", protocol.ChildEnd{}},
 	}},
-	{"Leases", "A lease is a workflow of its own, of the type `ReagentLease`.", []stored{
-		{"input of the workflow, and of `HoldLease`", protocol.LeaseInput{}}, {"heartbeats of `HoldLease`, and input of `ReturnCalls`", protocol.HeldCalls{}},
-	}},
 }
 
 func storedForm(t *testing.T) string {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/clip"
+	"github.com/reagent-dev/reagent/internal/presence"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/llm"
 )
@@ -97,7 +98,6 @@ func (w *Worker) Start(ctx context.Context, tells bool, operation *protocol.Reca
 	a.beating, a.stopped = context.WithCancel(ctx)
 	w.calls.Add(1)
 	a.wait.Go(a.beat)
-	w.lease.add(a)
 	return a
 }
 
@@ -208,8 +208,8 @@ func (a *Attempt) record(ctx context.Context) error {
 // the attempt has ended, or if Temporal does not answer.
 //
 // own asks Temporal by a heartbeat. It sends none, and the attempt counts as alive, if there is no heartbeat timeout, or if the
-// last contact with Temporal is more recent than half of the heartbeat timeout. If the worker has a lease, the lease must be
-// alive, too: see [lease.confirm].
+// last contact with Temporal is more recent than half of the heartbeat timeout. No other worker may have returned the call: see
+// [presence.Presence.Confirm].
 func (a *Attempt) own(ctx context.Context) error {
 	if a.ended() != open || a.ctx.Err() != nil {
 		return errors.New("this attempt of the activity has ended, because it was cancelled or lost, because its time is up, or because the worker is stopping; if the call is still needed, Temporal makes another attempt")
@@ -217,19 +217,13 @@ func (a *Attempt) own(ctx context.Context) error {
 	a.mu.Lock()
 	contact := a.contact
 	a.mu.Unlock()
-	if timeout := a.info.HeartbeatTimeout; timeout > 0 && age(contact) >= timeout/2 {
+	if timeout := a.info.HeartbeatTimeout; timeout > 0 && presence.Age(contact) >= timeout/2 {
+		contact = time.Now()
 		if err := a.record(ctx); err != nil {
 			return err
 		}
 	}
-	return a.worker.lease.confirm(ctx, a)
-}
-
-// age returns how long ago the given time was. It measures with the monotonic clock and with the wall clock, and returns the
-// longer duration. The monotonic clock may stop while the machine sleeps, and the wall clock can be set back.
-func age(t time.Time) time.Duration {
-	now := time.Now()
-	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
+	return a.worker.presence.Confirm(ctx, contact, a.owned)
 }
 
 // Lost returns how many earlier attempts of the activity ended without reporting an error. Usually, their workers crashed or
@@ -256,7 +250,7 @@ func (a *Attempt) TookWorkersDown(ctx context.Context) (bool, error) {
 	}
 	last := pending(found, a.info.ActivityID).GetLastFailure()
 	return last.GetTimeoutFailureInfo().GetTimeoutType() == enumspb.TIMEOUT_TYPE_HEARTBEAT ||
-		last.GetApplicationFailureInfo().GetType() == protocol.LeaseLost, nil
+		last.GetApplicationFailureInfo().GetType() == protocol.CallReturned, nil
 }
 
 // CheckLost returns an error if the activity has to be given up because it crashes its workers, or if Temporal does not answer:
@@ -416,7 +410,6 @@ func (a *Attempt) report(err error) {
 // Stop reports the error of the attempt, if there is one, and ends the heartbeats. It returns when no heartbeat is being sent any more.
 func (a *Attempt) Stop(err error) {
 	a.report(err)
-	a.worker.lease.remove(a)
 	a.worker.calls.Add(-1)
 	a.stopped()
 	a.wait.Wait()

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -71,6 +72,30 @@ func (a *Attempt) look(ctx context.Context) {
 	case p.GetState() == enumspb.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED:
 		_ = a.record(ctx) // the answer says that the activity is cancelled
 	}
+}
+
+// owned asks Temporal whether the attempt is still the current one. It returns an error if not, or if Temporal does not answer.
+func (a *Attempt) owned(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, minHeartbeatWait)
+	defer cancel()
+	asked, run := time.Now(), a.info.WorkflowExecution
+	found, err := a.worker.temporal.DescribeWorkflowExecution(ctx, run.ID, run.RunID)
+	if err != nil {
+		return err
+	}
+	p := pending(found, a.info.ActivityID)
+	switch {
+	case p == nil:
+		a.finish(a.gone(found))
+	case p.GetAttempt() != a.info.Attempt, p.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED, p.GetLastStartedTime().AsTime().UnixMilli() != a.info.StartedTime.UnixMilli():
+		a.finish(lost)
+	default:
+		a.mu.Lock()
+		a.contact = asked
+		a.mu.Unlock()
+		return nil
+	}
+	return errors.New("another worker has returned this call to Temporal, because the heartbeats of this worker had stopped")
 }
 
 func pending(run *workflowservice.DescribeWorkflowExecutionResponse, id string) *workflowpb.PendingActivityInfo {

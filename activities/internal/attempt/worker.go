@@ -1,5 +1,4 @@
-// Package attempt runs the attempts at activities: it sends their heartbeats, holds the lease that all attempts on a worker share,
-// notices when and why an attempt ends, and keeps results until Temporal has them. An [Operation], which is a model call or a tool
+// Package attempt runs the attempts at activities: it sends their heartbeats, notices when and why an attempt ends, and keeps results until Temporal has them. An [Operation], which is a model call or a tool
 // call, belongs to its key and not to an attempt. So an operation may outlive the attempt that began it.
 package attempt
 
@@ -7,12 +6,12 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/presence"
 )
 
 // Worker holds what all attempts on a worker share. It is safe for concurrent use. Create it with [NewWorker].
@@ -20,8 +19,7 @@ type Worker struct {
 	temporal client.Client
 	redact   func(string) string
 	kept     *kept
-	// lease is nil if the worker has none.
-	lease *lease
+	presence *presence.Presence
 	// calls counts the attempts under way on this worker. The more there are, the less often each asks Temporal: see [Attempt.lookInterval].
 	calls atomic.Int64
 
@@ -42,10 +40,8 @@ type Options struct {
 	ResultsDir string
 	// Codecs returns the codecs that encode the files in ResultsDir. Nil, and no codecs, mean plain text.
 	Codecs func() []converter.PayloadCodec
-	// LeaseTimeout is the heartbeat timeout of the worker's lease. Zero means that the worker has no lease.
-	LeaseTimeout time.Duration
-	// TaskQueue is the task queue of the agents. A lease needs it.
-	TaskQueue string
+	// Presence says whether other workers may have returned the calls of this one. Nil means that none does.
+	Presence *presence.Presence
 	// Log is required.
 	Log *slog.Logger
 }
@@ -56,18 +52,6 @@ func NewWorker(o Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{temporal: o.Temporal, redact: o.Redact, kept: kept, operations: map[agent.Key]*Operation{}}
-	if o.LeaseTimeout != 0 {
-		w.lease = newLease(o.Temporal, o.TaskQueue, o.LeaseTimeout, o.Log)
-	}
+	w := &Worker{temporal: o.Temporal, redact: o.Redact, kept: kept, presence: o.Presence, operations: map[agent.Key]*Operation{}}
 	return w, nil
-}
-
-// LeaseQueue returns the task queue on which this worker holds its lease: see [Worker.HoldLease]. It returns "" if the worker has no
-// lease.
-func (w *Worker) LeaseQueue() string {
-	if w.lease == nil {
-		return ""
-	}
-	return w.lease.queue
 }

@@ -2,7 +2,6 @@ package world
 
 import (
 	"context"
-	"os"
 	"strings"
 	"sync"
 
@@ -20,9 +19,6 @@ import (
 
 // Worker starts a worker process with the given arguments, and waits until it is ready.
 func (w *World) Worker(args ...string) *Process {
-	if os.Getenv("REAGENT_E2E_LEASE") != "" {
-		args = append(args, "--lease")
-	}
 	p := w.Start("worker", append([]string{"--config", w.Config}, args...)...)
 	w.Eventually("the worker is ready", func() bool {
 		if p.Ended() {

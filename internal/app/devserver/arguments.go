@@ -11,12 +11,15 @@ import (
 // of a workflow takes 3 ms instead of 100 ms.
 //
 // Without these settings, the server polls its transfer queue only 20 times per second. A task queue has four partitions, and
-// a task may wait in a partition without a poller. Eager activities are off in servers before 1.30.
+// a task may wait in a partition without a poller. Eager activities are off in servers before 1.30. Worker heartbeats, by which workers see
+// that one of them is lost, are off in 1.29.
 var DynamicConfig = map[string]string{
 	"history.transferProcessorMaxPollRPS":  "2000",
 	"matching.numTaskqueueReadPartitions":  "1",
 	"matching.numTaskqueueWritePartitions": "1",
 	"system.enableActivityEagerExecution":  "true",
+	"frontend.WorkerHeartbeatsEnabled":     "true",
+	"frontend.ListWorkersEnabled":          "true",
 }
 
 // Equal options give the same arguments in the same order.

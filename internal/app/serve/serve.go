@@ -51,10 +51,8 @@ type Options struct {
 	// new worker process uses these results. If ResultsDir is empty, the worker holds them in memory only.
 	ResultsDir string
 	// HeartbeatTimeout is the heartbeat timeout of model calls and tool calls: see [reagent.Options.HeartbeatTimeout]. It must be at least
-	// 1 second. Zero means 3 seconds, or 30 seconds on Temporal Cloud if `Lease` is false.
+	// 1 second. Zero means 30 seconds on Temporal Cloud, and elsewhere the plugin's default.
 	HeartbeatTimeout time.Duration
-	// Lease lets all calls of the worker share one heartbeat: see [reagent.Options.Lease].
-	Lease bool
 	// CacheAgents is the number of agents that the worker holds in memory after it has run them, for all workers of this process.
 	// Zero means the default of Temporal's SDK, 10,000.
 	CacheAgents int

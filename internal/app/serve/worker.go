@@ -44,7 +44,6 @@ type agentWorker struct {
 	address          string
 	retention        time.Duration // of the namespace; 0 means unknown
 	heartbeatTimeout time.Duration
-	lease            bool
 	dev              bool
 	version          deployment
 	agents           *reagent.Plugin
@@ -113,7 +112,7 @@ func (w *agentWorker) build(ctx context.Context, o Options, log *slog.Logger) er
 		return err
 	}
 	options.TracerProvider, options.MeterProvider, options.TraceContent = w.export.Tracers(), w.export.Meters(), w.export.Content()
-	options.Converter, options.Logger, options.HeartbeatTimeout, options.Lease = w.converter, log, w.heartbeatTimeout, o.Lease
+	options.Converter, options.Logger, options.HeartbeatTimeout = w.converter, log, w.heartbeatTimeout
 	if w.agents, err = reagent.New(ctx, w.temporal, options); err != nil {
 		return located(w.cfg, options.Agents, err)
 	}
@@ -136,11 +135,9 @@ func (w *agentWorker) connect(ctx context.Context, o Options, log *slog.Logger) 
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(w.health.polls.intercept))
 	opts.ConnectionOptions.DialOptions = append(opts.ConnectionOptions.DialOptions, fault.DialOptions(opts.DataConverter)...)
 	w.address, w.namespace, w.converter = opts.HostPort, opts.Namespace, opts.DataConverter
-	w.heartbeatTimeout = workflows.DefaultHeartbeatTimeout
-	if dial.OnTemporalCloud(opts) && !o.Lease {
+	if w.heartbeatTimeout = o.HeartbeatTimeout; w.heartbeatTimeout == 0 && dial.OnTemporalCloud(opts) {
 		w.heartbeatTimeout = cloudHeartbeatTimeout
 	}
-	w.heartbeatTimeout, w.lease = cmp.Or(o.HeartbeatTimeout, w.heartbeatTimeout), o.Lease
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if w.temporal, err = client.DialContext(ctx, opts); err != nil {
@@ -202,13 +199,13 @@ func (w *agentWorker) close() {
 
 func (w *agentWorker) greeting() string {
 	var b strings.Builder
-	shared := ""
-	if w.lease {
-		shared = " (one heartbeat for all calls)"
+	takeover := fmt.Sprintf("%v (the namespace has no worker heartbeats)", cmp.Or(w.heartbeatTimeout, workflows.DefaultHeartbeatTimeout))
+	if w.agents.WatchesWorkers() {
+		takeover = "about 3s"
 	}
 	fmt.Fprintf(&b, "Temporal    %s, namespace %s%s\n", w.address, w.namespace, retention(w.retention))
 	fmt.Fprintf(&b, "Task queue  %s\n", w.cfg.TaskQueue)
-	fmt.Fprintf(&b, "Heartbeats  a lost worker's calls go to another worker after %v%s\n", w.heartbeatTimeout, shared)
+	fmt.Fprintf(&b, "Heartbeats  a lost worker's calls go to another worker after %s\n", takeover)
 	b.WriteString(w.version.greeting(w.address, w.namespace))
 	b.WriteString(w.payloadsText())
 	b.WriteString(modelsText(w.cfg))

@@ -93,11 +93,6 @@ var gates = []gate{
 		parts: faultCases(), figures: faultFigures,
 	},
 	{
-		name: "faults-lease", about: "the same with one heartbeat for all calls of a worker",
-		reads: disturbed,
-		parts: faultCases(), figures: faultFigures,
-	},
-	{
 		name: "soak", about: "agents under random kills, restarts, resets, forks and interrupts",
 		reads: disturbed,
 		set:   []variable{{"SOAK", "200"}}, parts: seeded(disturbed...), figures: agentFigures,
