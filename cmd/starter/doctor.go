@@ -27,6 +27,7 @@ a warning or a problem, and what cures it:
   namespace      whether it exists
   retention      how long agents are kept after their end
   clock          the difference between this machine and the server
+  heartbeats     whether workers see soon that another one is lost
   attributes     the search attributes of agents
   configuration  what "starter check" finds, if there is a configuration
   mcp            the MCP servers, with --mcp

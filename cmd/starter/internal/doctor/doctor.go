@@ -46,6 +46,7 @@ var checks = []check{
 	{"namespace", []string{"connection"}, short, checkNamespace},
 	{"retention", []string{"namespace"}, short, checkRetention},
 	{"clock", []string{"namespace"}, short, checkClock},
+	{"heartbeats", []string{"namespace"}, short, checkHeartbeats},
 	{"attributes", []string{"namespace"}, short, checkAttributes},
 	{"configuration", nil, 2 * long, checkConfiguration},
 	{"mcp", nil, short, checkServers},
