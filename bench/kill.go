@@ -18,7 +18,6 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
-	"github.com/reagent-dev/reagent/workflows"
 )
 
 // patience is the longest time that a measurement waits for one request to the model.
@@ -36,6 +35,11 @@ func (l *lab) kills(ctx context.Context, times int) error {
 		return err
 	}
 	defer k.close()
+	goal := func(name string, took []float64) {
+		slices.Sort(took)
+		middle, worst := took[len(took)/2], took[len(took)-1]
+		l.report.goal(name, fmt.Sprintf("%.2f, %.2f s", middle, worst), middle <= 3 && worst <= 5, "≤ 3, ≤ 5 s")
+	}
 	for _, during := range []bool{true, false} {
 		name := "between turns"
 		if during {
@@ -44,8 +48,7 @@ func (l *lab) kills(ctx context.Context, times int) error {
 		progressf("SIGKILL %s, %d times", name, times)
 		var took []float64
 		for i := range times {
-			// The kills are spread over the time between two heartbeats.
-			phase := workflows.DefaultHeartbeatTimeout / 2 * time.Duration(i) / time.Duration(times)
+			phase := betweenHeartbeats * time.Duration(i) / time.Duration(times)
 			d, err := k.kill(ctx, fmt.Sprintf("killed-%d-%v", i, during), during, phase)
 			if err != nil {
 				return err
@@ -53,13 +56,29 @@ func (l *lab) kills(ctx context.Context, times int) error {
 			progressf("  %.2f s", d.Seconds())
 			took = append(took, d.Seconds())
 		}
-		slices.Sort(took)
-		middle, worst := took[len(took)/2], took[len(took)-1]
-		l.report.goal(fmt.Sprintf("SIGKILL %s to the next step, p50 and worst of %d", name, times),
-			fmt.Sprintf("%.2f, %.2f s", middle, worst), middle <= 3 && worst <= 5, "≤ 3, ≤ 5 s")
+		goal(fmt.Sprintf("SIGKILL %s to the next step, p50 and worst of %d", name, times), took)
+	}
+	for _, c := range []struct {
+		signal        string
+		lose          func(*os.Process) error
+		agents, times int
+	}{{"SIGKILL", (*os.Process).Kill, 200, 3}, {"SIGSTOP", suspend, 1, times}, {"SIGSTOP", suspend, 200, 3}} {
+		progressf("%s during the model calls of %d agents, %d times", c.signal, c.agents, c.times)
+		var took []float64
+		for i := range c.times {
+			all, err := k.lose(ctx, fmt.Sprintf("lost-%s-%d-%d", c.signal, c.agents, i), c.agents, c.lose, betweenHeartbeats*time.Duration(i)/time.Duration(c.times))
+			if err != nil {
+				return err
+			}
+			took = append(took, all...)
+		}
+		goal(fmt.Sprintf("%s during the model calls of %d agents to the next step of each, p50 and worst of %d", c.signal, c.agents, len(took)), took)
 	}
 	return nil
 }
+
+// betweenHeartbeats is the time between two heartbeats of a worker. The kills are spread over it.
+const betweenHeartbeats = 500 * time.Millisecond
 
 // killer has what the measurement [lab.kills] needs: a model server in this process, and worker processes that call its
 // model.
@@ -70,7 +89,8 @@ type killer struct {
 	agents *client.Client
 	asked  chan time.Time // gets the time of each request to the model
 	stands atomic.Bool    // if true, the model does not answer the next request
-	end    func()         // kills the worker that runs now
+	silent atomic.Bool    // if true, the model answers no request
+	first  *exec.Cmd      // the worker that runs now
 }
 
 func newKiller(ctx context.Context, l *lab) (*killer, error) {
@@ -78,10 +98,10 @@ func newKiller(ctx context.Context, l *lab) (*killer, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &killer{dir: dir, asked: make(chan time.Time, 100), agents: client.New(l.temporal, "killed"), end: func() {}}
+	k := &killer{dir: dir, asked: make(chan time.Time, 1000), agents: client.New(l.temporal, "killed")}
 	k.model = llmtest.Serve(llmtest.Func(func(ctx context.Context, _ llm.Request) (llm.Reply, error) {
 		k.asked <- time.Now()
-		if k.stands.CompareAndSwap(true, false) {
+		if k.silent.Load() || k.stands.CompareAndSwap(true, false) {
 			<-ctx.Done() // the worker that sent the request is killed meanwhile
 			return llm.Reply{}, ctx.Err()
 		}
@@ -96,10 +116,7 @@ func newKiller(ctx context.Context, l *lab) (*killer, error) {
 		err = build.Run()
 	}
 	if err == nil {
-		var end func()
-		if end, err = k.worker(ctx); err == nil {
-			k.end = end
-		}
+		k.first, err = k.worker(ctx)
 	}
 	if err != nil {
 		k.close()
@@ -111,7 +128,7 @@ func newKiller(ctx context.Context, l *lab) (*killer, error) {
 func (k *killer) path(name string) string { return filepath.Join(k.dir, name) }
 
 func (k *killer) close() {
-	k.end()
+	end(k.first)
 	k.model.Close()
 	os.RemoveAll(k.dir)
 }
@@ -140,9 +157,9 @@ func (k *killer) kill(ctx context.Context, id string, inModelCall bool, phase ti
 		return 0, err
 	}
 	time.Sleep(phase)
-	first := k.end
-	k.end = second
-	first()
+	first := k.first
+	k.first = second
+	end(first)
 	killed := time.Now()
 	if !inModelCall {
 		if _, err := k.agents.Send(ctx, id, client.Message{Text: "and now?"}); err != nil {
@@ -181,9 +198,53 @@ func (k *killer) next() (time.Time, error) {
 	}
 }
 
-// worker starts a worker process and waits until it is ready. The returned function kills the process. The caller must call
-// this function at least once.
-func (k *killer) worker(ctx context.Context) (kill func(), err error) {
+// lose starts agents, and sends a signal to the process of their worker while the model calls of all of them are under way. It returns the times from the
+// signal to the next requests to the model, in seconds. `phase` is that of [killer.kill].
+func (k *killer) lose(ctx context.Context, id string, agents int, signal func(*os.Process) error, phase time.Duration) (took []float64, err error) {
+	k.silent.Store(true)
+	for n := range agents {
+		if _, err := k.agents.Start(ctx, client.StartOptions{ID: fmt.Sprint(id, "-", n), Agent: "x", Message: "hello"}); err != nil {
+			return nil, err
+		}
+	}
+	for range agents {
+		if _, err := k.next(); err != nil {
+			return nil, err
+		}
+	}
+	second, err := k.worker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(phase)
+	first := k.first
+	k.first = second
+	defer end(first)
+	k.silent.Store(false)
+	lost := time.Now()
+	if err := signal(first.Process); err != nil {
+		return nil, err
+	}
+	for range agents {
+		at, err := k.next()
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, at.Sub(lost).Seconds())
+	}
+	return took, nil
+}
+
+// end kills a worker. It does nothing if there is none.
+func end(worker *exec.Cmd) {
+	if worker != nil {
+		_ = worker.Process.Kill() // the process may have ended before
+		_ = worker.Wait()
+	}
+}
+
+// worker starts a worker process and waits until it is ready. The caller must call [end].
+func (k *killer) worker(ctx context.Context) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, k.path("worker"), "--config", k.path("agents.yaml"))
 	cmd.Env = k.env
 	out, err := cmd.StdoutPipe()
@@ -194,18 +255,14 @@ func (k *killer) worker(ctx context.Context) (kill func(), err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	kill = func() {
-		_ = cmd.Process.Kill() // the process may have ended before
-		_ = cmd.Wait()
-	}
 	var said strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if strings.Contains(lines.Text(), "Ready.") {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return kill, nil
+			return cmd, nil
 		}
 		fmt.Fprintln(&said, lines.Text())
 	}
-	kill()
+	end(cmd)
 	return nil, fmt.Errorf("the worker ended:\n%s", said.String())
 }
