@@ -147,7 +147,6 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 	if ctx.Err() != nil {
 		d.yield() // no operation is in flight yet
 	}
-	workflow.Go(d.root, d.collectResults)
 	for {
 		if ctx.Err() != nil && d.state.Outcome == nil {
 			d.apply(agent.CancelRequested{Time: d.now()})
@@ -199,31 +198,55 @@ func (d *driver) run(ctx workflow.Context) (protocol.Result, error) {
 }
 
 // awaitEvent waits until the loop has to run again: the version is no longer `seen`, a sub-agent has sent its answer, or the workflow
-// is cancelled.
+// is cancelled. Meanwhile it applies the results of activities to the state. No other coroutine waits for them, because Temporal's SDK
+// wakes each waiting coroutine several times for each event.
 func (d *driver) awaitEvent(ctx workflow.Context, seen int) error {
-	err := workflow.Await(ctx, func() bool { return d.version != seen || d.ends.Len() > 0 })
-	if temporal.IsCanceledError(err) {
-		d.apply(agent.CancelRequested{Time: d.now()})
-		return nil
+	happened := func() bool { return d.version != seen || d.ends.Len() > 0 }
+	for {
+		err := workflow.Await(ctx, func() bool { return happened() || ctx.Err() == nil && d.hasResults() })
+		switch {
+		case temporal.IsCanceledError(err):
+			d.apply(agent.CancelRequested{Time: d.now()})
+			return nil
+		case err != nil:
+			return fmt.Errorf("await an event: %w", err)
+		case happened():
+			return nil
+		}
+		d.applyResults()
+		d.letOthersRun()
 	}
-	if err != nil {
-		return fmt.Errorf("await an event: %w", err)
-	}
-	return nil
 }
 
-// collectResults applies the results of activities to the state. It never returns. One coroutine waits for all results, because
-// Temporal's SDK wakes each waiting coroutine several times for each event.
+// hasResults reports whether there are results of activities that can be applied.
+func (d *driver) hasResults() bool { return slices.ContainsFunc(d.operations, d.ready) }
+
+// applyResults applies the results of activities to the state.
+func (d *driver) applyResults() {
+	d.rewind()
+	for _, f := range slices.Clone(d.operations) {
+		if d.ready(f) {
+			f.ended(d.root)
+			d.endOperation(f)
+		}
+	}
+}
+
+// letOthersRun lets every other coroutine run once, such as an update handler that waits for a result. Recorded histories have the commands
+// of these coroutines before those of the loop.
+func (d *driver) letOthersRun() {
+	asked := false
+	_ = workflow.Await(d.root, func() (passed bool) { // d.root is never cancelled
+		passed, asked = asked, true
+		return passed
+	})
+}
+
+// collectResults applies the results of activities while the agent ends and the loop waits for something else. It never returns.
 func (d *driver) collectResults(ctx workflow.Context) {
 	for {
-		_ = workflow.Await(ctx, func() bool { return slices.ContainsFunc(d.operations, d.ready) }) // d.root is never cancelled
-		d.rewind()
-		for _, f := range slices.Clone(d.operations) {
-			if d.ready(f) {
-				f.ended(ctx)
-				d.endOperation(f)
-			}
-		}
+		_ = workflow.Await(ctx, d.hasResults) // d.root is never cancelled
+		d.applyResults()
 	}
 }
 
@@ -426,6 +449,7 @@ func (d *driver) cancelUnwanted(step agent.Step) {
 //     definition has KeepAgents, they keep running;
 //   - tells the parent and the hooks of the end: see [driver.notifyParent] and [driver.notifyEnd].
 func (d *driver) finish(o agent.Outcome) (protocol.Result, error) {
+	workflow.Go(d.root, d.collectResults)
 	for _, f := range d.operations {
 		if f.cancel != nil && f.key.Kind() != agent.KindNotify {
 			f.cancel()
