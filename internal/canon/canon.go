@@ -111,7 +111,8 @@ func (e *encoder) object() error {
 		name     string
 		from, to int // the range of the member in out
 	}
-	var members []member
+	var few [8]member // most objects need no more, and no allocation
+	members := few[:0]
 	e.copy(1)
 	begin := len(e.out)
 	for e.next() != '}' {
@@ -176,23 +177,32 @@ func compare(a, b string) int {
 // text converts a JSON string to the form of RFC 8785 section 3.2.2.2. This form escapes only quotes, backslashes and control
 // characters.
 func (e *encoder) text() {
-	end := 1
-	for ; e.in[end] != '"'; end++ {
-		if e.in[end] == '\\' {
-			end++
+	e.copy(1)
+	for {
+		e.copy(bytes.IndexAny(e.in, `"\`)) // valid JSON has quotes, backslashes and control characters only in escapes
+		if e.in[0] == '"' {
+			break
 		}
-	}
-	whole := e.in[:end+1]
-	if bytes.IndexByte(whole, '\\') < 0 {
-		e.copy(len(whole)) // valid JSON has quotes, backslashes and control characters only in escapes
-		return
-	}
-	e.in = e.in[len(whole):]
-	e.out = append(e.out, '"')
-	for _, r := range unquote(whole) {
+		r, size := escape(e.in)
 		e.out = appendRune(e.out, r)
+		e.in = e.in[size:]
 	}
-	e.out = append(e.out, '"')
+	e.copy(1)
+}
+
+// escape decodes the escape sequence at the beginning of a valid JSON text, and returns the number of its bytes. A pair of surrogates is one
+// sequence; there are no unpaired ones.
+func escape(text []byte) (r rune, size int) {
+	switch r = escaped(text); {
+	case r < 0:
+		if short := strings.IndexByte("btnfr", text[1]); short >= 0 {
+			return rune("\b\t\n\f\r"[short]), 2
+		}
+		return rune(text[1]), 2
+	case utf16.IsSurrogate(r):
+		return utf16.DecodeRune(r, escaped(text[6:])), 12
+	}
+	return r, 6
 }
 
 // appendRune appends a rune of a JSON string to the text `out`. If RFC 8785 requires an escape sequence for the rune, it
