@@ -65,11 +65,14 @@ func StaticDetails(in agent.Start) string {
 	if in.Message != nil && !in.NoUIContent {
 		fmt.Fprintf(&b, "\n**Task**\n\n%s\n", quote(in.Message.Text, 4000))
 	}
-	return closed(b.String())
+	return closed(&b)
 }
 
 // showDetails updates the details that the Web UI shows. They add nothing to the history, because Temporal reads them by a query.
 func (d *driver) showDetails() {
+	if d.unseen {
+		return
+	}
 	workflow.SetCurrentDetails(d.root, d.details())
 }
 
@@ -78,6 +81,7 @@ func (d *driver) showDetails() {
 func (d *driver) details() string {
 	s := d.state
 	var b strings.Builder
+	b.Grow(len(workflow.GetCurrentDetails(d.root)) + 1000) // a replay makes the details at each step
 	fmt.Fprintf(&b, "**%s** · turn %d · %s · %s · %d tokens in, %d out%s\n", s.Status(), s.Turn.Number,
 		plural.Of(s.Usage.ModelCalls, "model call"), plural.Of(s.Usage.ToolCalls, "tool call"), s.Usage.InputTokens, s.Usage.OutputTokens, costs(s))
 	if counts := recoveries(s.Usage); counts != "" {
@@ -122,7 +126,7 @@ func (d *driver) details() string {
 			b.WriteString(text)
 		}
 	}
-	return closed(b.String())
+	return closed(&b)
 }
 
 // costs describes the cost of the agent in a short text. If sub-agents have cost something, too, the text also has the cost of

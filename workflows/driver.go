@@ -36,6 +36,8 @@ type driver struct {
 	// stopped records for which sub-agents this run has sent a request to cancel: see [driver.stopChildren].
 	stopped map[agent.Key]bool
 	shown   shown
+	// unseen says that nobody sees the details of this driver: a [Replay] runs it.
+	unseen bool
 	// marked has the calls that waited for somebody outside when [driver.markWaits] last ran, and what they waited for.
 	marked map[agent.Key]wait
 	// marksLeft is the number of markers that [driver.mark] may still record. A negative number means that there is no limit. A [Replay]

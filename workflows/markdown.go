@@ -58,11 +58,15 @@ func oneLine(text string) string {
 
 var noMarkup = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "`", "'")
 
-// closed cuts a Markdown text to [detailsBytes] bytes, for the details of a workflow. The end is a paragraph that looks empty,
+// closed returns a Markdown text, cut to [detailsBytes] bytes, for the details of a workflow. The end is a paragraph that looks empty,
 // because the Web UI does not show the last line.
-func closed(text string) string {
+func closed(b *strings.Builder) string {
 	const end = "\n\n&nbsp;\n"
-	return clip.Text(text, detailsBytes-len(end)) + end
+	if b.Len() > detailsBytes-len(end) {
+		return clip.Text(b.String(), detailsBytes-len(end)) + end
+	}
+	b.WriteString(end)
+	return b.String()
 }
 
 // lineBreaks replaces with "\n" everything that Markdown or a browser treats as a line break.

@@ -45,7 +45,9 @@ func Replay(h *historypb.History, execution workflow.Execution, dc converter.Dat
 	marks := waitMarkers(h)
 	var d *driver
 	replayer.RegisterWorkflowWithOptions(func(ctx workflow.Context, in agent.Start) (protocol.Result, error) {
-		return New(Options{}).run(ctx, in, func(begun *driver) { d, begun.marksLeft, begun.unrecorded = begun, marks, unrecorded })
+		return New(Options{}).run(ctx, in, func(begun *driver) {
+			d, begun.marksLeft, begun.unrecorded, begun.unseen = begun, marks, unrecorded, true
+		})
 	}, workflow.RegisterOptions{Name: protocol.AgentWorkflow})
 	// The replayer adds upserted search attributes to the start event. It gets a copy of this event, so that another replay
 	// of the same history does not find them.

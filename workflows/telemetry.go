@@ -40,7 +40,12 @@ func (d *driver) traceTurn() {
 }
 
 // traceParent returns the traceparent of what the running turn does.
-func (d *driver) traceParent() string { return d.telemetry.Parent(d.state.TurnSpan()) }
+func (d *driver) traceParent() string {
+	if d.telemetry == nil && d.state.Turn.Trace.Parent == "" {
+		return "" // without the two hashes of a span
+	}
+	return d.telemetry.Parent(d.state.TurnSpan())
+}
 
 // log returns the logger of the agent. It logs nothing on a replay. Its entries have the trace of the running turn, and the SDK adds the IDs of
 // the agent and the run.
