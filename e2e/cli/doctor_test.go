@@ -77,7 +77,7 @@ func TestDoctorFindsWhatIsWrongAndWhatCuresIt(t *testing.T) {
 	before := len(w.Model.Requests())
 	w.Eventually("Temporal lists the agent", func() bool { return w.List()[t.Name()] == "completed" })
 	found = doctor(w, 0)
-	require.Len(t, found, 14)
+	require.Len(t, found, 15)
 	require.Equal(t, []string{"temporal operator namespace update --namespace default --retention 30d --address " + server.Address()}, found["retention"][0].Commands)
 	require.Len(t, having(found, "warning"), 2, "%+v", found)
 	require.Empty(t, having(found, "unchecked"))
