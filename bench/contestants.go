@@ -84,7 +84,9 @@ func readTool() (tool.Tool, error) {
 	})
 }
 
-func register(temporal client.Client, w worker.Worker) error {
+// register registers the agents and the workflows by hand with a worker. The options have what differs between workers, such as the
+// converter.
+func register(temporal client.Client, w worker.Worker, o activities.Options, driving workflows.Options) error {
 	read, err := readTool()
 	if err != nil {
 		return err
@@ -103,25 +105,31 @@ func register(temporal client.Client, w worker.Worker) error {
 			return err
 		}
 	}
-	doing, err := activities.New(activities.Options{
-		Temporal: temporal, Tools: tools, Log: slog.New(slog.DiscardHandler),
-		Models: map[string]activities.Model{
-			"main": {Client: clientFunc(model), Model: "m"}, "counting": {Client: clientFunc(counting), Model: "m"},
-			"big": {Client: clientFunc(bigModel), Model: "m"}, "thinking": {Client: clientFunc(slowModel), Model: "m"},
-		},
-		Agents: []activities.Agent{
-			{Name: "x", Model: "main", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls}},
-			{Name: "long", Model: "counting", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls, ContextTokens: window}},
-			{Name: "thinking", Model: "thinking"},
-			{Name: "resumed", Model: "big", Tools: []string{bigTool, agent.ReadResult}, Limits: agent.Limits{ModelCalls: manyCalls, ToolResultBytes: 5000}},
-		},
-	})
+	o.Temporal, o.Tools, o.Log = temporal, tools, slog.New(slog.DiscardHandler)
+	o.Models = map[string]activities.Model{}
+	for name, plays := range map[string]clientFunc{
+		"main": model, "counting": counting, "big": bigModel, "thinking": slowModel, "asking": asking, "tree2": treeModel("tree1"), "tree1": treeModel("tree0"),
+		"answering": func(context.Context, llm.Request) (llm.Reply, error) { return llmtest.Say(lastAnswer), nil },
+	} {
+		o.Models[name] = activities.Model{Client: plays, Model: "m"}
+	}
+	o.Agents = []activities.Agent{
+		{Name: "x", Model: "main", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls}},
+		{Name: "long", Model: "counting", Tools: []string{"read"}, Limits: agent.Limits{ModelCalls: manyCalls, ContextTokens: window}},
+		{Name: "thinking", Model: "thinking"},
+		{Name: "resumed", Model: "big", Tools: []string{bigTool, agent.ReadResult}, Limits: agent.Limits{ModelCalls: manyCalls, ToolResultBytes: 5000}},
+		{Name: "asking", Model: "asking", Tools: []string{"read"}, Approval: activities.ApprovalPolicy{"read": activities.ApprovalAlways}},
+		{Name: "idle", Model: "answering"},
+		{Name: "tree2", Model: "tree2", Agents: []string{"tree1"}}, {Name: "tree1", Model: "tree1", Agents: []string{"tree0"}}, {Name: "tree0", Model: "answering"},
+	}
+	doing, err := activities.New(o)
 	if err != nil {
 		return err
 	}
 	doing.Register(w)
-	workflows.New(workflows.Options{}).Register(w)
+	workflows.New(driving).Register(w)
 	w.RegisterWorkflow(ByHand)
+	w.RegisterWorkflow(TreeByHand)
 	w.RegisterActivity(Model)
 	w.RegisterActivity(Tool)
 	return nil

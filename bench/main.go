@@ -18,8 +18,10 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/reagent-dev/reagent/activities"
 	"github.com/reagent-dev/reagent/internal/app/devserver"
 	"github.com/reagent-dev/reagent/internal/dial"
+	"github.com/reagent-dev/reagent/workflows"
 )
 
 const queue = "bench"
@@ -63,7 +65,7 @@ func main() {
 
 func run(ctx context.Context, s settings) error {
 	began, load := time.Now(), loadAverage()
-	l, err := newLab(ctx)
+	l, err := newLab(ctx, devserver.Options{})
 	if err != nil {
 		return err
 	}
@@ -94,6 +96,9 @@ func run(ctx context.Context, s settings) error {
 		{"resets", func() error { return l.resets(ctx, s.resets) }},
 		{"crowd", func() error { return l.crowd(ctx, 50, 10, s.rounds) }},
 		{"replay", func() error { return l.replay(ctx, 200, s.rounds) }},
+		{"tree", func() error { return l.tree(ctx, s.rounds) }},
+		{"extras", func() error { return l.extras(ctx, 100, 2*s.rounds) }},
+		{"inbox", func() error { return l.inbox(ctx) }},
 		{"asleep", func() error { return l.asleep(ctx, s.chats) }},
 		{"kill", func() error { return l.kills(ctx, s.kills) }},
 		{"long", func() error { return l.long(ctx, s.long) }},
@@ -118,30 +123,33 @@ func run(ctx context.Context, s settings) error {
 }
 
 // newLab starts the server and the worker. The caller must call [lab.close].
-func newLab(ctx context.Context) (*lab, error) {
+func newLab(ctx context.Context, o devserver.Options) (*lab, error) {
 	l := new(lab)
+	o.Progress, o.Metrics = os.Stderr, true
 	var err error
-	if l.server, err = devserver.Start(ctx, devserver.Options{Progress: os.Stderr, Metrics: true}); err != nil {
+	if l.server, err = devserver.Start(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := l.serve(); err != nil {
+	if err := l.serve(queue, func(*client.Options) {}, activities.Options{}, workflows.Options{}); err != nil {
 		l.close()
 		return nil, err
 	}
 	return l, nil
 }
 
-func (l *lab) serve() error {
+// serve connects to the server and starts a worker for the given task queue.
+func (l *lab) serve(queue string, connect func(*client.Options), doing activities.Options, driving workflows.Options) error {
 	options, err := dial.ClientOptions(l.server.Address(), "")
 	if err != nil {
 		return err
 	}
 	options.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	connect(&options)
 	if l.temporal, err = client.Dial(options); err != nil {
 		return err
 	}
 	w := worker.New(l.temporal, queue, worker.Options{StickyScheduleToStartTimeout: time.Second})
-	if err := register(l.temporal, w); err != nil {
+	if err := register(l.temporal, w, doing, driving); err != nil {
 		return err
 	}
 	if err := w.Start(); err != nil {

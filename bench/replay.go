@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -14,7 +15,7 @@ import (
 	"github.com/reagent-dev/reagent/workflows"
 )
 
-// replay measures how long a worker takes to replay the whole history of a workflow with the given number of turns. The worker
+// replay measures how much CPU time a worker takes to replay the whole history of a workflow with the given number of turns. The worker
 // does not have the workflow in its cache. replay measures an agent and [ByHand] alternately, each of them `rounds` times.
 func (l *lab) replay(ctx context.Context, turns, rounds int) error {
 	progressf("cold replay")
@@ -40,19 +41,28 @@ func (l *lab) replay(ctx context.Context, turns, rounds int) error {
 			histories[who].Events = append(histories[who].Events, event)
 		}
 	}
-	var took [len(contestants)][]float64
+	var took, cpu, allocated [len(contestants)][]float64
+	var memory runtime.MemStats
 	for range rounds {
 		for _, who := range contestants {
 			replayer := worker.NewWorkflowReplayer()
 			replayer.RegisterWorkflow(ByHand)
 			replayer.RegisterWorkflowWithOptions(workflows.New(workflows.Options{}).Agent, workflow.RegisterOptions{Name: protocol.AgentWorkflow})
-			before := time.Now()
+			runtime.ReadMemStats(&memory)
+			mallocs := memory.Mallocs
+			before, used := time.Now(), workerCPU()
 			if err := replayer.ReplayWorkflowHistoryWithOptions(nil, histories[who], options[who]); err != nil {
 				return err
 			}
 			took[who] = append(took[who], time.Since(before).Seconds()*1000)
+			cpu[who] = append(cpu[who], (workerCPU()-used).Seconds()*1000)
+			runtime.ReadMemStats(&memory)
+			allocated[who] = append(allocated[who], float64(memory.Mallocs-mallocs)/1000)
 		}
 	}
-	l.report.compare(fmt.Sprintf("ms of a cold replay, %d turns", turns), "%.0f", medians(took), 1.5)
+	name := func(what string) string { return fmt.Sprintf("%s of a cold replay, %d turns", what, turns) }
+	l.report.compare(name("ms"), "%.0f", medians(took), 1.8)
+	l.report.compare(name("CPU ms"), "%.0f", medians(cpu), 1.8)
+	l.report.compare(name("thousand allocations"), "%.0f", medians(allocated), 0)
 	return nil
 }

@@ -43,7 +43,7 @@ func (l *lab) turns(ctx context.Context, turns, rounds int) error {
 	}
 	name := func(what string) string { return fmt.Sprintf("%s a turn, %d turns", what, turns) }
 	l.report.compare(name("ms"), "%.1f", medians(c.time), 1.4)
-	l.report.compare(name("worker CPU ms"), "%.2f", medians(c.worker), 1.15)
+	l.report.compare(name("worker CPU ms"), "%.2f", medians(c.worker), 1.2)
 	l.report.compare(name("server CPU ms"), "%.2f", medians(c.server), 1.15)
 	l.report.compare(name("history events"), "%.1f", events, 1.15)
 	l.report.compare(name("history bytes"), "%.0f", bytes, 1.15)
