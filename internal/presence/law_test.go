@@ -334,3 +334,16 @@ func TestSharedIdentityIsNotLost(t *testing.T) {
 	require.True(t, w.see(lost))
 	require.Equal(t, []string{"i2"}, w.due(lostAfter+turn))
 }
+
+// A list without the last heartbeat of the worker that has asked for it may lack those of others, too. So it shows nobody as lost.
+func TestListWithoutTheOwnHeartbeatDoesNotCount(t *testing.T) {
+	t.Parallel()
+	w := newWatch("k0")
+	rows := fleet(2)
+	require.True(t, w.see(list{beat: "1", rows: rows}))
+	require.False(t, w.see(list{asked: lostAfter, got: lostAfter, beat: "2", rows: rows}))
+	require.Empty(t, w.due(lostAfter+turn))
+	rows[0].beat = "2"
+	require.True(t, w.see(list{asked: lostAfter, got: lostAfter, beat: "2", rows: rows}))
+	require.Equal(t, []string{"i1"}, w.due(lostAfter+turn))
+}
