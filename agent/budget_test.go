@@ -253,7 +253,7 @@ func TestResumedTurnKeepsItsBudget(t *testing.T) {
 	s.Advance(0)
 	reply := llm.Reply{Message: llm.Message{ToolCalls: []llm.ToolCall{{ID: "1", Name: "note", Arguments: "{}"}}}, Usage: llm.Usage{OutputTokens: 300}}
 	require.True(t, s.Apply(agent.ModelReplied{Key: s.Next().(agent.CallModel).Key, Reply: reply}))
-	require.True(t, s.Apply(agent.Interrupt{By: "ann"}.Stopped(1)))
+	require.True(t, s.Apply(agent.Interrupt{Actor: agent.Actor{By: "ann"}}.Stopped(1)))
 	require.True(t, s.Apply(agent.ReloadAsked{ID: "r"}))
 	load(200)
 	require.True(t, s.Apply(agent.Resumed{RunID: "r", Time: 2}))

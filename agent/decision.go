@@ -31,10 +31,8 @@ type Decision struct {
 	Reason string `json:"reason,omitempty"`
 	// Arguments replace the model's arguments. Empty means that the model's arguments stay.
 	Arguments string `json:"arguments,omitempty"`
-	// By names the person who decided, and From names the program and the machine. The client of the person sets them, so
-	// they are not proved.
-	By   string `json:"by,omitempty"`
-	From string `json:"from,omitempty"`
+	// Actor is the person who decided, or the program.
+	Actor
 	// Time is the time at which an agent received the decision, in Unix milliseconds. Clients leave it 0.
 	Time int64 `json:"time,omitempty"`
 	// Used reports whether the decision has been applied to its call.
@@ -67,10 +65,9 @@ func (r GivenResult) hash() string {
 type Decider struct {
 	// Denied reports whether the person has denied the call.
 	Denied bool `json:"denied,omitempty"`
-	// By, From and Time are those of the [Decision].
-	By   string `json:"by,omitempty"`
-	From string `json:"from,omitempty"`
-	Time int64  `json:"time,omitempty"`
+	// Actor and Time are those of the [Decision].
+	Actor
+	Time int64 `json:"time,omitempty"`
 	// Remembered reports whether the person decided on an earlier call: see [Permission].
 	Remembered bool `json:"remembered,omitempty"`
 }
@@ -83,7 +80,7 @@ func (d Decision) decides(e Decision) bool {
 // again compares two decisions on the same call and of the same kind. It returns nil if e says the same as d, and [ErrDecided] if not. An
 // approval or a denial says the same only if the person, the machine and the reason are the same, too.
 func (d Decision) again(e Decision) error {
-	same := d.Approve == e.Approve && d.Reason == e.Reason && d.By == e.By && d.From == e.From
+	same := d.Approve == e.Approve && d.Reason == e.Reason && d.Actor == e.Actor
 	if d.Result != nil {
 		same = d.Result.hash() == e.Result.hash()
 	}
@@ -99,7 +96,7 @@ func (s *State) earlier(d Decision) *Decision {
 }
 
 func (d Decision) decider() *Decider {
-	return &Decider{Denied: d.Result == nil && !d.Approve, By: d.By, From: d.From, Time: d.Time}
+	return &Decider{Denied: d.Result == nil && !d.Approve, Actor: d.Actor, Time: d.Time}
 }
 
 // These errors say why a decision is refused: see [State.AcceptsDecision].
@@ -123,8 +120,6 @@ var (
 const (
 	maxReasonBytes    = 4000
 	maxArgumentsBytes = 1_000_000
-	// maxDeciderBytes is the largest size of [Decision].By and of [Decision].From, in bytes.
-	maxDeciderBytes = 200
 	// MaxGivenBytes is the largest size of a result from outside, in bytes. In JSON, each "<" takes six bytes, and Temporal refuses a
 	// payload of more than 2 MB.
 	MaxGivenBytes = 300_000
@@ -142,8 +137,8 @@ func (d Decision) Check() error {
 		return fmt.Errorf("decision: the arguments have %d bytes; the limit is %d: shorten the arguments", len(d.Arguments), maxArgumentsBytes)
 	case len(d.Message) > MaxIDBytes || strings.ContainsFunc(d.Message, unicode.IsSpace):
 		return fmt.Errorf("decision: the field \"message\" must be the ID of a message, which has at most %d bytes and no white space", MaxIDBytes)
-	case len(d.By) > maxDeciderBytes || len(d.From) > maxDeciderBytes:
-		return fmt.Errorf("decision: the fields \"by\" and \"from\" may have at most %d bytes each; shorten them", maxDeciderBytes)
+	case checkActor("decision", d.Actor) != nil:
+		return checkActor("decision", d.Actor)
 	case d.Arguments != "" && !d.Approve:
 		return errors.New("decision: a denial cannot have arguments; leave them out")
 	case d.Result != nil && (d.Approve || d.Reason != ""):

@@ -143,9 +143,9 @@ type (
 		Key     Key
 		Class   string
 		Message string
-		// By and From name the person who has interrupted the turn: see [Decision].
-		By, From string
-		Time     int64
+		// Actor is the person who has interrupted the turn.
+		Actor
+		Time int64
 	}
 
 	// TimeReached ends a turn that has reached its time limit.

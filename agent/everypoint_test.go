@@ -55,7 +55,7 @@ func TestInterruptAtEveryPoint(t *testing.T) {
 		if l.s.AcceptsInterrupt() != nil {
 			return false
 		}
-		l.apply(agent.Interrupt{By: "ann"}.Stopped(l.now))
+		l.apply(agent.Interrupt{Actor: agent.Actor{By: "ann"}}.Stopped(l.now))
 		l.begin()
 		switch step := l.s.Next().(type) {
 		case agent.RunTools:

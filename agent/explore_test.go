@@ -220,10 +220,10 @@ func (w *smallWorld) people() []act {
 		acts = append(acts, act{wordLine(d), func(w *smallWorld) { w.say(d, stale) }})
 	}
 	words := func(key agent.Key, stale bool) {
-		say(agent.Decision{Key: key, Approve: true, By: "ann"}, stale)
-		say(agent.Decision{Key: key, By: "ann"}, stale)
+		say(agent.Decision{Key: key, Approve: true, Actor: agent.Actor{By: "ann"}}, stale)
+		say(agent.Decision{Key: key, Actor: agent.Actor{By: "ann"}}, stale)
 		if w.left.Remember > 0 {
-			say(agent.Decision{Key: key, Approve: true, Remember: agent.RememberTool, By: "ann"}, stale)
+			say(agent.Decision{Key: key, Approve: true, Remember: agent.RememberTool, Actor: agent.Actor{By: "ann"}}, stale)
 		}
 	}
 	for _, c := range s.Pending() {
@@ -256,7 +256,7 @@ func (w *smallWorld) people() []act {
 	if w.left.Interrupt > 0 && s.TurnRuns() && !s.Recall {
 		acts = append(acts, act{"interrupt", func(w *smallWorld) {
 			w.left.Interrupt--
-			w.task(smallTask{event: agent.Interrupt{By: "ann"}.Stopped(smallTime), line: "interrupt ann"})
+			w.task(smallTask{event: agent.Interrupt{Actor: agent.Actor{By: "ann"}}.Stopped(smallTime), line: "interrupt ann"})
 			m := agent.MessageReceived{Time: smallTime, Message: agent.QueuedMessage{ID: "m2", Text: "go on", Steer: true, After: w.now.state.Entry()}}
 			w.now.sent = append(w.now.sent, m)
 			w.task(smallTask{event: m, update: true, line: "message m2 (steer) go on"})

@@ -3,8 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-
-	"github.com/reagent-dev/reagent/internal/clip"
 )
 
 // Interrupted is the class of a turn that a person has interrupted: see [Hold] and [Stopped]. The agent waits for a message, which
@@ -16,9 +14,8 @@ type Interrupt struct {
 	// Run contains the last characters of the ID of the run whose turn the person saw. Every other run ignores the request, because
 	// Temporal delivers it again after a reset.
 	Run string `json:"run"`
-	// By names the person, and From names the program and the machine: see [Decision].
-	By   string `json:"by,omitempty"`
-	From string `json:"from,omitempty"`
+	// Actor is the person who interrupts the turn, or the program.
+	Actor
 }
 
 // ErrIdle means that no turn is running, or that the agent has no definition yet, so there is nothing to interrupt.
@@ -28,16 +25,16 @@ const textInterrupted = "a person interrupted the turn"
 
 // Check returns an error if a field of the request is too large.
 func (i Interrupt) Check() error {
-	if len(i.Run) > maxDeciderBytes || len(i.By) > maxDeciderBytes || len(i.From) > maxDeciderBytes {
-		return fmt.Errorf("interrupt: the fields \"run\", \"by\" and \"from\" may have at most %d bytes each; shorten them", maxDeciderBytes)
+	if len(i.Run) > maxActorBytes {
+		return fmt.Errorf("interrupt: the field \"run\" may have at most %d bytes; shorten it", maxActorBytes)
 	}
-	return nil
+	return checkActor("interrupt", i.Actor)
 }
 
-// Stopped returns the event that interrupts the turn. It cuts By and From to 200 bytes each. The parameter `now` is the current time, in
+// Stopped returns the event that interrupts the turn. It cuts the fields of the actor to 200 bytes each. The parameter `now` is the current time, in
 // Unix milliseconds.
 func (i Interrupt) Stopped(now int64) Stopped {
-	return Stopped{Class: Interrupted, Message: textInterrupted, By: clip.Text(i.By, maxDeciderBytes), From: clip.Text(i.From, maxDeciderBytes), Time: now}
+	return Stopped{Class: Interrupted, Message: textInterrupted, Actor: cutActor(i.Actor), Time: now}
 }
 
 // AcceptsInterrupt returns [ErrIdle] if no turn is running, or if the agent has no definition yet.

@@ -179,7 +179,7 @@ func (l *life) happen() {
 		l.now += l.r.Int64N(120_000)
 		l.apply(agent.WaitEnded{Time: l.now})
 	case n < 92:
-		l.apply(agent.Interrupt{By: "ann"}.Stopped(l.now))
+		l.apply(agent.Interrupt{Actor: agent.Actor{By: "ann"}}.Stopped(l.now))
 	case n < 93:
 		l.apply(agent.CancelRequested{Time: l.now})
 	case n < 94:
@@ -420,9 +420,9 @@ func (l *life) sayLate(c agent.Call) {
 func (l *life) decision(c agent.Call) agent.Decision {
 	if c.WaitsFor() != agent.WaitsForApproval {
 		given := agent.GivenResult{Content: "given to " + string(c.Key), IsError: l.r.IntN(4) == 0}
-		return agent.Decision{Key: c.Key, Result: &given, By: "ann"}
+		return agent.Decision{Key: c.Key, Result: &given, Actor: agent.Actor{By: "ann"}}
 	}
-	d := agent.Decision{Key: c.Key, Approve: l.r.IntN(3) > 0, By: "ann"}
+	d := agent.Decision{Key: c.Key, Approve: l.r.IntN(3) > 0, Actor: agent.Actor{By: "ann"}}
 	switch {
 	case c.Key.Kind() == agent.KindText:
 		d.Reason = pick(l.guard, "", "not so")
@@ -527,7 +527,7 @@ func (l *life) recalled(c agent.Call) agent.Event {
 	e := agent.CallFound{Key: c.Key, Time: l.now}
 	switch l.r.IntN(4) {
 	case 0:
-		e.Record.Decider = &agent.Decider{By: "ann", Remembered: true}
+		e.Record.Decider = &agent.Decider{Actor: agent.Actor{By: "ann"}, Remembered: true}
 	case 1:
 		// A sub-agent has one answer, whatever run gets it. One that was not started may not exist in the other run.
 		if child, _ := l.s.Child(c.Child); child.Phase == agent.ChildAsked {

@@ -40,6 +40,8 @@ type Message struct {
 	Decider *Decider `json:"decider,omitempty"`
 	// Child is the key of the sub-agent that the call of a tool message waited for. It is empty if there was none. No hash includes it.
 	Child Key `json:"child,omitempty"`
+	// Sender is the sender of a user's message; nil for any other message, and if the sender is not known. No hash includes it.
+	Sender *Actor `json:"sender,omitempty"`
 	// Metadata is what the sender of a user's message knows about it; nil for any other message. No hash includes it.
 	Metadata Metadata `json:"metadata,omitempty"`
 	// Verdicts are those of guardrails that have not simply let the text through; nil if there are none. No hash includes them.

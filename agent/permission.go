@@ -28,10 +28,9 @@ type Permission struct {
 	Reply Key `json:"reply,omitempty"`
 	// Arguments are the permitted arguments, in canonical JSON. Empty means all arguments.
 	Arguments string `json:"arguments,omitempty"`
-	// By, From and Time are those of the [Decision].
-	By   string `json:"by,omitempty"`
-	From string `json:"from,omitempty"`
-	Time int64  `json:"time,omitempty"`
+	// Actor and Time are those of the [Decision].
+	Actor
+	Time int64 `json:"time,omitempty"`
 }
 
 const (
@@ -48,7 +47,7 @@ func (s *State) remember(c *Call, d Decision) {
 	if d.Remember == "" || slices.Contains(s.Revoked, c.Key) || len(s.Revoked) >= maxRevoked {
 		return
 	}
-	p := Permission{Key: c.Key, Tool: c.Name, Reply: c.Model, By: d.By, From: d.From, Time: d.Time}
+	p := Permission{Key: c.Key, Tool: c.Name, Reply: c.Model, Actor: d.Actor, Time: d.Time}
 	if d.Remember == RememberCall {
 		p.Arguments = canonical(c.Arguments)
 	}
@@ -63,7 +62,7 @@ func (s *State) applyPermission(c *Call, now int64) {
 		return p.Tool == c.Name && p.Reply != c.Model && (p.Arguments == "" || p.Arguments == canonical(c.Arguments))
 	})
 	if p != nil && c.asksApproval() {
-		s.decide(c, Decision{Approve: true, By: p.By, From: p.From, Time: p.Time}, now)
+		s.decide(c, Decision{Approve: true, Actor: p.Actor, Time: p.Time}, now)
 		c.Decider.Remembered = true
 	}
 }

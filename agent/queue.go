@@ -30,6 +30,8 @@ type QueuedMessage struct {
 	// PartialText asks for the partial text of the replies, and for the output of the running tools, in the turn that takes the
 	// message. Each call of this turn then reports new text about once a second.
 	PartialText bool `json:"partial_text,omitempty"`
+	// Actor is the sender of the message. No hash includes it.
+	Actor
 	// Metadata is what the sender knows about the message. It holds for the turn that takes the message.
 	Metadata Metadata `json:"metadata,omitempty"`
 	// Overrides change the definition for the turn that the message begins, within what the definition allows. A steering message has
@@ -170,7 +172,7 @@ func (m QueuedMessage) check() error {
 	case m.After < 0:
 		return fmt.Errorf("%w: the field \"after\" is %d; it must be 0 or more", ErrMessage, m.After)
 	}
-	if err := cmp.Or(m.Metadata.Check(), m.Overrides.checkOfMessage(), checkTraceparent(m.Traceparent)); err != nil {
+	if err := cmp.Or(checkActor("sender", m.Actor), m.Metadata.Check(), m.Overrides.checkOfMessage(), checkTraceparent(m.Traceparent)); err != nil {
 		return fmt.Errorf("%w: %w", ErrMessage, err)
 	}
 	return checkImages(m)
@@ -374,7 +376,7 @@ func (e MessageTaken) apply(s *State) bool {
 			child.attach()
 		}
 	}
-	message := Message{Message: m.message(), Key: Key(m.ID), Metadata: m.Metadata, Overrides: m.Overrides, Time: m.Time}
+	message := Message{Message: m.message(), Key: Key(m.ID), Sender: m.sender(), Metadata: m.Metadata, Overrides: m.Overrides, Time: m.Time}
 	if t := s.check(TextMessage, Key(m.ID)); t != nil {
 		message.Content, message.Verdicts = t.Text, t.Verdicts
 		s.dropCheck(TextMessage, Key(m.ID))

@@ -350,7 +350,7 @@ func (s *State) supersede(key Key, c *Call) {
 		}
 		holds := Decision{Key: key, Approve: d.Result == nil && c.Decider != nil && !c.Decider.Denied, Used: true}
 		if c.Decider != nil {
-			holds.By, holds.From, holds.Time = c.Decider.By, c.Decider.From, c.Decider.Time
+			holds.Actor, holds.Time = c.Decider.Actor, c.Decider.Time
 		}
 		if d.Result != nil {
 			if c.Result == nil {
@@ -382,7 +382,7 @@ func (s *State) foundApproval(c *Call, e CallFound) bool {
 	if by == nil || by.Denied || !c.Search || c.Stopped != nil || !c.asksApproval() {
 		return false
 	}
-	s.decide(c, Decision{Approve: true, By: by.By, From: by.From, Time: by.Time}, e.Time)
+	s.decide(c, Decision{Approve: true, Actor: by.Actor, Time: by.Time}, e.Time)
 	c.Decider.Remembered = by.Remembered
 	return true
 }

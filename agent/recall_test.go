@@ -172,7 +172,7 @@ func TestRecordOfASubAgentsCall(t *testing.T) {
 	s.Advance(0)
 	calls(t, s, "scout", `{"task":"look"}`)
 	call := s.Pending()[0]
-	s.Apply(agent.Decided{Decision: agent.Decision{Key: call.Key, Approve: true, By: "ann"}})
+	s.Apply(agent.Decided{Decision: agent.Decision{Key: call.Key, Approve: true, Actor: agent.Actor{By: "ann"}}})
 	call = agent.Call{Key: call.Key, Name: "scout", CallID: call.CallID}
 	require.Equal(t, 3, s.Count())
 	require.Equal(t, 3, s.CallRecord(call).After)

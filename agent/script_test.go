@@ -155,7 +155,7 @@ func (s *script) apply(t *testing.T, line string) {
 		s.now -= 1000 // the time of the event before
 		e = agent.WaitEnded{Time: s.now}
 	case "interrupt":
-		e = agent.Interrupt{By: arg}.Stopped(s.now)
+		e = agent.Interrupt{Actor: agent.Actor{By: arg}}.Stopped(s.now)
 	case "childfailed":
 		e = agent.ChildFinished{Key: s.key(arg), Result: agent.ChildFailed("clerk", text, s.now)}
 	case "wall":

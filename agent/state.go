@@ -314,9 +314,8 @@ type Hold struct {
 	Class string `json:"class"`
 	// Message says what happened.
 	Message string `json:"message"`
-	// By and From name the person who has interrupted the turn: see [Decision]. They are empty if no person has.
-	By   string `json:"by,omitempty"`
-	From string `json:"from,omitempty"`
+	// Actor is the person who has interrupted the turn. It is empty if no person has.
+	Actor
 	// Time is the time at which the turn was held, in Unix milliseconds.
 	Time int64 `json:"time"`
 	// Notified reports whether the agent has made the notifications about this hold: see [Notification].

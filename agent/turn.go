@@ -178,7 +178,7 @@ func (e Stopped) apply(s *State) bool {
 	s.interruptAll(e.Message, e.Time)
 	s.answerCalls()
 	s.TooLong, s.Compacted, s.CutBelow, s.InFlight = false, 0, 0, ""
-	s.Hold = &Hold{Key: e.Key, Class: e.Class, Message: e.Message, By: e.By, From: e.From, Time: e.Time}
+	s.Hold = &Hold{Key: e.Key, Class: e.Class, Message: e.Message, Actor: e.Actor, Time: e.Time}
 	return true
 }
 

@@ -74,11 +74,11 @@ func TestRefusedOverridesEndTheTurn(t *testing.T) {
 // The overrides of a message that is sent after an interrupt hold for the rest of the turn.
 func TestMessageAfterAnInterruptBringsItsOverrides(t *testing.T) {
 	s := tree(agent.Limits{})
-	s.Apply(agent.Interrupt{By: "ann"}.Stopped(0))
+	s.Apply(agent.Interrupt{Actor: agent.Actor{By: "ann"}}.Stopped(0))
 	send(s, "rather so", agent.Overrides{Instructions: "Be brief."})
 	resolve(t, s, agent.TurnDefinition{})
 	require.Equal(t, "Be brief.", s.Definition.Instructions)
-	s.Apply(agent.Interrupt{By: "ann"}.Stopped(0))
+	s.Apply(agent.Interrupt{Actor: agent.Actor{By: "ann"}}.Stopped(0))
 	send(s, "or so", agent.Overrides{Instructions: "Be kind."})
 	resolve(t, s, agent.TurnDefinition{})
 	require.Equal(t, "Be kind.", s.Definition.Instructions)

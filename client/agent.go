@@ -122,7 +122,7 @@ func (a *Agent) Send(ctx context.Context, m Message) (Sent, error) {
 	}
 	sent := Sent{MessageID: m.ID}
 	in := m.queued()
-	traced(ctx, &in)
+	signedBy(ctx, &in)
 	if err := agent.CheckMessage(in); err != nil {
 		return sent, fmt.Errorf("send to agent %q: %w", a.id, invalid(err))
 	}

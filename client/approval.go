@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/user"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -282,11 +279,11 @@ func (c *Client) Approve(ctx context.Context, id, call string, o DecideOptions) 
 	if err != nil {
 		return Waits{}, err
 	}
-	if err := c.Decide(ctx, w, agent.Decision{Approve: true, Arguments: o.Arguments, Remember: o.Remember, By: o.By}); err != nil || o.Remember != agent.RememberTool {
+	if err := c.Decide(ctx, w, agent.Decision{Approve: true, Arguments: o.Arguments, Remember: o.Remember, Actor: agent.Actor{By: o.By}}); err != nil || o.Remember != agent.RememberTool {
 		return w, err
 	}
 	for _, other := range w.Alike(found.waiting) {
-		switch err := c.Decide(ctx, other, agent.Decision{Approve: true, By: o.By}); {
+		switch err := c.Decide(ctx, other, agent.Decision{Approve: true, Actor: agent.Actor{By: o.By}}); {
 		case errors.Is(err, ErrRefused): // somebody else has decided
 		case err != nil:
 			return w, fmt.Errorf("call %s is approved, but its other call %s is not: %w", w.Handle(), other.Handle(), err)
@@ -299,7 +296,7 @@ func (c *Client) Approve(ctx context.Context, id, call string, o DecideOptions) 
 
 // Deny refuses a call. The model gets the reason as the result of the call. See [Client.Approve] for the parameters and errors.
 func (c *Client) Deny(ctx context.Context, id, call string, o DecideOptions) (Waits, error) {
-	return c.decide(ctx, id, call, agent.Decision{Reason: o.Reason, By: o.By}, agent.WaitsForApproval)
+	return c.decide(ctx, id, call, agent.Decision{Reason: o.Reason, Actor: agent.Actor{By: o.By}}, agent.WaitsForApproval)
 }
 
 // CompleteOptions are the options of [Client.Complete] and [Client.GiveResult]. The zero value gives a result that is no error.
@@ -328,7 +325,7 @@ func (c *Client) Complete(ctx context.Context, id, call, result string, o Comple
 }
 
 func (o CompleteOptions) decision(result string) agent.Decision {
-	return agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, By: o.By, From: o.From}
+	return agent.Decision{Result: &agent.GivenResult{Content: result, IsError: o.IsError}, Actor: agent.Actor{By: o.By, From: o.From}}
 }
 
 // decide sends a decision on the call with the given name. It ignores calls that wait for something other than the given kinds.
@@ -384,29 +381,11 @@ func (c *Client) Decide(ctx context.Context, w Waits, d agent.Decision) error {
 // accept the decision.
 func signed(w Waits, d agent.Decision) (agent.Decision, error) {
 	d.Key = w.Call.Key
-	d.By, d.From = cmp.Or(d.By, person()), cmp.Or(d.From, machine())
+	d.Actor = stated(d.Actor)
 	if err := d.Check(); err != nil {
 		return d, &agentError{fmt.Sprintf("agent %q: %v", w.AgentID, err), []error{ErrRefused}}
 	}
 	return d, nil
-}
-
-// person returns the name of the user of this process, or "uid " and the user's number if the name is not known. A cron job or a
-// container may not have the environment variables, and a container may have no entry for its user.
-func person() string {
-	if name := cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME")); name != "" {
-		return name
-	}
-	if found, err := user.Current(); err == nil && found.Username != "" {
-		return found.Username
-	}
-	return "uid " + strconv.Itoa(os.Getuid())
-}
-
-// machine returns "" if the system does not tell the name of this machine.
-func machine() string {
-	host, _ := os.Hostname() // empty after an error
-	return host
 }
 
 // Permissions returns the permissions of an agent: see [agent.Permission]. It returns none if the agent has not begun to work. It reads the

@@ -56,13 +56,3 @@ func TestDecisionForAnEndedAgentSaysThatItHasEnded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, deploy, got)
 }
-
-// The person who decides has a name, also in a process of cron or of a container, which has no environment variables.
-func TestPersonHasANameWithoutEnvironment(t *testing.T) {
-	for _, name := range []string{"USER", "USERNAME", "LOGNAME"} {
-		t.Setenv(name, "")
-	}
-	require.NotEmpty(t, person())
-	t.Setenv("USER", "ann")
-	require.Equal(t, "ann", person())
-}

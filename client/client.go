@@ -146,7 +146,9 @@ type StartOptions struct {
 	Mode agent.Mode
 	// Message is the first message to the agent. The mode [agent.Task] requires a message or images.
 	Message string
-	// MessageMetadata is what the program knows about the first message, such as the user who writes it: see [Message].Metadata.
+	// By names who sends the first message, such as the user of a web application. Nothing proves it. Empty means the user of this process.
+	By string
+	// MessageMetadata is what the program knows about the first message, such as the order that it is about: see [Message].Metadata.
 	MessageMetadata agent.Metadata
 	// MessageOverrides change the definition for the turn of the first message: see [Message].Overrides.
 	MessageOverrides agent.Overrides
@@ -217,7 +219,7 @@ func (c *Client) Start(ctx context.Context, o StartOptions) (Started, error) {
 		return Started{}, fmt.Errorf("start agent %q: %w", o.ID, err)
 	}
 	in.Incarnation = uuid.NewString()
-	traced(ctx, in.Message)
+	signedBy(ctx, in.Message)
 	return c.start(ctx, o.ID, in, "", o.priority(protocol.ChatPriority, 0), enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }
 
@@ -253,7 +255,7 @@ func (o StartOptions) start() (agent.Start, error) {
 		return in, nil
 	}
 	var err error
-	in.Message, err = newMessage(agent.QueuedMessage{ID: o.MessageID, Text: o.Message, Images: o.Images, Metadata: o.MessageMetadata, Overrides: o.MessageOverrides, PartialText: o.PartialText})
+	in.Message, err = newMessage(agent.QueuedMessage{ID: o.MessageID, Text: o.Message, Images: o.Images, Actor: agent.Actor{By: o.By}, Metadata: o.MessageMetadata, Overrides: o.MessageOverrides, PartialText: o.PartialText})
 	return in, err
 }
 
@@ -291,7 +293,9 @@ type Message struct {
 	// Steer makes this a steering message: the agent takes it before its next model call. Without Steer, the agent takes the
 	// message when it has answered the earlier messages.
 	Steer bool
-	// Metadata is what the program knows about the message, such as the user who writes it: see [agent.Metadata]. It holds for the turn
+	// By names who sends the message, such as the user of a web application. Nothing proves it. Empty means the user of this process.
+	By string
+	// Metadata is what the program knows about the message, such as the order that it is about: see [agent.Metadata]. It holds for the turn
 	// that takes the message, together with that of the agent. The metadata of an answer to a question has no effect.
 	Metadata agent.Metadata
 	// Overrides change the definition of the agent for the turn that the message begins, within what the definition allows: see
@@ -314,7 +318,7 @@ func (m Message) Check() error {
 }
 
 func (m Message) queued() agent.QueuedMessage {
-	return agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Metadata: m.Metadata, Overrides: m.Overrides, Steer: m.Steer, PartialText: m.PartialText}
+	return agent.QueuedMessage{ID: m.ID, Text: m.Text, Images: m.Images, Actor: agent.Actor{By: m.By}, Metadata: m.Metadata, Overrides: m.Overrides, Steer: m.Steer, PartialText: m.PartialText}
 }
 
 // Sent is the result of [Client.Send]. After an error, it has only the ID of the message.

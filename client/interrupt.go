@@ -18,7 +18,7 @@ import (
 // The error wraps [ErrRefused] if no turn is running, and [ErrClosed] if the agent has ended.
 func (c *Client) Interrupt(ctx context.Context, id string) error {
 	return c.updateRun(ctx, id, nil, protocol.InterruptUpdate, func(run string) any {
-		return agent.Interrupt{Run: run, By: person(), From: machine()}
+		return agent.Interrupt{Run: run, Actor: stated(agent.Actor{})}
 	})
 }
 

@@ -54,7 +54,7 @@ func (c *Client) Resume(ctx context.Context, id string, o ResumeOptions) (Starte
 		if message, err = newMessage(agent.QueuedMessage{Text: o.Message, Steer: true}); err != nil {
 			return Started{}, fmt.Errorf("resume agent %q: %w", id, err)
 		}
-		traced(ctx, message)
+		signedBy(ctx, message)
 	}
 	run, err := c.read(ctx, agent.RunRef{ID: id, RunID: found.runID})
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 		if in.Message, err = newMessage(agent.QueuedMessage{Text: o.Message, Steer: true}); err != nil {
 			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 		}
-		traced(ctx, in.Message)
+		signedBy(ctx, in.Message)
 	}
 	return c.start(ctx, o.ID, in, cmp.Or(workflows.TaskText(o.Message), found.task, taskOf(run)), found.priority, enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
 }

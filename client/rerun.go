@@ -160,7 +160,7 @@ func startingWith(ctx context.Context, messages []agent.QueuedMessage, partialTe
 		if err != nil {
 			return nil, nil, err
 		}
-		traced(ctx, made)
+		signedBy(ctx, made)
 		size += made.EncodedBytes()
 		if i == 0 {
 			first = made

@@ -21,8 +21,8 @@ func TestInputIsWhatUsersWrote(t *testing.T) {
 	one.Metadata = agent.Metadata{"user": "ann"}
 	late, notice := user(agent.KindLate+"-1", "late"), user("", "correct your answer")
 	notice.Notice = true
-	given := agent.Message{Message: llm.Message{Role: llm.Tool, Content: "7"}, Decider: &agent.Decider{By: "ann"}}
-	remembered := agent.Message{Message: llm.Message{Role: llm.Tool}, Decider: &agent.Decider{By: "ann", Remembered: true}}
+	given := agent.Message{Message: llm.Message{Role: llm.Tool, Content: "7"}, Decider: &agent.Decider{Actor: agent.Actor{By: "ann"}}}
+	remembered := agent.Message{Message: llm.Message{Role: llm.Tool}, Decider: &agent.Decider{Actor: agent.Actor{By: "ann"}, Remembered: true}}
 	transcript := []agent.Message{one, {Message: llm.Message{Role: llm.Assistant, Content: "yes"}}, given, remembered, late, notice, user("2", "two")}
 	queue := []agent.QueuedMessage{{ID: "l", Text: "late, too", Late: &agent.LateResult{}}, {ID: "3", Text: "three", Steer: true}}
 	require.Equal(t, []agent.QueuedMessage{

@@ -120,7 +120,7 @@ func (c *Client) sendToEnded(ctx context.Context, id string, found description, 
 		if s.AsksUser() == "" || len(m.Images) > 0 { // if it asks, the message becomes the answer when the agent runs again
 			queued := m.queued()
 			message = &queued
-			traced(ctx, message)
+			signedBy(ctx, message)
 		}
 	}
 	if found.status == Completed {

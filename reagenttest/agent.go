@@ -103,7 +103,7 @@ func (a *Agent) decide(call string, wait agent.WaitsFor, d agent.Decision) *Agen
 // Interrupt stops the running turn, as a person does. A turn runs only after [Agents.Start], and while a model or a tool is held up.
 func (a *Agent) Interrupt() *Agent {
 	a.agents.t.Helper()
-	a.must("interrupt", a.stage.update(a.id, protocol.InterruptUpdate, agent.Interrupt{Run: a.view().Run, By: "test"}))
+	a.must("interrupt", a.stage.update(a.id, protocol.InterruptUpdate, agent.Interrupt{Run: a.view().Run, Actor: agent.Actor{By: "test"}}))
 	return a.Settle()
 }
 

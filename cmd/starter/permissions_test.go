@@ -67,7 +67,7 @@ func TestRevokeSaysWhatItRevoked(t *testing.T) {
 // The list names who gave a permission, also if a client of an earlier version has left the name empty.
 func TestPermissionWithoutANameIsOfAnUnknownPerson(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, printPermissions(&out, "a", []agent.Permission{{Key: "tool-11111111", Tool: "pay"}, {Key: "tool-22222222", Tool: "post", By: "ann"}}, false))
+	require.NoError(t, printPermissions(&out, "a", []agent.Permission{{Key: "tool-11111111", Tool: "pay"}, {Key: "tool-22222222", Tool: "post", Actor: agent.Actor{By: "ann"}}}, false))
 	require.Contains(t, out.String(), "11111111  pay with any arguments, by an unknown person, ")
 	require.Contains(t, out.String(), "22222222  post with any arguments, by ann, ")
 }

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/internal/encryption"
+	"github.com/reagent-dev/reagent/internal/whoami"
 )
 
 // DefaultAddress is the address of Temporal if no other address is set. It is not "localhost", because that name may mean ::1,
@@ -39,9 +40,11 @@ const DefaultAddress = "127.0.0.1:7233"
 // The client logs only errors, to standard error. Set `Logger` in the result to change this.
 func ClientOptions(address, namespace string) (client.Options, error) {
 	opts, encoding, err := options(address, namespace)
-	switch {
-	case err != nil:
+	if err != nil {
 		return client.Options{}, err
+	}
+	opts.Identity = whoami.User() + "@" + whoami.Machine() // Temporal stores it with each request
+	switch {
 	case encoding.keys != nil:
 		Encode(&opts, Encoded(encoding.keys.Codec))
 	case encoding.server != nil:

@@ -70,14 +70,17 @@ var (
 		return agent.MessageReceived{Message: m, Time: now}
 	}}
 	Decide = Update[agent.Decision]{DecideUpdate, func(d agent.Decision, now int64) agent.Event {
-		d.Time, d.Early = 0, false
+		d.Time, d.Early, d.Actor = 0, false, d.Stated()
 		return agent.Decided{Decision: d, Time: now}
 	}}
 	Revoke = Update[agent.Key]{RevokeUpdate, func(permission agent.Key, _ int64) agent.Event {
 		return agent.PermissionRevoked{Key: permission}
 	}}
-	Interrupt = Update[agent.Interrupt]{InterruptUpdate, func(i agent.Interrupt, now int64) agent.Event { return i.Stopped(now) }}
-	Reload    = Update[string]{ReloadUpdate, func(id string, _ int64) agent.Event { return agent.ReloadAsked{ID: id} }}
+	Interrupt = Update[agent.Interrupt]{InterruptUpdate, func(i agent.Interrupt, now int64) agent.Event {
+		i.Actor = i.Stated()
+		return i.Stopped(now)
+	}}
+	Reload = Update[string]{ReloadUpdate, func(id string, _ int64) agent.Event { return agent.ReloadAsked{ID: id} }}
 	// PartialText has a duration as its argument, in milliseconds.
 	PartialText = Update[int64]{PartialTextUpdate, func(duration, now int64) agent.Event {
 		return agent.PartialTextAsked{Until: now + duration, Time: now}

@@ -35,15 +35,15 @@ func examples() []Object {
 	}
 	messages := []agent.Message{
 		{
-			Message: llm.Message{Role: llm.User, Content: "Pay 1."}, Metadata: metadata, Time: began,
+			Message: llm.Message{Role: llm.User, Content: "Pay 1."}, Sender: &agent.Actor{By: "ann", From: "laptop", ProvedBy: "gateway"}, Metadata: metadata, Time: began,
 			Verdicts: []agent.GivenVerdict{{Guardrail: "secrets", Action: agent.TextChanged}},
 		},
 		{Message: llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "pay", Arguments: `{"n":1}`}}}, Key: modelKey, Time: began + 1000},
 		{
 			Message: llm.Message{Role: llm.Tool, Content: "paid", ToolCallID: "1"}, Key: callKey, Time: began + 5000,
-			Decider: &agent.Decider{By: "ann", From: "laptop", Time: began + 4000},
+			Decider: &agent.Decider{Actor: agent.Actor{By: "ann", From: "laptop"}, Time: began + 4000},
 		},
-		{Message: llm.Message{Role: llm.Tool, Content: "denied", ToolCallID: "2"}, Decider: &agent.Decider{By: "bob", Denied: true, Remembered: true, Time: began}},
+		{Message: llm.Message{Role: llm.Tool, Content: "denied", ToolCallID: "2"}, Decider: &agent.Decider{Actor: agent.Actor{By: "bob"}, Denied: true, Remembered: true, Time: began}},
 		{Message: llm.Message{Role: llm.Assistant, Content: "I have paid"}, FinishReason: "length", Model: "gpt-4o-mini", Spent: spent, Time: began + 6000},
 	}
 	snap := client.Snapshot{
@@ -55,7 +55,7 @@ func examples() []Object {
 		Limit: agent.ReachedLimit{Value: "$0.0500", Of: agent.LimitOfMessage},
 		Class: "Unauthorized",
 	}
-	refusal := agent.GivenVerdict{Guardrail: "tone", Action: agent.TextRefused, Reason: "rude", Decider: &agent.Decider{By: "ann", Time: began}}
+	refusal := agent.GivenVerdict{Guardrail: "tone", Action: agent.TextRefused, Reason: "rude", Decider: &agent.Decider{Actor: agent.Actor{By: "ann"}, Time: began}}
 	snap.Refused = []agent.RefusedText{
 		{GivenVerdict: refusal, Kind: agent.TextMessage, Of: "m1", Time: began}, {GivenVerdict: refusal, Kind: agent.TextAnswer, Of: modelKey, Time: began},
 	}
@@ -90,7 +90,7 @@ func examples() []Object {
 		NewReply("m1", snap),
 		Aside{ID: "order-7", Answer: "I am paying"},
 		Outcome{ID: "order-7", Agent: "assistant", Outcome: Failed, Note: "it has ended: failed", RunID: "f3b0c1de-0000-4000-8000-000000000000", Error: "no worker answers"},
-		NewPermission("order-7", agent.Permission{Key: callKey, Tool: "pay", Arguments: `{"n":1}`, By: "ann", From: "laptop", Time: began}),
+		NewPermission("order-7", agent.Permission{Key: callKey, Tool: "pay", Arguments: `{"n":1}`, Actor: agent.Actor{By: "ann", From: "laptop"}, Time: began}),
 		Comparison{A: side, B: side, SameMessages: 2, Differences: []Difference{{Field: "limits.tokens", InA: "100", InB: "200"}}},
 		Check{
 			Problems: []Problem{{File: "agents.yaml", Line: 3, Field: "agents.a.model", Error: "the field is missing"}}, Unchecked: []Problem{{File: "agents.yaml"}},

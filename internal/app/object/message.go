@@ -21,20 +21,30 @@ type Message struct {
 	// DecidedBy says who has decided on the call of this result, or has given the result.
 	DecidedBy *Decider `json:"decided_by,omitempty"`
 	// Judgements are those of guardrails that have not simply let the text through.
-	Judgements []Judgement    `json:"judgements,omitempty"`
-	Metadata   agent.Metadata `json:"metadata,omitempty"`
-	Time       Time           `json:"time"`
+	Judgements []Judgement `json:"judgements,omitempty"`
+	// SentBy is only in a message of a user.
+	SentBy   *Actor         `json:"sent_by,omitempty"`
+	Metadata agent.Metadata `json:"metadata,omitempty"`
+	Time     Time           `json:"time"`
 	// TookMS is absent in the objects of `starter tail`, and if it is not known.
 	TookMS Milliseconds `json:"took_ms,omitempty"`
 }
 
+// Actor is a person or a program.
+type Actor struct {
+	By   string `json:"by,omitempty"`
+	From string `json:"from,omitempty"`
+	// ProvedBy is absent if By is only stated.
+	ProvedBy string `json:"proved_by,omitempty"`
+}
+
 // Decider is a person or a program that decided on a call or gave its result.
 type Decider struct {
-	By         string `json:"by,omitempty"`
-	From       string `json:"from,omitempty"`
-	Denied     bool   `json:"denied,omitempty"`
-	Remembered bool   `json:"remembered,omitempty"`
-	Time       Time   `json:"time"`
+	Actor
+
+	Denied     bool `json:"denied,omitempty"`
+	Remembered bool `json:"remembered,omitempty"`
+	Time       Time `json:"time"`
 }
 
 // newMessage returns a message without the opaque data that a provider has added to the calls, which only the provider understands.
@@ -45,7 +55,7 @@ func newMessage(m agent.Message) Message {
 	for _, c := range m.ToolCalls {
 		v.Calls = append(v.Calls, Asked{CallID: c.ID, Tool: c.Name, Arguments: c.Arguments})
 	}
-	v.DecidedBy = newDecider(m.Decider)
+	v.DecidedBy, v.SentBy = newDecider(m.Decider), (*Actor)(m.Sender)
 	for _, verdict := range m.Verdicts {
 		v.Judgements = append(v.Judgements, newJudgement(verdict))
 	}
@@ -56,7 +66,7 @@ func newDecider(d *agent.Decider) *Decider {
 	if d == nil {
 		return nil
 	}
-	return &Decider{By: d.By, From: d.From, Denied: d.Denied, Remembered: d.Remembered, Time: at(d.Time)}
+	return &Decider{Actor: Actor(d.Actor), Denied: d.Denied, Remembered: d.Remembered, Time: at(d.Time)}
 }
 
 // NewMessage is a message that has come.

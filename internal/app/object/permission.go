@@ -10,9 +10,9 @@ type Permission struct {
 	Tool   string    `json:"tool"`
 	// Arguments is absent if all arguments are permitted.
 	Arguments string `json:"arguments,omitempty"`
-	By        string `json:"by,omitempty"`
-	From      string `json:"from,omitempty"`
-	Time      Time   `json:"time,omitzero"`
+	Actor
+
+	Time Time `json:"time,omitzero"`
 }
 
 func (Permission) kind() string { return "permission" }
@@ -20,6 +20,6 @@ func (Permission) kind() string { return "permission" }
 // NewPermission returns the object of a permission of an agent.
 func NewPermission(id string, p agent.Permission) Permission {
 	return Permission{
-		ID: id, Handle: p.Key.Handle(), Key: p.Key, Tool: p.Tool, Arguments: p.Arguments, By: p.By, From: p.From, Time: at(p.Time),
+		ID: id, Handle: p.Key.Handle(), Key: p.Key, Tool: p.Tool, Arguments: p.Arguments, Actor: Actor(p.Actor), Time: at(p.Time),
 	}
 }

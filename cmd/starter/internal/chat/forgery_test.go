@@ -43,7 +43,7 @@ func TestAttackForeignTextNeverBeginsALine(t *testing.T) {
 	s.report(client.Progress{Status: client.Running, PartialText: &client.PartialText{Text: forged, Said: 5000}, Retry: &client.Retry{Message: forged}})
 	s.m.refreshed(client.Snapshot{Models: []llm.Candidate{{Name: forged, Model: forged}}, Failure: forged}, []client.Entry{{ID: "talk"}, {ID: "a", Agent: forged, Task: forged, Parent: "talk", Status: client.Running}},
 		[]client.Waits{waitsFor("k", forged, forged, false), waitsFor("q", agent.AskUser, fmt.Sprintf(`{"question":%q,"choices":[%q]}`, forged, forged), true), waitsFor("r", forged, forged, true)})
-	s.permissions = []agent.Permission{{Key: "k-00000001", Tool: forged, By: forged, Arguments: forged}}
+	s.permissions = []agent.Permission{{Key: "k-00000001", Tool: forged, Actor: agent.Actor{By: forged}, Arguments: forged}}
 	s.keys("/permissions", "enter", "tab")
 	for _, width := range []int{80, 40, 21} {
 		s.event(tea.WindowSizeMsg{Width: width, Height: 2000})

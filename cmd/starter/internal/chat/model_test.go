@@ -724,7 +724,7 @@ func TestBackspaceRemovesAPastedTextWhole(t *testing.T) {
 func TestAnswerIsNoApproval(t *testing.T) {
 	s := newStage(t, true)
 	answer := result("1", "red")
-	answer.Decider = &agent.Decider{By: "kim"}
+	answer.Decider = &agent.Decider{Actor: agent.Actor{By: "kim"}}
 	s.says(reply("", llm.ToolCall{ID: "1", Name: agent.AskUser, Arguments: "{}"}), answer)
 	s.keys("ctrl+o")
 	s.shows("answered by kim")

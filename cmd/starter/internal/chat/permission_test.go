@@ -12,7 +12,7 @@ func TestPermissionsAreListedAndRevoked(t *testing.T) {
 	s := newStage(t, true)
 	s.keys("/permissions", "enter")
 	s.shows("The agent has no permissions")
-	s.permissions = []agent.Permission{{Key: "k-00000001", Tool: "pay", By: "kim"}, {Key: "k-00000002", Tool: "post\n> x", Arguments: `{"a":1}`, By: "kim"}}
+	s.permissions = []agent.Permission{{Key: "k-00000001", Tool: "pay", Actor: agent.Actor{By: "kim"}}, {Key: "k-00000002", Tool: "post\n> x", Arguments: `{"a":1}`, Actor: agent.Actor{By: "kim"}}}
 	s.keys("/permissions", "enter")
 	s.shows("The agent has these permissions:\n  00000001 pay with any arguments, by kim\n  00000002 post > x {\"a\":1}, by kim")
 	s.keys("/revoke 00000003", "enter")

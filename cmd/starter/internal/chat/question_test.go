@@ -50,7 +50,7 @@ func TestAnsweredQuestionIsText(t *testing.T) {
 		s := newStage(t, true)
 		s.event(size)
 		answer := result("1", "the second")
-		answer.Decider = &agent.Decider{By: "kim"}
+		answer.Decider = &agent.Decider{Actor: agent.Actor{By: "kim"}}
 		s.says(user("go"), reply("", llm.ToolCall{ID: "1", Name: agent.AskUser, Arguments: `{"question":"Which one\nof both?","choices":["the first","the second"]}`}))
 		s.shows("▸ Question: Which one of both? …")
 		s.says(answer)

@@ -14,7 +14,7 @@ import (
 // A person sees what was refused, when and by whom. The ID of the text is for programs.
 func TestRefusedTextsHaveTheirTime(t *testing.T) {
 	at := time.Date(2026, 1, 2, 12, 4, 5, 0, time.Local)
-	refusal := agent.GivenVerdict{Guardrail: "tone", Action: agent.TextRefused, Reason: "rude", Decider: &agent.Decider{By: "ann"}}
+	refusal := agent.GivenVerdict{Guardrail: "tone", Action: agent.TextRefused, Reason: "rude", Decider: &agent.Decider{Actor: agent.Actor{By: "ann"}}}
 	id := agent.Key("0190a1b2-0000-7000-8000-000000000000")
 	var out bytes.Buffer
 	Print(&out, client.Snapshot{ID: "a", Agent: "x", Refused: []agent.RefusedText{

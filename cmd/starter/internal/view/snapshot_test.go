@@ -60,7 +60,7 @@ func TestShowTellsWhatCameFromACache(t *testing.T) {
 func TestShowTellsWhoDecidesAndWhoHasDecided(t *testing.T) {
 	s := client.Snapshot{
 		ID:       "talk",
-		Messages: []agent.Message{{Message: llm.Message{Role: llm.Tool, ToolCallID: "1", Content: "paid"}, Decider: &agent.Decider{By: "ann", From: "laptop", Time: 1000}}},
+		Messages: []agent.Message{{Message: llm.Message{Role: llm.Tool, ToolCallID: "1", Content: "paid"}, Decider: &agent.Decider{Actor: agent.Actor{By: "ann", From: "laptop"}, Time: 1000}}},
 		Pending: []agent.Call{
 			{Key: "tool-1", Name: "pay", Arguments: "{}", Wait: agent.CallWait{For: agent.WaitsForApproval}}, {Key: "tool-2", Name: "deploy", Arguments: "{}", Wait: agent.CallWait{For: agent.WaitsForResult}}, {Key: "tool-3", Name: "read", Arguments: "{}"},
 		},
