@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -122,6 +124,7 @@ func (s *stage) serve() {
 	}
 	s.worker = worker.New(s.dialed, s.queue, worker.Options{
 		LocalActivityWorkerOnly: true, MaxConcurrentWorkflowTaskPollers: 2, StickyScheduleToStartTimeout: 100 * time.Millisecond,
+		Identity:     strconv.Itoa(os.Getpid()) + "@stage", // the recorded states are found by the process ID
 		Interceptors: []interceptor.WorkerInterceptor{&apart{}, statelog.Interceptor(false, record)},
 	})
 	workflows.New(workflows.Options{HeartbeatTimeout: time.Hour}).Register(s.worker)
