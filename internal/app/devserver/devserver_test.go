@@ -150,6 +150,7 @@ func TestArguments(t *testing.T) {
 	s := &Server{port: 7000, uiPort: 8000}
 	require.Equal(t, strings.Fields(`server start-dev --ip 127.0.0.1 --port 7000 --ui-port 8000 --log-level warn
 		--namespace n --db-filename f
+		--dynamic-config-value frontend.ListWorkersEnabled=true --dynamic-config-value frontend.WorkerHeartbeatsEnabled=true
 		--dynamic-config-value history.transferProcessorMaxPollRPS=5
 		--dynamic-config-value limit.blobSize.error=1
 		--dynamic-config-value matching.numTaskqueueReadPartitions=1

@@ -141,7 +141,7 @@ func judgeStuck(stuck []stuckAgent) object.Finding {
 	if more := len(stuck) - maxStuck; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
-	list := "starter list --where " + shellword.Quote("id in ["+strings.Join(ids, ", ")+"]")
+	list := shellword.Starter("list").With("--where " + shellword.Quote("id in ["+strings.Join(ids, ", ")+"]")).String()
 	show := shellword.Starter("show", stuck[0].id).String()
 	return wrong(text, fmt.Sprintf("list them with `%s`; `%s` has the error of the first", list, show), list, show)
 }
