@@ -98,6 +98,7 @@ func (p *Presence) returnCallsOf(ctx context.Context, run *commonpb.WorkflowExec
 	if calls, err = p.callsOf(ctx, run, lost); err != nil {
 		return 0, err
 	}
+	p.forgetStickiness(ctx, run)
 	for _, c := range calls {
 		event := scheduled[c.GetActivityId()]
 		if event == 0 || !p.lost(c.GetLastWorkerIdentity()) {
@@ -112,6 +113,17 @@ func (p *Presence) returnCallsOf(ctx context.Context, run *commonpb.WorkflowExec
 		}
 	}
 	return n, nil
+}
+
+// forgetStickiness lets any worker take the tasks and queries of an agent. Otherwise Temporal offers them to the lost worker first, for a
+// second, and whoever makes a call anew has to ask the agent for its transcript.
+func (p *Presence) forgetStickiness(ctx context.Context, run *commonpb.WorkflowExecution) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	_, err := p.temporal.WorkflowService().ResetStickyTaskQueue(ctx, &workflowservice.ResetStickyTaskQueueRequest{Namespace: p.namespace, Execution: run})
+	if err != nil {
+		p.log.DebugContext(ctx, "the agent's tasks wait for the lost worker for a second", "id", run.GetWorkflowId(), "error", err)
+	}
 }
 
 // callsOf returns the calls that one agent has on lost workers.
