@@ -128,7 +128,7 @@ func (s *State) openAll(model Key, calls []llm.ToolCall, free []FreeCall, refusa
 	part := s.slice(children)
 	for i, tc := range calls {
 		c := Call{
-			Key:   s.toolKey(model, i, tc.Name, tc.Arguments, s.callerReference()),
+			Key:   s.ToolKey(model, i, tc.Name, tc.Arguments, s.callerReference()),
 			Model: model, Position: i,
 			CallID: tc.ID, Name: tc.Name, Arguments: tc.Arguments,
 		}

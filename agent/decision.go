@@ -379,7 +379,7 @@ func (s *State) approve(c *Call, d Decision, now int64) {
 	s.remember(c, d) // before the arguments change
 	if d.Arguments != "" && d.Arguments != c.Arguments {
 		c.Arguments, c.Edited = d.Arguments, true
-		c.Key = s.toolKey(c.Model, c.Position, c.Name, c.Arguments, s.callerReference())
+		c.Key = s.ToolKey(c.Model, c.Position, c.Name, c.Arguments, s.callerReference())
 	}
 	tool, _ := s.Definition.Tool(c.Name)
 	s.begin(c, tool, s.slice(1), now) // a sub-agent is created only now, because it gets the approved arguments

@@ -46,5 +46,5 @@ func (s *State) elicit(c *Call, e Elicitation, now int64) {
 func (s *State) answerElicitation(c *Call, answer GivenResult) {
 	e := *c.Elicitation // a copy of the state may share the old one
 	e.Answer, c.Elicitation = &answer, &e
-	c.Key = s.answeredKey(c.Key, answer)
+	c.Key = s.AnsweredKey(c.Key, answer)
 }

@@ -122,12 +122,12 @@ func (s *State) modelKey() Key {
 	return s.lastKey.key
 }
 
-// toolKey returns the key of a tool call. The key depends on all parameters. `model` is the key of the model call
+// ToolKey returns the key of a tool call. The key depends on all parameters. `model` is the key of the model call
 // whose reply asks for the tool call. `position` is the index of the tool call in this reply. The index distinguishes
 // two equal calls in one reply. The provider's call ID is not part of the key, because a provider may give the same
 // ID to several calls. `caller` is the caller's reference ([CallerReference]), or "": a call for one caller never has the key, and thus the
 // result, of a call for another one.
-func (id Identity) toolKey(model Key, position int, name, arguments, caller string) Key {
+func (id Identity) ToolKey(model Key, position int, name, arguments, caller string) Key {
 	content := struct {
 		Model     Key             `json:"model"`
 		Position  int             `json:"position"`
@@ -155,9 +155,9 @@ func (id Identity) textKey(t TextCheck) Key {
 	}{t.Left[0], t.Kind, t.Of, t.Text})
 }
 
-// answeredKey returns the key of a call that runs again, because a person has answered a question of its tool. `asked` is the key that the
+// AnsweredKey returns the key of a call that runs again, because a person has answered a question of its tool. `asked` is the key that the
 // call had when its tool asked.
-func (id Identity) answeredKey(asked Key, answer GivenResult) Key {
+func (id Identity) AnsweredKey(asked Key, answer GivenResult) Key {
 	return id.key(KindTool, struct {
 		Asked  Key         `json:"asked"`
 		Answer GivenResult `json:"answer"`

@@ -26,8 +26,8 @@ func TestKeysAreWhatTheyWere(t *testing.T) {
 		"head":           {HashPrefix(head), "73f9f7b807da2866fecf625832ba597a30a47df1e8d61bfcbe225e3dbfb5014a"},
 		"chain":          {chain, "a985fa9670eec133e7b6ba714044070b44860db95f47ddcb0116fd9c9989aadf"},
 		"model":          {string(model), "model-4b955e3a0955ec4da288b4c2d69949ab"},
-		"tool":           {string(id.toolKey(model, 0, "add", `{"b":1, "a":9007199254740993}`, "")), "tool-0c4f9af337d9e95fb7e0fbe63cdd6e15"},
-		"tool with text": {string(id.toolKey(model, 0, "add", `{"b":`, "")), "tool-dbb5901c14175ded43e69f934864f590"},
+		"tool":           {string(id.ToolKey(model, 0, "add", `{"b":1, "a":9007199254740993}`, "")), "tool-0c4f9af337d9e95fb7e0fbe63cdd6e15"},
+		"tool with text": {string(id.ToolKey(model, 0, "add", `{"b":`, "")), "tool-dbb5901c14175ded43e69f934864f590"},
 		"child":          {string(child), "agent-34f7643895ec400d7de4b7ede504a9b5"},
 		"child's ID":     {ChildID("report", "clerk", child), "report/clerk-34f7643895ec400d"},
 		"notification":   {string(id.notificationKey("pager", OnWaits, []notifiedWait{{model, WaitsForApproval}})), "notify-e99a11e213a44a0502091cba885b4e77"},
@@ -51,25 +51,25 @@ func TestPromptCacheKeyBelongsToTheAgent(t *testing.T) {
 }
 
 func TestToolKeysTellCallsApart(t *testing.T) {
-	base := id.toolKey("model-1", 0, "add", `{"a":1,"b":[1,2]}`, "")
-	require.Equal(t, base, id.toolKey("model-1", 0, "add", ` { "b" : [1,2], "a":1 }`, ""), "spelling does not matter")
+	base := id.ToolKey("model-1", 0, "add", `{"a":1,"b":[1,2]}`, "")
+	require.Equal(t, base, id.ToolKey("model-1", 0, "add", ` { "b" : [1,2], "a":1 }`, ""), "spelling does not matter")
 	other := id
 	other.Incarnation = "another"
 	for name, key := range map[string]Key{
-		"the reply":    id.toolKey("model-2", 0, "add", `{"a":1,"b":[1,2]}`, ""),
-		"the position": id.toolKey("model-1", 1, "add", `{"a":1,"b":[1,2]}`, ""),
-		"the tool":     id.toolKey("model-1", 0, "sub", `{"a":1,"b":[1,2]}`, ""),
-		"arguments":    id.toolKey("model-1", 0, "add", `{"a":1,"b":[2,1]}`, ""),
-		"a digit":      id.toolKey("model-1", 0, "add", `{"a":1.0,"b":[1,2]}`, ""),
-		"the life":     other.toolKey("model-1", 0, "add", `{"a":1,"b":[1,2]}`, ""),
-		"the caller":   id.toolKey("model-1", 0, "add", `{"a":1,"b":[1,2]}`, "ann"),
+		"the reply":    id.ToolKey("model-2", 0, "add", `{"a":1,"b":[1,2]}`, ""),
+		"the position": id.ToolKey("model-1", 1, "add", `{"a":1,"b":[1,2]}`, ""),
+		"the tool":     id.ToolKey("model-1", 0, "sub", `{"a":1,"b":[1,2]}`, ""),
+		"arguments":    id.ToolKey("model-1", 0, "add", `{"a":1,"b":[2,1]}`, ""),
+		"a digit":      id.ToolKey("model-1", 0, "add", `{"a":1.0,"b":[1,2]}`, ""),
+		"the life":     other.ToolKey("model-1", 0, "add", `{"a":1,"b":[1,2]}`, ""),
+		"the caller":   id.ToolKey("model-1", 0, "add", `{"a":1,"b":[1,2]}`, "ann"),
 	} {
 		require.NotEqual(t, base, key, name)
 	}
 	require.NotEqual(t,
-		id.toolKey("model-1", 0, "add", `{"a":9007199254740993}`, ""),
-		id.toolKey("model-1", 0, "add", `{"a":9007199254740992}`, ""), "digits are not rounded")
-	require.NotEqual(t, id.toolKey("model-1", 0, "add", `"x"`, ""), id.toolKey("model-1", 0, "add", `x`, ""), "JSON and text differ")
+		id.ToolKey("model-1", 0, "add", `{"a":9007199254740993}`, ""),
+		id.ToolKey("model-1", 0, "add", `{"a":9007199254740992}`, ""), "digits are not rounded")
+	require.NotEqual(t, id.ToolKey("model-1", 0, "add", `"x"`, ""), id.ToolKey("model-1", 0, "add", `x`, ""), "JSON and text differ")
 }
 
 // excluded lists the fields of a request that change no key, with the reason.

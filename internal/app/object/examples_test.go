@@ -103,6 +103,13 @@ func examples() []Object {
 			Check: "attributes", Level: Warning, Finding: "the namespace lacks the search attributes ReagentStatus", Cure: "register them: `starter setup`",
 			Commands: []string{"starter setup"},
 		},
+		AuditLine{
+			Line: 7, Act: "approved", ID: "order-7", RunID: "5d6e0f1c", Event: 12, Time: Time(noon), Actor: Actor{By: "ann", From: "laptop", ProvedBy: "gateway"},
+			Agent: "assistant", Parent: "order-6", EarlierRunID: "4c5d6e0f", MessageID: "m1", Key: callKey, Tool: "pay", AllowedBy: "person",
+			Permits: agent.RememberTool, Guardrail: "tone", Action: agent.TextAllowed, Model: "gpt-4o-mini", Attempt: 1, Class: "error",
+			Status: client.Completed, Since: Time(noon), Content: "paid", Arguments: `{"n":1}`, NewArguments: `{"n":2}`, Reason: "rude",
+			Hashes: map[string]string{"content": "3f2a91c4"}, Before: "d07b3f2a", Hash: "91c4d07b",
+		},
 		Demo{
 			ID: "guide-1", Status: client.Completed, Answer: "README.md", Error: "HTTP 401", WebUI: "http://127.0.0.1:8233/namespaces/default/workflows/guide-1",
 			Model: "stand-in", StandIn: true, ModelRequests: ModelRequests{Requests: 7, Keys: 6, Answered: 6, Repeated: 1},

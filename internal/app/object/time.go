@@ -14,6 +14,9 @@ func (t Time) IsZero() bool { return time.Time(t).IsZero() }
 // MarshalJSON returns the time as a JSON string.
 func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(time.Time(t).UTC()) }
 
+// UnmarshalJSON reads a time as MarshalJSON writes it.
+func (t *Time) UnmarshalJSON(text []byte) error { return (*time.Time)(t).UnmarshalJSON(text) }
+
 // at returns the time of a number of Unix milliseconds; zero for 0.
 func at(ms int64) Time {
 	if ms == 0 {

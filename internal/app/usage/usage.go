@@ -65,6 +65,14 @@ func OneID(cmd *cobra.Command, args []string) error {
 	return SomeIDs(cmd, args)
 }
 
+// UpToOneID returns an error if a command has more than one argument, the ID of an agent.
+func UpToOneID(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return OneID(cmd, args)
+}
+
 // SomeIDs returns an error if a command has no arguments. The arguments are the IDs of agents. Commands use it in the field
 // `Args` of [cobra.Command].
 func SomeIDs(cmd *cobra.Command, args []string) error {

@@ -26,6 +26,7 @@ const (
 	Refused     Code = 9   // a guardrail, or the person whom it asked, refused the message or the answer
 	Asked       Code = 10  // with --until-asked: calls wait for a person or a program, so that there is no answer yet
 	Unwell      Code = 11  // `starter doctor` has found a problem
+	Tampered    Code = 12  // `starter audit --verify` has found a changed copy
 	Interrupted Code = 130 // a signal ended the command; shells report SIGINT (Ctrl-C) as 128+2
 )
 
@@ -43,6 +44,7 @@ const Help = `Exit codes:
   9    a guardrail, or the person whom it asked, refused the message or the answer
   10   with --until-asked: calls wait for a person or a program, so that there is no answer yet
   11   starter doctor has found a problem
+  12   starter audit --verify has found that the copy was changed
   130  interrupted`
 
 // Error is an error with an exit code. If a command returns this error, the process ends with this exit code.
