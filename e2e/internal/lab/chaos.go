@@ -225,6 +225,7 @@ func (c *chaos) judge(ctx context.Context) *Verdict {
 			v.repeatedReads += n - 1
 		}
 	}
+	c.judgeTrails(ctx, v, ids)
 	c.judgePeople(v, spans)
 	c.judgePlaces(v)
 	owners := maps.Clone(v.owners)
