@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/whoami"
 	"github.com/reagent-dev/reagent/llm"
@@ -43,7 +44,7 @@ func TestAuditTellsWhatTheFarSideHasSeen(t *testing.T) {
 	}, tools, "    approval: {far.pay: always}\n")
 	first := w.Worker()
 	id := t.Name()
-	w.Must("run", "--chat", "--detach", "--id", id, "pay")
+	w.Must("run", "--chat", "--detach", "--id", id, "--metadata", agent.CallerReference+"=session-1", "pay") // keys depend on the caller
 	gate.Wait(t)
 	first.Kill()
 	w.Worker()

@@ -19,7 +19,7 @@ const (
 	sourcePause = 100 * time.Millisecond
 )
 
-// KeySource gives keys to an [Codec], for example from a KMS. A codec asks for a key when it first needs it, and keeps it in memory.
+// KeySource gives keys to a [Codec], for example from a KMS. A codec asks for a key when it first needs it, and keeps it in memory.
 // A KeySource must be safe for concurrent use.
 type KeySource interface {
 	// Key returns the key with this ID: 16, 24 or 32 bytes. If there is no such key, the error is an [*UnknownKeyError]. After another error,

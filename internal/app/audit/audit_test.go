@@ -258,6 +258,20 @@ func TestTamperingIsFound(t *testing.T) {
 	}
 }
 
+// Whoever makes the hash of a changed line anew, and names it in the next line, has to make all later hashes anew, too.
+func TestHashMadeAnewIsFound(t *testing.T) {
+	lines := trail(t, audit.Scope{ID: "rolled"}, recorded(t)["rolled"])
+	for i := range lines[:len(lines)-1] {
+		tampered := slices.Clone(lines)
+		tampered[i].Class += "x"
+		tampered[i] = audit.Forge(tampered[:i+1])[i]
+		tampered[i+1].Before = tampered[i].Hash
+		problems := check(t, exported(t, tampered))
+		require.NotEmpty(t, problems, "line %d", i+1)
+		require.Equal(t, i+2, problems[0].Line)
+	}
+}
+
 // tamperings returns copies of a trail in which somebody has tampered with the line of the given index.
 func tamperings(t *testing.T, text []string, i int) map[string][]string {
 	t.Helper()
