@@ -9,7 +9,7 @@ import (
 	"github.com/reagent-dev/reagent/llm"
 )
 
-// askFor makes the agent ask for a sub-agent in a turn of a caller, and returns the call.
+// askFor sends the agent a message with the reference of a caller, lets the model ask for a sub-agent, and returns this call.
 func askFor(t *testing.T, s *agent.State, id, caller, task string) agent.Call {
 	t.Helper()
 	m := agent.QueuedMessage{ID: id, Text: "go on"}

@@ -30,7 +30,7 @@ var metadataName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 // exchanges it for a token when it calls a tool. Tools, model clients and MCP servers do not get the entry.
 //
 // Unlike the rest of the metadata, it is a part of the keys of calls and sub-agents, so that no caller gets what was done for another one.
-// Each message from outside replaces it for the turn: after a message without a reference, that of the turn's earlier messages does not hold.
+// A message from outside replaces the reference for the rest of the turn. If the message has none, later calls of the turn have no caller.
 const CallerReference = "reagent.caller_ref"
 
 // callerReference matches what may stand under [CallerReference]. Bearer tokens with a space do not match.

@@ -64,7 +64,7 @@ func (s *State) limit() reached {
 type LimitUse struct {
 	// Name is that of [Turn].Stopped. It is empty if there is no limit.
 	Name string
-	// Share is 1 at the limit. It is more if the last reply went beyond it.
+	// Share is the used part of the limit. It is 1 at the limit, and more than 1 if the last reply passed the limit.
 	Share float64
 }
 

@@ -38,7 +38,7 @@ const (
 	DefaultShellTimeout = 2 * time.Minute
 )
 
-// NoContent is the value of [UI.Content] that keeps out what people, models and tools say.
+// NoContent is a value of [UI.Content]. With it, Temporal's Web UI and lists show nothing that people, models or tools say.
 const NoContent = "none"
 
 // MaxShellTimeout is the largest value of [Shell.Timeout]. A worker ends every tool call after 10 minutes. A command must end

@@ -45,8 +45,8 @@ type TokenError struct {
 // Error returns the reason.
 func (e *TokenError) Error() string { return e.Reason }
 
-// CallerToken returns the token of the caller for an audience: see [TokenRequest]. `refused` is the token that the far side has just refused;
-// usually it is empty. Only the tool that asks gets the token. It must not return or log it. Without a reference, or a source of tokens on
+// CallerToken returns the token of the caller for an audience: see [TokenRequest]. `refused` is a token that the audience has just refused;
+// it is empty if none was. Only the tool that asks gets the token. It must not return or log it. Without a reference, or a source of tokens on
 // the worker, the error is a [*TokenError]. A tool asks before it does anything, and returns the error.
 func CallerToken(ctx context.Context, audience, refused string) (string, error) {
 	token := InfoFrom(ctx).CallerToken

@@ -58,8 +58,8 @@ func oneLine(text string) string {
 
 var noMarkup = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "`", "'")
 
-// closed returns a Markdown text, cut to [detailsBytes] bytes, for the details of a workflow. The end is a paragraph that looks empty,
-// because the Web UI does not show the last line.
+// closed ends a Markdown text for the details of a workflow, and cuts it to [detailsBytes] bytes. The last paragraph looks empty, because
+// the Web UI does not show the last line.
 func closed(b *strings.Builder) string {
 	const end = "\n\n&nbsp;\n"
 	if b.Len() > detailsBytes-len(end) {

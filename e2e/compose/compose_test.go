@@ -55,8 +55,8 @@ func (e *engine) run(args ...string) string {
 	return string(out)
 }
 
-// starter runs a command of starter as docs/start.md does. The server runs already: Podman tells the name of a network where Compose expects
-// its ID, and so without --no-deps Compose would replace the server's container each time.
+// starter runs a command of starter as docs/start.md does. The server is running already, and --no-deps leaves it as it is. Without the flag,
+// Compose would replace its container each time, because Podman reports the name of a network and Compose compares it with an ID.
 func (e *engine) starter(args ...string) string {
 	e.t.Helper()
 	return e.run(append([]string{"run", "--rm", "-T", "--no-deps", "starter"}, args...)...)

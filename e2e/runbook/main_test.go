@@ -1,4 +1,4 @@
-// Package runbook_test stages what docs/runbook.md is for, and runs the commands of the page as they stand there.
+// Package runbook_test causes the failures that docs/runbook.md describes, and runs the commands of the page without a change.
 package runbook_test
 
 import (

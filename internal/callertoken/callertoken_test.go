@@ -33,7 +33,7 @@ func (c *counting) token(_ context.Context, r tool.TokenRequest) (tool.Token, er
 	return tool.Token{Value: fmt.Sprintf("%s-%s-%d", r.Reference, r.Audience, c.given[who]), Expires: time.Now().Add(time.Minute)}, nil
 }
 
-// A token serves its caller and its audience alone, until shortly before it expires, or until it is refused.
+// A token is given out only for its caller and its audience. It is replaced shortly before it expires, and when it was refused.
 func TestTokenIsKeptForItsCallerUntilItExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := callertoken.NewCache((&counting{given: map[string]int{}}).token)

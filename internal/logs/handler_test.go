@@ -83,7 +83,8 @@ func TestFieldsComeFromTheActivity(t *testing.T) {
 	require.Equal(t, entries[1]["key"], entries[2]["key"])
 }
 
-// From the level Info on, an entry about an agent has the class of an error and not its text, and no result. At the level Debug, it has them.
+// At the level Info and above, an entry about an agent has the class of an error. The text of the error and results are logged at the level
+// Debug only.
 func TestContentIsLoggedOnlyForDebugging(t *testing.T) {
 	secret := errors.New("the plum is ripe")
 	result := &commonpb.Payloads{Payloads: []*commonpb.Payload{{Data: []byte("plum")}}}

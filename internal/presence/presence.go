@@ -1,5 +1,6 @@
 // Package presence lets the workers of a task queue see that one of them is lost, and return its calls to Temporal, which gives them to
-// others. It needs the worker heartbeats of Temporal, which a namespace may not have. They are not billed, unlike those of activities.
+// others. It needs Temporal's worker heartbeats, which not every namespace has. Temporal Cloud does not bill them. It bills the heartbeats of
+// activities.
 //
 // A worker sends its heartbeats by itself, and not by the SDK's option WorkerHeartbeatInterval: so a program needs no option of its client,
 // heartbeats go on until the last call has ended, the worker knows which of them Temporal has accepted, and they come twice a second.

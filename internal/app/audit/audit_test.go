@@ -343,7 +343,7 @@ func changed(lines []object.AuditLine, i int) []object.AuditLine {
 	return lines
 }
 
-// If Temporal has deleted the histories, a copy is not called wrong, and the runs are named.
+// If Temporal has deleted histories, the check names their runs, and finds no change in the copy.
 func TestDeletedHistoriesAreNamed(t *testing.T) {
 	runs := recorded(t)["rolled"]
 	text := exported(t, trail(t, audit.Scope{ID: "rolled"}, runs))

@@ -84,7 +84,7 @@ func (d *demo) killWorker(ctx context.Context) error {
 	if err := d.startWorker(ctx, "knows nothing of the first"); err != nil {
 		return err
 	}
-	d.printf("… Temporal notices that measure sends no heartbeat, and gives the call to the new worker\n\n")
+	d.printf("… The new worker sees that the first sends no heartbeats, and Temporal gives it the call of measure\n\n")
 	return nil
 }
 

@@ -201,7 +201,7 @@ func (w *agentWorker) greeting() string {
 	var b strings.Builder
 	takeover := fmt.Sprintf("%v (the namespace has no worker heartbeats)", cmp.Or(w.heartbeatTimeout, workflows.DefaultHeartbeatTimeout))
 	if w.agents.WatchesWorkers() {
-		takeover = "about 3s"
+		takeover = "3s to 4s"
 	}
 	fmt.Fprintf(&b, "Temporal    %s, namespace %s%s\n", w.address, w.namespace, retention(w.retention))
 	fmt.Fprintf(&b, "Task queue  %s\n", w.cfg.TaskQueue)

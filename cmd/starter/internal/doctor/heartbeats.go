@@ -16,7 +16,7 @@ func checkHeartbeats(ctx context.Context, p *patient) []object.Finding {
 	if err == nil && found.GetNamespaceInfo().GetCapabilities().GetWorkerHeartbeats() {
 		_, err = p.temporal.WorkflowService().ListWorkers(ctx, &workflowservice.ListWorkersRequest{Namespace: p.flags.Namespace, PageSize: 1})
 		if err == nil {
-			return []object.Finding{well("the namespace has worker heartbeats: the calls of a lost worker go to another one after about 3 seconds")}
+			return []object.Finding{well("the namespace has worker heartbeats: the calls of a lost worker go to another one after 3 to 4 seconds")}
 		}
 	}
 	if err != nil && !errors.As(err, new(*serviceerror.Unimplemented)) {
