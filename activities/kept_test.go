@@ -167,6 +167,9 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 		TimeoutType: enumspb.TIMEOUT_TYPE_HEARTBEAT,
 	}}}
 	refused := &failurepb.Failure{FailureInfo: &failurepb.Failure_ApplicationFailureInfo{ApplicationFailureInfo: &failurepb.ApplicationFailureInfo{}}}
+	missed := &failurepb.Failure{FailureInfo: &failurepb.Failure_ApplicationFailureInfo{
+		ApplicationFailureInfo: &failurepb.ApplicationFailureInfo{Type: protocol.CallMissed},
+	}}
 	for name, c := range map[string]struct {
 		attempt  int32
 		reported int
@@ -177,6 +180,7 @@ func TestEffectThatTakesWorkersDownIsGivenUp(t *testing.T) {
 		"three failed":                        {attempt: 4, reported: 3, last: refused, runs: true, tried: 3},
 		"four lost":                           {attempt: 5, last: lost, runs: true},
 		"five lost":                           {attempt: 6, last: lost},
+		"five lost, the last not begun":       {attempt: 6, last: missed, runs: true},
 		"four lost of five":                   {attempt: 6, reported: 1, last: lost, runs: true},
 		"five without a report, the last not": {attempt: 6, last: refused, runs: true},
 	} {

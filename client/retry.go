@@ -60,7 +60,7 @@ func (c *Client) retry(pending []*workflowpb.PendingActivityInfo) *Retry {
 		}
 		if timeout := failure.GetTimeoutFailureInfo(); timeout != nil {
 			r.Class, r.Message = "Timeout", protocol.TimeoutText(timeout.GetTimeoutType())
-		} else if r.Class == protocol.CallReturned {
+		} else if r.Class == protocol.CallReturned || r.Class == protocol.CallMissed {
 			r.Class = "Timeout" // the heartbeats of the worker stopped
 		}
 		switch {

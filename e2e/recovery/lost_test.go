@@ -63,7 +63,8 @@ func TestCallsOfALostWorkerAreReturnedOnce(t *testing.T) {
 			comeBack := lose(first, network)
 			for n := range agents {
 				w.Finished(id(n), "done")
-				require.Equal(t, []string{protocol.CallReturned}, failures(t, w, id(n)))
+				require.Len(t, failures(t, w, id(n)), 1)
+				require.Contains(t, []string{protocol.CallReturned, protocol.CallMissed}, failures(t, w, id(n))[0])
 			}
 			for key, n := range w.Requests() {
 				require.Equal(t, 2, n, key)
@@ -117,7 +118,8 @@ func TestSuspendedWorkerSendsNothingLate(t *testing.T) {
 		require.NoError(t, err)
 		return len(snap.Messages) == 4
 	})
-	require.Contains(t, failures(t, w, t.Name()), protocol.CallReturned)
+	require.Subset(t, []string{protocol.CallReturned, protocol.CallMissed}, failures(t, w, t.Name()))
+	require.NotEmpty(t, failures(t, w, t.Name()))
 	require.NoError(t, frozen.Cmd.Process.Signal(syscall.SIGCONT))
 	w.Eventually("the suspended worker ends", frozen.Ended)
 	w.NothingTwice()

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -28,6 +29,10 @@ const (
 	searchTimeout = time.Minute
 	// pageEvents is the number of events that are read at once. The beginning of a call that is running is among the last ones.
 	pageEvents = 50
+	// lookAgain is the time after which an agent is looked at again whose calls were returned.
+	lookAgain = 250 * time.Millisecond
+	// retryDelay is the time until the next attempt at a call that was returned. If Temporal has just read its timers, it takes a second.
+	retryDelay = 20 * time.Millisecond
 )
 
 // query selects the agents that may have calls. With search attributes, these are the agents in the middle of a turn.
@@ -41,78 +46,134 @@ func (p *Presence) query(searchable bool) string {
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
+// open is an agent whose calls on lost workers are returned.
+type open struct {
+	run *commonpb.WorkflowExecution
+	// scheduled has the IDs of the events that have scheduled the calls, by the IDs of the calls. It is nil before the first was needed.
+	scheduled map[string]int64
+	// returned has the IDs of the calls of which an attempt was returned.
+	returned map[string]bool
+}
+
 // returnCalls returns the calls of lost workers to Temporal, which gives them to others. It leaves out attempts that have ended, also if they
 // end meanwhile: see [Token]. So it does no harm if several workers return the same calls.
+//
+// Polls of a suspended worker stay open for up to 70 seconds, and Temporal may give it the next attempts, too. So returnCalls looks at the same
+// agents again until other workers have the calls.
 func (p *Presence) returnCalls(ctx context.Context, lost []string) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
-	var returned atomic.Int64
+	agents, attempts := p.agents(ctx), 0
+	for ctx.Err() == nil {
+		again, n, err := p.returnCallsOf(ctx, agents, lost)
+		attempts += n
+		if err != nil && ctx.Err() == nil {
+			p.log.WarnContext(ctx, "the calls of a lost worker could not be returned now; they are later, or go to another worker after the heartbeat timeout", "lost", lost, "error", err)
+		}
+		if len(again) == 0 {
+			break
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+		}
+		agents = all(again)
+	}
+	if attempts > 0 {
+		p.log.WarnContext(ctx, "a worker was lost, and its calls go to other workers", "lost", lost, "attempts", attempts)
+	}
+}
+
+func all(agents []*open) iter.Seq2[*open, error] {
+	return func(yield func(*open, error) bool) {
+		for _, a := range agents {
+			if !yield(a, nil) {
+				return
+			}
+		}
+	}
+}
+
+// agents yields the agents that may have calls.
+func (p *Presence) agents(ctx context.Context) iter.Seq2[*open, error] {
+	return func(yield func(*open, error) bool) {
+		request := &workflowservice.ListWorkflowExecutionsRequest{Namespace: p.namespace, Query: p.query(p.searchable)}
+		for {
+			found, err := p.temporal.ListWorkflow(ctx, request)
+			if err != nil {
+				yield(nil, fmt.Errorf("list the agents: %w", err))
+				return
+			}
+			for _, e := range found.GetExecutions() {
+				if !yield(&open{run: e.GetExecution(), returned: map[string]bool{}}, nil) {
+					return
+				}
+			}
+			if request.NextPageToken = found.GetNextPageToken(); len(request.NextPageToken) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// returnCallsOf returns the calls that agents have on lost workers, and their number. `again` are the agents that had some.
+func (p *Presence) returnCallsOf(ctx context.Context, agents iter.Seq2[*open, error], lost []string) (again []*open, returned int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
-	err := p.agents(ctx, func(run *commonpb.WorkflowExecution) {
+	var mu sync.Mutex
+	for a, failed := range agents {
+		if failed != nil {
+			err = failed
+			break
+		}
 		group.Go(func() error {
-			n, err := p.returnCallsOf(ctx, run, lost)
-			returned.Add(int64(n))
+			found, n, err := p.returnCallsOfAgent(ctx, a, lost)
+			mu.Lock()
+			defer mu.Unlock()
+			if returned += n; found {
+				again = append(again, a)
+			}
 			return err
 		})
-	})
-	if err = errors.Join(err, group.Wait()); err != nil && ctx.Err() == nil {
-		p.log.WarnContext(ctx, "the calls of a lost worker could not be returned now; they are later, or go to another worker after the heartbeat timeout", "lost", lost, "error", err)
 	}
-	if n := returned.Load(); n > 0 {
-		p.log.WarnContext(ctx, "a worker was lost, and its calls go to other workers", "lost", lost, "calls", n)
-	}
+	return again, returned, errors.Join(err, group.Wait())
 }
 
-// agents calls `each` with each agent that may have calls.
-func (p *Presence) agents(ctx context.Context, each func(*commonpb.WorkflowExecution)) error {
-	request := &workflowservice.ListWorkflowExecutionsRequest{Namespace: p.namespace, Query: p.query(p.searchable)}
-	for {
-		found, err := p.temporal.ListWorkflow(ctx, request)
-		if err != nil {
-			return fmt.Errorf("list the agents: %w", err)
+// returnCallsOfAgent returns the calls that one agent has on lost workers, and their number. `found` says that their next attempt may be made on a lost worker, too.
+func (p *Presence) returnCallsOfAgent(ctx context.Context, a *open, lost []string) (found bool, returned int, err error) {
+	calls, waiting, err := p.callsOf(ctx, a.run, lost)
+	if err != nil || len(calls) == 0 {
+		return waiting && a.scheduled != nil, 0, err
+	}
+	if a.scheduled == nil {
+		if a.scheduled, err = p.scheduled(ctx, a.run, calls); err != nil {
+			return false, 0, fmt.Errorf("read the history of the agent %s: %w", a.run.GetWorkflowId(), err)
 		}
-		for _, e := range found.GetExecutions() {
-			each(e.GetExecution())
+		p.forgetStickiness(ctx, a.run)
+		// The calls are read again after the events: if a call has been made anew meanwhile, Temporal refuses the token of the earlier one.
+		if calls, _, err = p.callsOf(ctx, a.run, lost); err != nil {
+			return false, 0, err
 		}
-		if request.NextPageToken = found.GetNextPageToken(); len(request.NextPageToken) == 0 {
-			return nil
-		}
 	}
-}
-
-// returnCallsOf returns the calls that one agent has on lost workers, and their number.
-func (p *Presence) returnCallsOf(ctx context.Context, run *commonpb.WorkflowExecution, lost []string) (n int, err error) {
-	calls, err := p.callsOf(ctx, run, lost)
-	if err != nil {
-		return 0, err
-	}
-	if len(calls) == 0 {
-		return 0, nil
-	}
-	scheduled, err := p.scheduled(ctx, run, calls)
-	if err != nil {
-		return 0, fmt.Errorf("read the history of the agent %s: %w", run.GetWorkflowId(), err)
-	}
-	// The calls are read again after the events: if a call has been made anew meanwhile, Temporal refuses the token of the earlier one.
-	if calls, err = p.callsOf(ctx, run, lost); err != nil {
-		return 0, err
-	}
-	p.forgetStickiness(ctx, run)
 	for _, c := range calls {
-		event := scheduled[c.GetActivityId()]
+		id := c.GetActivityId()
+		event, class := a.scheduled[id], protocol.CallReturned
 		if event == 0 || !p.lost(c.GetLastWorkerIdentity()) {
 			continue
 		}
-		switch err := p.fail(ctx, Token(p.namespaceID, run, event, c)); {
+		if a.returned[id] {
+			class = protocol.CallMissed
+		}
+		switch err := p.fail(ctx, Token(p.namespaceID, a.run, event, c), class); {
 		case errors.As(err, new(*serviceerror.NotFound)): // the attempt has ended
 		case err != nil:
-			return n, fmt.Errorf("return the call %s of the agent %s: %w", c.GetActivityId(), run.GetWorkflowId(), err)
+			return true, returned, fmt.Errorf("return the call %s of the agent %s: %w", id, a.run.GetWorkflowId(), err)
 		default:
-			n++
+			a.returned[id] = true
+			returned++
 		}
 	}
-	return n, nil
+	return true, returned, nil
 }
 
 // forgetStickiness lets any worker take the tasks and queries of an agent. Otherwise Temporal offers them to the lost worker first, for a
@@ -126,19 +187,27 @@ func (p *Presence) forgetStickiness(ctx context.Context, run *commonpb.WorkflowE
 	}
 }
 
-// callsOf returns the calls that one agent has on lost workers.
-func (p *Presence) callsOf(ctx context.Context, run *commonpb.WorkflowExecution, lost []string) ([]*workflowpb.PendingActivityInfo, error) {
+// callsOf returns the calls that one agent has on lost workers. `waiting` says that there are calls whose last attempt was on a lost worker, and
+// whose next attempt Temporal has not given to a worker yet.
+func (p *Presence) callsOf(ctx context.Context, run *commonpb.WorkflowExecution, lost []string) (calls []*workflowpb.PendingActivityInfo, waiting bool, err error) {
 	found, err := p.temporal.DescribeWorkflowExecution(ctx, run.GetWorkflowId(), run.GetRunId())
 	if errors.As(err, new(*serviceerror.NotFound)) {
-		return nil, nil // deleted meanwhile
+		return nil, false, nil // deleted meanwhile
 	}
 	if err != nil {
-		return nil, fmt.Errorf("describe the agent %s: %w", run.GetWorkflowId(), err)
+		return nil, false, fmt.Errorf("describe the agent %s: %w", run.GetWorkflowId(), err)
 	}
-	return slices.DeleteFunc(found.GetPendingActivities(), func(c *workflowpb.PendingActivityInfo) bool {
-		return c.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED || !slices.Contains(lost, c.GetLastWorkerIdentity()) ||
-			c.GetActivityOptions().GetHeartbeatTimeout().AsDuration() == 0 // such an activity has a time limit of its own
-	}), nil
+	for _, c := range found.GetPendingActivities() {
+		switch {
+		case !slices.Contains(lost, c.GetLastWorkerIdentity()):
+		case c.GetActivityOptions().GetHeartbeatTimeout().AsDuration() == 0: // such an activity has a time limit of its own
+		case c.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED:
+			waiting = true
+		default:
+			calls = append(calls, c)
+		}
+	}
+	return calls, waiting, nil
 }
 
 // scheduled returns the IDs of the events that have scheduled the calls, by the IDs of the calls.
@@ -167,11 +236,12 @@ func (p *Presence) scheduled(ctx context.Context, run *commonpb.WorkflowExecutio
 	}
 }
 
-// fail fails an attempt with the error after which Temporal makes another one at once.
-func (p *Presence) fail(ctx context.Context, token []byte) error {
+// fail fails an attempt with an error of the given type, after which Temporal makes another one at once.
+func (p *Presence) fail(ctx context.Context, token []byte, class string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	lost := temporal.NewApplicationError(protocol.TimeoutText(enumspb.TIMEOUT_TYPE_HEARTBEAT), protocol.CallReturned)
+	lost := temporal.NewApplicationErrorWithOptions(protocol.TimeoutText(enumspb.TIMEOUT_TYPE_HEARTBEAT), class,
+		temporal.ApplicationErrorOptions{NextRetryDelay: retryDelay})
 	_, err := p.temporal.WorkflowService().RespondActivityTaskFailed(ctx, &workflowservice.RespondActivityTaskFailedRequest{
 		Namespace: p.namespace, Identity: p.identity, TaskToken: token, Failure: temporal.GetDefaultFailureConverter().ErrorToFailure(lost),
 	})

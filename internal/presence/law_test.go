@@ -57,6 +57,7 @@ type process struct {
 	then          func()
 	next, list    time.Duration
 	beats         int
+	sent          string        // the last heartbeat that was accepted
 	asked         time.Duration // for the last list that counts
 	search        []string
 }
@@ -108,14 +109,12 @@ func (l *life) beat(p *process) {
 			return
 		}
 		p.gate.accepted(start.Add(sent), start.Add(l.now))
-		if l.now >= p.list {
-			l.lists(p, r.beat)
-		}
+		p.sent = r.beat
 	})
 }
 
-func (l *life) lists(p *process, own string) {
-	asked := l.now
+func (l *life) lists(p *process) {
+	asked, own := l.now, p.sent
 	var rows []row
 	l.request(p, func() {
 		for _, r := range l.rows {
@@ -143,8 +142,13 @@ func (l *life) run(p *process) {
 		p.next = l.now + beatInterval
 		l.beat(p)
 	}
+	if !p.busy && l.now >= p.list && p.sent != "" {
+		p.list = l.now + often
+		l.lists(p)
+	}
 	if len(p.search) > 0 && l.random.IntN(4) == 0 {
 		l.give(p, p.search[0])
+		p.watch.searched(p.search[:1], l.now)
 		p.search = p.search[1:]
 	}
 	for _, c := range l.calls {

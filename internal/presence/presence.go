@@ -72,6 +72,8 @@ type Presence struct {
 	mu    sync.Mutex
 	gate  gate
 	watch *watch
+	// own is the last heartbeat that Temporal has accepted: see [beatOf].
+	own string
 	// asked is when the last list was asked for from which watch knows who is lost.
 	asked time.Time
 }
@@ -93,7 +95,7 @@ func (p *Presence) Start(ctx context.Context, identity string, shared bool) erro
 	if err := p.find(ctx); err != nil {
 		return err
 	}
-	sent, err := p.beat(ctx, enumspb.WORKER_STATUS_RUNNING)
+	err := p.beat(ctx, enumspb.WORKER_STATUS_RUNNING)
 	if refused(err) {
 		return err
 	}
@@ -102,7 +104,7 @@ func (p *Presence) Start(ctx context.Context, identity string, shared bool) erro
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stop = stop
 	if err == nil {
-		err = p.list(ctx, sent)
+		err = p.list(ctx)
 	}
 	p.on.Store(err == nil)
 	p.running.Go(func() { p.run(running) })
@@ -127,7 +129,7 @@ func (p *Presence) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
 	// If this fails, another worker looks for calls, and finds none.
-	_, _ = p.beat(ctx, enumspb.WORKER_STATUS_SHUTDOWN)
+	_ = p.beat(ctx, enumspb.WORKER_STATUS_SHUTDOWN)
 }
 
 // find reads what the worker needs to know about the namespace.
@@ -154,49 +156,48 @@ func (p *Presence) find(ctx context.Context) error {
 }
 
 func (p *Presence) run(ctx context.Context) {
-	ticker := time.NewTicker(beatInterval)
+	ticker := time.NewTicker(often)
 	defer ticker.Stop()
 	var searching sync.WaitGroup
 	defer searching.Wait()
-	var busy atomic.Bool
-	next := time.Now()
+	var beats, lists time.Time // of the next ones
 	for {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}
-		sent, err := p.beat(ctx, enumspb.WORKER_STATUS_RUNNING)
-		if err != nil {
-			p.log.DebugContext(ctx, "a heartbeat of this worker was not accepted", "error", err)
+		if now := time.Now(); !now.Before(beats) {
+			beats = now.Add(beatInterval - often/2) // the tick after beatInterval may come a little early
+			if err := p.beat(ctx, enumspb.WORKER_STATUS_RUNNING); err != nil {
+				p.log.DebugContext(ctx, "a heartbeat of this worker was not accepted", "error", err)
+				continue
+			}
+		}
+		if time.Now().Before(lists) {
 			continue
 		}
-		if time.Now().Before(next) {
-			continue
-		}
-		if err := p.list(ctx, sent); err != nil {
+		if err := p.list(ctx); err != nil {
 			p.log.DebugContext(ctx, "the other workers could not be listed", "error", err)
 			continue
 		}
 		p.mu.Lock()
-		next = time.Now().Add(p.watch.pause())
-		var lost []string
-		if !busy.Load() {
-			lost = p.watch.due(time.Since(p.began))
-		}
+		lists = time.Now().Add(p.watch.pause() - often/2)
+		lost := p.watch.due(time.Since(p.began))
 		p.mu.Unlock()
 		if len(lost) > 0 {
-			busy.Store(true)
 			searching.Go(func() {
-				defer busy.Store(false)
 				p.returnCalls(ctx, lost)
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				p.watch.searched(lost, time.Since(p.began))
 			})
 		}
 	}
 }
 
-// beat sends a heartbeat. It returns the text that identifies the heartbeat in a list.
-func (p *Presence) beat(ctx context.Context, status enumspb.WorkerStatus) (sent string, err error) {
+// beat sends a heartbeat.
+func (p *Presence) beat(ctx context.Context, status enumspb.WorkerStatus) error {
 	p.sending.Lock()
 	defer p.sending.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -216,27 +217,30 @@ func (p *Presence) beat(ctx context.Context, status enumspb.WorkerStatus) (sent 
 		HostInfo:  &workerpb.WorkerHostInfo{HostName: host, ProcessId: strconv.Itoa(os.Getpid())},
 		StartTime: timestamppb.New(p.began), HeartbeatTime: timestamppb.New(at),
 	}
-	_, err = p.temporal.WorkflowService().RecordWorkerHeartbeat(ctx, &workflowservice.RecordWorkerHeartbeatRequest{
+	_, err := p.temporal.WorkflowService().RecordWorkerHeartbeat(ctx, &workflowservice.RecordWorkerHeartbeatRequest{
 		Namespace: p.namespace, Identity: p.identity, WorkerHeartbeat: []*workerpb.WorkerHeartbeat{heartbeat}, ResourceId: "worker:" + p.key,
 	})
 	if err != nil {
-		return "", fmt.Errorf("send a heartbeat of this worker: %w", err)
+		return fmt.Errorf("send a heartbeat of this worker: %w", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gate.accepted(began, time.Now())
-	return beatOf(heartbeat), nil
+	p.own = beatOf(heartbeat)
+	return nil
 }
 
 // beatOf returns the text that identifies a heartbeat of a worker.
 func beatOf(h *workerpb.WorkerHeartbeat) string { return h.GetHeartbeatTime().String() }
 
-// list reads the heartbeats of all workers. It returns an error if they lack the last one of this worker, which is `sent`.
-func (p *Presence) list(ctx context.Context, sent string) error {
+// list reads the heartbeats of all workers. It returns an error if they lack the last one of this worker.
+func (p *Presence) list(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+	p.mu.Lock()
 	asked := time.Now()
-	l := list{asked: asked.Sub(p.began), beat: sent}
+	l := list{asked: asked.Sub(p.began), beat: p.own}
+	p.mu.Unlock()
 	request := &workflowservice.ListWorkersRequest{Namespace: p.namespace, Query: fmt.Sprintf("TaskQueue = %s AND SdkName = '%s'", quote(p.taskQueue), sdkName)}
 	for {
 		found, err := p.temporal.WorkflowService().ListWorkers(ctx, request)
@@ -285,7 +289,7 @@ func (p *Presence) Confirm(ctx context.Context, contact time.Time, own func(cont
 		case begin:
 			return nil
 		case beat:
-			if _, err := p.beat(ctx, enumspb.WORKER_STATUS_RUNNING); refused(err) {
+			if err := p.beat(ctx, enumspb.WORKER_STATUS_RUNNING); refused(err) {
 				return own(ctx) // the namespace has lost its worker heartbeats
 			} else if err != nil {
 				return err

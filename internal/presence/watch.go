@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// lostAfter is the time without a heartbeat after which a worker counts as lost. It is a little less than five intervals, so that the fifth
-	// list after the last heartbeat shows it.
+	// lostAfter is the time without a heartbeat after which a worker counts as lost: four heartbeats have not come, and the fifth is due soon.
+	// It is a little less than nine times `often`, so that the ninth list after the last heartbeat shows it.
 	lostAfter = 2200 * time.Millisecond
 	// watchers is the number of workers of a task queue that list the others often. Otherwise the rows that Temporal sends would grow with
 	// the square of the number of workers.
 	watchers = 3
 	// often and seldom are the times between two lists of a watcher, and of any other worker.
-	often, seldom = beatInterval, 3 * time.Second
+	often, seldom = beatInterval / 2, 3 * time.Second
 	// turn is the time after which the next worker looks for the calls of a lost one, in case the first does not.
 	turn = time.Second
 	// maxSearches limits how often a worker looks for the calls of a lost one, after 0, 1, 3, 7 … seconds, in all 127. The polls of a
@@ -53,9 +53,11 @@ type watched struct {
 	// since is when this worker had first read the last heartbeat.
 	since time.Duration
 	lost  bool
-	// searches is how often the calls of the lost worker were looked for, and next when they are looked for again.
-	searches int
-	next     time.Duration
+	// searches is how often the calls of the lost worker were looked for, and next when they are looked for again. searching says that they are
+	// looked for now.
+	searches  int
+	next      time.Duration
+	searching bool
 }
 
 func newWatch(key string) *watch { return &watch{key: key, rows: map[string]*watched{}} }
@@ -87,13 +89,13 @@ func (w *watch) see(l list) bool {
 	return true
 }
 
-// due returns the identities of the lost workers whose calls have to be looked for now.
+// due returns the identities of the lost workers whose calls have to be looked for now. The caller calls searched afterwards.
 func (w *watch) due(now time.Duration) (identities []string) {
 	for _, r := range w.rows {
-		if !r.lost || r.searches == maxSearches || now < r.next || !w.gone(r.identity) {
+		if !r.lost || r.searching || r.searches == maxSearches || now < r.next || !w.gone(r.identity) {
 			continue
 		}
-		r.next = now + time.Second<<r.searches
+		r.searching = true
 		r.searches++
 		if !slices.Contains(identities, r.identity) {
 			identities = append(identities, r.identity)
@@ -101,6 +103,16 @@ func (w *watch) due(now time.Duration) (identities []string) {
 	}
 	slices.Sort(identities)
 	return identities
+}
+
+// searched notes that a search for the calls of workers has ended. The next one follows after a second, and then after twice the time of before.
+func (w *watch) searched(identities []string, now time.Duration) {
+	for _, r := range w.rows {
+		if r.searching && slices.Contains(identities, r.identity) {
+			r.searching = false
+			r.next = now + time.Second<<(r.searches-1)
+		}
+	}
 }
 
 // gone reports whether all workers with an identity are lost.
