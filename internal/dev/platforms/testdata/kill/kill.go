@@ -1,0 +1,2 @@
+// Package kill has a signal that Windows does not have, in its test only.
+package kill
