@@ -46,6 +46,10 @@ this folder is then sent to this model.
 The Temporal server is that of ` + "`starter dev`" + `, on free ports. When demo has ended, also
 after Ctrl-C, it has stopped its processes and removed its files.
 
+The workers take encryption keys, the address for probes and OpenTelemetry's variables from
+the environment, as cmd/worker does: see docs/encryption.md, docs/logs.md and
+docs/telemetry.md.
+
 demo accepts none of the global flags, because it has a server and a configuration of its
 own.`,
 		Example: `  starter demo

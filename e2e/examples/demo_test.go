@@ -183,21 +183,6 @@ func TestKilledDemoLeavesNoProcess(t *testing.T) {
 	world.Eventually(t, "all are gone", func() bool { return len(d.processes()) == 0 })
 }
 
-func TestKeptDemoRunsOnUntilCtrlC(t *testing.T) {
-	d := startDemo(t, world.Path(), nil, "--keep-running")
-	d.says("All of it runs on until Ctrl-C.")
-	s := d.summary()
-	address := demoAddress(t, d)
-	show := exec.Command(world.Binary("starter"), "show", "--address", address, s.ID)
-	show.Env = append(os.Environ(), "TEMPORAL_CONFIG_FILE="+filepath.Join(t.TempDir(), "none.toml"))
-	out, err := show.CombinedOutput()
-	require.NoError(t, err, string(out))
-	require.Contains(t, string(out), "completed")
-	require.NoError(t, d.cmd.Process.Signal(syscall.SIGINT))
-	require.Zero(t, d.end(), "Ctrl-C is the normal end")
-	d.leavesNothing()
-}
-
 // demoAddress returns the address of the demo's Temporal server. It finds the address in the output of the demo.
 func demoAddress(t *testing.T, d *demoRun) string {
 	_, rest, ok := strings.Cut(d.out.Output(), "✓ Temporal  ")

@@ -22,6 +22,8 @@ import (
 
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/app/devserver"
+	"github.com/reagent-dev/reagent/internal/dial"
+	"github.com/reagent-dev/reagent/internal/encryption"
 	"github.com/reagent-dev/reagent/internal/protocol"
 	"github.com/reagent-dev/reagent/internal/shellword"
 	"github.com/reagent-dev/reagent/internal/weblink"
@@ -108,19 +110,15 @@ func (d *demo) run(ctx context.Context) error {
 		return err
 	}
 	defer d.server.Stop()
-	temporal, err := sdk.DialContext(ctx, sdk.Options{
-		HostPort: d.server.Address(), Namespace: d.server.Namespace(),
-		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-	})
+	temporal, err := d.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("connect to Temporal at %s: %w", d.server.Address(), err)
+		return err
 	}
 	defer temporal.Close()
-	d.client = client.New(temporal, "")
 	d.ready("Temporal", d.server.Address())
 	d.ready("Web UI", d.server.UIURL()+" (while the demo runs)")
 
-	defer func() { d.worker.kill() }()
+	defer func() { d.worker.stop() }()
 	dir, err := os.MkdirTemp("", "reagent-demo-")
 	if err != nil {
 		return fmt.Errorf("create a folder for the demo's configuration: %w; set TMPDIR to a folder that can be written", err)
@@ -146,6 +144,26 @@ func (d *demo) run(ctx context.Context) error {
 		}
 	}
 	return d.keep(ctx)
+}
+
+// connect makes the client. Like the workers, it encrypts with the keys of the environment, if there are any.
+func (d *demo) connect(ctx context.Context) (sdk.Client, error) {
+	keys, err := encryption.FromEnvironment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := sdk.Options{
+		HostPort: d.server.Address(), Namespace: d.server.Namespace(), Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	}
+	if keys != nil {
+		dial.Encode(&o, dial.Encoded(keys.Codec))
+	}
+	temporal, err := sdk.DialContext(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Temporal at %s: %w", d.server.Address(), err)
+	}
+	d.client = client.New(temporal, "").WithConverter(o.DataConverter)
+	return temporal, nil
 }
 
 func (d *demo) startWorker(ctx context.Context, remark string) (err error) {

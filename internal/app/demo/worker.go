@@ -10,12 +10,16 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/reagent-dev/reagent/config"
 )
 
 const readyLine = "Ready."
+
+// stopTimeout is how long a worker may take to end its calls and to send its telemetry before it is killed.
+const stopTimeout = 5 * time.Second
 
 // A worker process ends when its standard input is closed, so it never outlives this program, even if this program is killed.
 type worker struct {
@@ -24,14 +28,15 @@ type worker struct {
 	done   chan struct{} // closed when the process has ended
 }
 
-// startWorker returns when the worker is ready. The process is killed when the context ends. It inherits the API key, if there is one.
+// startWorker returns when the worker is ready. The process is stopped when the context ends. It inherits the API key, if there is one.
 func startWorker(ctx context.Context, command []string, modelURL string) (*worker, error) {
 	w := &worker{cmd: exec.CommandContext(ctx, command[0], command[1:]...), done: make(chan struct{})}
 	// Neither the environment nor the user's own file may name another Temporal server.
 	w.cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "TEMPORAL_") })
 	w.cmd.Env = append(w.cmd.Env, "TEMPORAL_CONFIG_FILE="+os.DevNull, config.BaseURLEnv+"="+modelURL)
 	w.cmd.Stderr = &w.stderr
-	w.cmd.WaitDelay = time.Second
+	w.cmd.Cancel = w.terminate
+	w.cmd.WaitDelay = stopTimeout
 	_, stdinErr := w.cmd.StdinPipe() // open until the process has ended
 	stdout, stdoutErr := w.cmd.StdoutPipe()
 	if err := errors.Join(stdinErr, stdoutErr, w.cmd.Start()); err != nil {
@@ -61,11 +66,28 @@ func (w *worker) failure() error {
 
 func (w *worker) pid() int { return w.cmd.Process.Pid }
 
-// kill sends SIGKILL, after which the process cannot flush or report anything, and returns when the process has ended. It does nothing if
-// w is nil.
-func (w *worker) kill() {
-	if w != nil {
-		_ = w.cmd.Process.Kill() // an error means that the process has ended already
-		<-w.done
+func (w *worker) terminate() error {
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return w.cmd.Process.Kill() // where there is no such signal
 	}
+	return nil
+}
+
+// stop lets the process end by itself, so that it sends its telemetry. It returns when the process has ended. It does nothing if w is nil.
+func (w *worker) stop() {
+	if w == nil {
+		return
+	}
+	_ = w.terminate() // an error means that the process has ended already
+	select {
+	case <-w.done:
+	case <-time.After(stopTimeout):
+		w.kill()
+	}
+}
+
+// kill sends SIGKILL, after which the process cannot flush or report anything, and returns when the process has ended.
+func (w *worker) kill() {
+	_ = w.cmd.Process.Kill() // an error means that the process has ended already
+	<-w.done
 }
