@@ -34,7 +34,7 @@ func asking(context.Context, llm.Request) (llm.Reply, error) {
 }
 
 // inbox measures how long a list of the calls takes that wait for an approval, without other agents and with chats that wait for a
-// message. The namespace has the search attributes of agents.
+// message, and how many of all these agents a list of held agents has to read. The namespace has the search attributes of agents.
 func (l *lab) inbox(ctx context.Context) error {
 	progressf("%d agents with %d approvals each", askingAgents, askedCalls)
 	own, err := newLab(ctx, devserver.Options{SearchAttributes: protocol.AttributeTypes()})
@@ -65,6 +65,13 @@ func (l *lab) inbox(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	held := 0
+	for _, err := range c.List(ctx, agents.ListOptions{Statuses: []agents.Status{agents.Held}}) {
+		if err != nil {
+			return err
+		}
+		held++
+	}
 	name := func(what string) string {
 		return fmt.Sprintf("%s, %d agents with %d approvals each", what, askingAgents, askedCalls)
 	}
@@ -72,6 +79,7 @@ func (l *lab) inbox(ctx context.Context) error {
 	l.report.goal(name("s of the inbox"), fmt.Sprintf("%.2f", few.Seconds()), few <= 2*time.Second, "≤ 2 s")
 	l.report.goal(name(fmt.Sprintf("CPU ms of the inbox, and with %d idle chats", idleChats)),
 		fmt.Sprintf("%.0f, %.0f", fewCPU.Seconds()*1000, manyCPU.Seconds()*1000), manyCPU <= fewCPU*12/10, "≤ 1.2×")
+	l.report.goal(name(fmt.Sprintf("histories that `list --held` reads with %d idle chats", idleChats)), fmt.Sprint(held), held == 0, "none")
 	l.report.note(name(fmt.Sprintf("s of the inbox with %d idle chats", idleChats)), fmt.Sprintf("%.2f", many.Seconds()))
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"go.temporal.io/api/serviceerror"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -180,19 +179,12 @@ const inboxReads = 8
 // If the histories of some agents cannot be read, for example because the client lacks their codec, Inbox returns the calls of the others, and
 // an [*UnreadableAgentsError].
 func (c *Client) Inbox(ctx context.Context) ([]Waits, error) {
-	options := ListOptions{Statuses: []Status{Running}, outside: true}
-	for _, err := range c.List(ctx, options) {
-		if errors.As(err, new(*serviceerror.InvalidArgument)) {
-			options.outside = false // the namespace does not have the search attributes
-		}
-		break
-	}
 	var all []Waits
 	var unreadable []error
 	var mu sync.Mutex
 	group, reading := errgroup.WithContext(ctx)
 	group.SetLimit(inboxReads)
-	for e, err := range c.List(ctx, options) {
+	for e, err := range c.List(ctx, ListOptions{Statuses: []Status{Running}, outside: true}) {
 		if err != nil {
 			return nil, errors.Join(err, group.Wait())
 		}

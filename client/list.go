@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/protocol"
@@ -45,8 +46,11 @@ type Entry struct {
 
 // ListOptions select the agents that [Client.List] yields. The zero value selects all agents.
 type ListOptions struct {
-	// Statuses selects only agents with one of these statuses. Empty means all. Each of [Running], [Waiting] and [Held] selects
-	// all agents that have not ended, because Temporal's list does not distinguish them. A [Snapshot] does.
+	// Statuses selects only agents with one of these statuses. Empty means all. Temporal's list knows only what the search attributes of
+	// an agent say, so some agents come in addition, and only a [Snapshot] has the exact status:
+	//   - [Running] selects all agents that have not ended.
+	//   - [Waiting] and [Held], without Running, select those that have this status in their search attributes, and those without search
+	//     attributes. If the namespace does not have the search attributes of agents, they are like Running.
 	Statuses []Status
 	// Agent selects only the agents of the definition with this name. Empty means all.
 	Agent string
@@ -73,10 +77,14 @@ type ListOptions struct {
 // fails, List yields the error and stops.
 func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query()}
+		request := &workflowservice.ListWorkflowExecutionsRequest{Query: o.query() + o.attributes()}
 		seen, parents := map[string]bool{}, map[string]bool{}
 		for {
 			page, err := c.temporal.ListWorkflow(ctx, request)
+			if errors.As(err, new(*serviceerror.InvalidArgument)) && request.Query != o.query() {
+				request.Query = o.query() // the namespace does not have the search attributes
+				continue
+			}
 			if err != nil {
 				yield(Entry{}, served("list agents", err))
 				return
@@ -135,8 +143,8 @@ var executionStatuses = map[Status]string{
 	Cancelled: "Canceled", Terminated: "Terminated", TimedOut: "TimedOut",
 }
 
-// query returns the filter with which Temporal lists the selected agents. The filter leaves out the options by which Temporal
-// cannot filter; [Client.List] checks those.
+// query returns the filter with which Temporal lists the selected agents, without [ListOptions.attributes]. The filter leaves out the
+// options by which Temporal cannot filter; [Client.List] checks those.
 func (o ListOptions) query() string {
 	terms := []string{"WorkflowType = " + quote(protocol.AgentWorkflow)}
 	var statuses []string
@@ -154,14 +162,6 @@ func (o ListOptions) query() string {
 	if o.Orphans {
 		terms = append(terms, "ParentWorkflowId IS NOT NULL", "ExecutionStatus = 'Running'")
 	}
-	if o.outside {
-		waitingFor := protocol.AttributeWaitingFor.GetName()
-		var calls []string
-		for _, w := range agent.CallWaitKinds() {
-			calls = append(calls, quote(string(w)))
-		}
-		terms = append(terms, fmt.Sprintf("(%s IS NULL OR %s IN (%s))", waitingFor, waitingFor, strings.Join(calls, ", ")))
-	}
 	switch after := o.After; {
 	case !after.Ended.IsZero():
 		terms = append(terms, "ExecutionStatus != 'Running'", "CloseTime < "+quote(after.Ended.UTC().Format(time.RFC3339Nano)))
@@ -169,6 +169,29 @@ func (o ListOptions) query() string {
 		terms = append(terms, "(ExecutionStatus != 'Running' OR StartTime < "+quote(after.Started.UTC().Format(time.RFC3339Nano))+")")
 	}
 	return strings.Join(terms, " AND ")
+}
+
+// attributes returns the rest of the filter: what the search attributes of agents must be. An agent without them passes, because only its
+// history has its status. So does an agent that has ended, because it keeps the attributes that it had before.
+func (o ListOptions) attributes() string {
+	terms := ""
+	open := slices.DeleteFunc(slices.Clone(o.Statuses), Status.Ended)
+	if len(open) > 0 && !slices.Contains(open, Running) {
+		terms += " AND (ExecutionStatus != 'Running' OR " + isOneOf(protocol.AttributeStatus, open) + ")"
+	}
+	if o.outside {
+		terms += " AND (" + isOneOf(protocol.AttributeWaitingFor, agent.CallWaitKinds()) + ")"
+	}
+	return terms
+}
+
+// isOneOf returns the filter for agents whose attribute has one of the given values, or that lack the attribute.
+func isOneOf[V ~string](attribute temporal.SearchAttributeKeyKeyword, values []V) string {
+	var quoted []string
+	for _, v := range values {
+		quoted = append(quoted, quote(string(v)))
+	}
+	return fmt.Sprintf("%[1]s IS NULL OR %[1]s IN (%[2]s)", attribute.GetName(), strings.Join(quoted, ", "))
 }
 
 func quote(text string) string {

@@ -19,3 +19,14 @@ func TestListAsksTheServerForWhatItCanTell(t *testing.T) {
 	require.Equal(t, `WorkflowType = 'Agent' AND ExecutionStatus != 'Running' AND CloseTime < '2026-01-02T03:04:06.000000006Z'`,
 		ListOptions{After: Entry{Started: started, Ended: started.Add(time.Second)}}.query())
 }
+
+// Temporal selects agents by their status only if each of the statuses is in the search attributes. It never leaves out an agent without
+// search attributes, or one that has ended.
+func TestListSelectsByTheSearchAttributesOnlyWhatTheyCanTell(t *testing.T) {
+	require.Equal(t, ` AND (ExecutionStatus != 'Running' OR ReagentStatus IS NULL OR ReagentStatus IN ('waiting', 'held'))`,
+		ListOptions{Statuses: []Status{Waiting, Held, Failed}}.attributes())
+	require.Empty(t, ListOptions{Statuses: []Status{Waiting, Running}}.attributes())
+	require.Empty(t, ListOptions{Statuses: []Status{Failed}}.attributes())
+	require.Empty(t, ListOptions{}.attributes())
+	require.Equal(t, ` AND (ReagentWaitingFor IS NULL OR ReagentWaitingFor IN ('approval', 'answer', 'result'))`, ListOptions{outside: true}.attributes())
+}

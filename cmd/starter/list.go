@@ -52,10 +52,15 @@ WAITS FOR shows who has to act. It is empty if the agent is working or has ended
 
 TOKENS and COST include the sub-agents that have ended. A "?" means unknown, and a "-"
 under COST means no cost. An agent whose history cannot be read has the status "unknown",
-and list always shows it.
+and list always shows it, unless its search attributes have a status that you do not
+want.
 
 If you give several of --running, --waiting, --held and --failed, list shows the agents
-that have any of these statuses.
+that have any of these statuses. If the namespace has the search attributes of agents
+("starter setup"), --waiting and --held without --running read only the agents that
+have this status there, and those without attributes. They then leave out an agent whose
+newest status no worker has written there yet: "starter doctor" finds agents that wait
+for a worker.
 
 An orphan is a sub-agent that is running although its parent has ended. If you resume the
 parent (starter resume), it waits for the sub-agent again. "starter cancel" ends the

@@ -144,4 +144,5 @@ func TestSetupRegistersTheSearchAttributes(t *testing.T) {
 		return err == nil && len(response.GetExecutions()) > 0
 	})
 	w.Eventually("the inbox shows all", func() bool { return strings.Count(w.Must("inbox"), "asks: Which?") == started+1 })
+	require.Contains(t, w.Must("list", "--waiting"), "before", "an agent without attributes")
 }

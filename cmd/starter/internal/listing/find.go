@@ -67,7 +67,7 @@ func Find(ctx context.Context, c *client.Client, notice io.Writer, query Query) 
 		if err != nil {
 			return nil, false, err
 		}
-		if batch = append(batch, e); len(batch) == batchSize {
+		if batch = append(batch, e); len(batch) == query.batchSize() {
 			if err := flush(); err != nil {
 				return nil, false, err
 			}
@@ -83,6 +83,14 @@ func Find(ctx context.Context, c *client.Client, notice io.Writer, query Query) 
 		return found[:query.Limit], true, nil
 	}
 	return found, false, nil
+}
+
+// batchSize returns the number of agents that [Find] reads together. They are few if the limit is small, so that a short list costs little.
+func (q Query) batchSize() int {
+	if q.Limit > 0 {
+		return min(batchSize, max(q.Limit+1, readAtOnce))
+	}
+	return batchSize
 }
 
 // Select is [Find] for agents that the caller has listed. Of the query, only the filter and the depth count.

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// batchSize is the number of agents whose statuses [Find] reads together. After each batch, [Find] drops the agents
+	// batchSize is the largest number of agents whose statuses [Find] reads together. After each batch, [Find] drops the agents
 	// whose status the query does not select.
 	batchSize = 64
 	// readAtOnce limits the number of histories that are read at the same time, because each is held in memory and replayed.
