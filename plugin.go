@@ -44,8 +44,11 @@ const (
 //     agent that was started when the model had a limit still uses this task queue.
 //   - One for each stateful MCP server that runs in this process.
 //
-// The plugin sets three options of the worker if they are zero:
+// The plugin sets four options of the worker if they are zero:
 //   - StickyScheduleToStartTimeout becomes 1 second. After a crash, another worker then soon takes over.
+//   - WorkflowTaskPollerBehavior scales the pollers, unless MaxConcurrentWorkflowTaskPollers is set. A fixed number of pollers is shared by two
+//     queues: that of the workflows which the worker has in its cache, and that of the others. When many agents wake at once, all pollers may
+//     wait at the first for a minute, while the tasks time out there and go to the second.
 //   - WorkerStopTimeout becomes 2 minutes. When a deploy stops the worker, the calls that are running then have time to end.
 //   - Identity becomes a text with a digest of the agent definitions, which no other process has. Without the plugin, the worker would have
 //     the identity of the client.
@@ -235,6 +238,9 @@ func (p *Plugin) ConfigureWorker(_ context.Context, c worker.PluginConfigureWork
 	o := c.WorkerOptions
 	o.StickyScheduleToStartTimeout = cmp.Or(o.StickyScheduleToStartTimeout, stickyTimeout)
 	o.WorkerStopTimeout = cmp.Or(o.WorkerStopTimeout, stopTimeout)
+	if o.WorkflowTaskPollerBehavior == nil && o.MaxConcurrentWorkflowTaskPollers == 0 {
+		o.WorkflowTaskPollerBehavior = worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 2})
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	shared := o.Identity != ""

@@ -118,12 +118,14 @@ func TestPluginSetsWhatIsNotSet(t *testing.T) {
 	require.NoError(t, agents.ConfigureWorker(t.Context(), configure))
 	require.Positive(t, o.StickyScheduleToStartTimeout)
 	require.Positive(t, o.WorkerStopTimeout)
+	require.NotNil(t, o.WorkflowTaskPollerBehavior)
 	require.Contains(t, o.Identity, " definitions ")
 
-	o.Identity, o.WorkerStopTimeout = "mine", 1
+	o = worker.Options{Identity: "mine", WorkerStopTimeout: 1, MaxConcurrentWorkflowTaskPollers: 7}
 	require.NoError(t, agents.ConfigureWorker(t.Context(), configure))
 	require.Equal(t, "mine", o.Identity)
 	require.EqualValues(t, 1, o.WorkerStopTimeout)
+	require.Nil(t, o.WorkflowTaskPollerBehavior, "the SDK allows only one of both options")
 }
 
 // A second worker with the same plugin does not start, and does not stop the MCP servers of the first.
