@@ -42,8 +42,13 @@ func (r *reader) checkCallerTokens(cfg *Config) {
 	const path = "caller_tokens"
 	t := cfg.CallerTokens
 	for _, name := range sorted(cfg.MCPServers) {
-		if field := "mcp_servers." + name + ".caller_token"; cfg.MCPServers[name].CallerToken && !r.present(path) {
-			r.problemf(field, "needs caller_tokens at the top of the file, which says where the tokens come from")
+		switch s, field := cfg.MCPServers[name], "mcp_servers."+name; {
+		case r.present(path):
+		case s.CallerOAuth != nil && s.CallerOAuth.SubjectTokenType == "":
+			r.problemf(field+".caller_oauth", "needs caller_tokens at the top of the file, which gives the ID token of a caller; "+
+				"if the authorization server knows the references themselves, write their subject_token_type")
+		case s.CallerToken && s.CallerOAuth == nil:
+			r.problemf(field+".caller_token", "needs caller_tokens at the top of the file, which says where the tokens come from")
 		}
 	}
 	switch {

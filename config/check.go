@@ -120,8 +120,9 @@ func (r *reader) checkMCPServer(path string, s MCPServer) {
 	if s.OAuth != nil && s.set() {
 		r.problemf(path, "has both an API key and oauth; keep one")
 	}
-	if hasCommand && (s.OAuth != nil || s.CallerToken) {
-		r.problemf(path, "has oauth or caller_token, which are for servers with a url; write env for a server with a command")
+	r.checkCallerOAuth(path+".caller_oauth", s.CallerOAuth)
+	if hasCommand && (s.OAuth != nil || s.CallerToken || s.CallerOAuth != nil) {
+		r.problemf(path, "has oauth, caller_token or caller_oauth, which are for servers with a url; write env for a server with a command")
 	}
 	if hasCommand && (s.set() || s.TLS != TLS{}) {
 		r.problemf(path, "has an API key or TLS files, which are for servers with a url; write env for a server with a command")

@@ -179,6 +179,9 @@ type MCPServer struct {
 	OAuth *OAuth
 	// CallerToken says that each call of a tool has the token of its caller: see [CallerTokens]. In the file, this field is `caller_token`.
 	CallerToken bool
+	// CallerOAuth says how the worker gets these tokens for the endpoint by OAuth; nil if they are what [CallerTokens] gives. In the file, this
+	// field is `caller_oauth`.
+	CallerOAuth *CallerOAuth
 	// TLS has the files for the connection to the endpoint.
 	TLS TLS
 

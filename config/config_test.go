@@ -109,6 +109,17 @@ func TestEveryFieldIsRead(t *testing.T) {
 					Resource: "https://orders.example.com",
 				},
 			},
+			"mail": {
+				URL: "https://mail.example.com/mcp", Timeout: DefaultMCPTimeout,
+				CallerOAuth: &CallerOAuth{
+					OAuth: OAuth{
+						ClientID: "worker", ClientSecret: "${LOGIN_SECRET}", TokenURL: "https://login.example.com/token", Scopes: []string{"mail.read"},
+						Resource: "https://mail.example.com",
+					},
+					Audience: "https://auth.mail.example.com", SubjectTokenType: "id_token",
+					Server: &OAuth{ClientID: "agents", ClientSecret: "${MAIL_SECRET}", TokenURL: "https://auth.mail.example.com/token"},
+				},
+			},
 		},
 		CallerTokens: &CallerTokens{URL: "https://login.example.com/exchange", Headers: map[string]string{"X-Key": "${EXCHANGE_KEY}"}, Timeout: 5 * time.Second},
 		Callbacks: &Callbacks{

@@ -184,9 +184,10 @@ func (c *Config) CheckEnvironment() error {
 		if s, path := c.MCPServers[name], "mcp_servers."+name; servers[name] {
 			c.checkKeyEnvironment(path, s.Key, at(path))
 			resolveEach("env", s.Env, "", at(path))
-			if s.OAuth != nil {
-				if _, err := s.OAuth.Secret(); err != nil {
-					at(path)("oauth", err.Error())
+			clients := s.oauthClients()
+			for _, name := range sorted(clients) {
+				if _, err := clients[name].Secret(); err != nil {
+					at(path)(name, err.Error())
 				}
 			}
 			resolveEach("headers", s.Headers, s.stand(), at(path))

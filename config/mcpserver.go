@@ -12,10 +12,12 @@ func (r *reader) mcpServer(p place) MCPServer {
 			r.references(&s.Headers, headerName, "is not the name of a header")},
 		"oauth":        {"How the worker gets its tokens for the url, by the client credentials grant of OAuth 2.", func(p place) { s.OAuth = r.oauth(p) }},
 		"caller_token": {"Whether each call of a tool has the token of its caller, from caller_tokens, in the header Authorization.", r.boolean(&s.CallerToken)},
-		"prefix":       {"Added before the names of the server's tools, except those in rename.", r.matching(&s.Prefix, toolName, "must be "+toolNameHelp)},
-		"rename":       {"The names that models see, by the name of the tool at the server.", r.renames(&s.Rename)},
-		"stateful":     {"Whether the process of the command keeps something between calls. Then only one worker may run it.", r.boolean(&s.Stateful)},
-		"timeout":      {"The longest time of one call.", r.duration(&s.Timeout)},
+		"caller_oauth": {"How the worker gets the tokens of callers for the url, by the token exchange of OAuth 2 (RFC 8693).",
+			func(p place) { s.CallerOAuth = r.callerOAuth(p) }},
+		"prefix":   {"Added before the names of the server's tools, except those in rename.", r.matching(&s.Prefix, toolName, "must be "+toolNameHelp)},
+		"rename":   {"The names that models see, by the name of the tool at the server.", r.renames(&s.Rename)},
+		"stateful": {"Whether the process of the command keeps something between calls. Then only one worker may run it.", r.boolean(&s.Stateful)},
+		"timeout":  {"The longest time of one call.", r.duration(&s.Timeout)},
 	}))
 	return s
 }

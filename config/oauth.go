@@ -32,15 +32,28 @@ func (o OAuth) Secret() (string, error) {
 
 func (r *reader) oauth(p place) *OAuth {
 	o := &OAuth{}
-	p.requires("client_id", "client_secret", "token_url")
-	r.object(p, keys{
+	p.requires(oauthClientKeys...)
+	r.object(p, joined(r.oauthClient(o), r.oauthRequest(o)))
+	return o
+}
+
+var oauthClientKeys = []string{"client_id", "client_secret", "token_url"}
+
+// oauthClient has the fields that say who asks whom.
+func (r *reader) oauthClient(o *OAuth) keys {
+	return keys{
 		"client_id":     {"The name of the worker at the authorization server.", r.text(&o.ClientID)},
 		"client_secret": {"The secret of the worker: ${NAME} or ${file:PATH}.", r.secretReference(&o.ClientSecret)},
 		"token_url":     {"The token endpoint of the authorization server.", r.webURL(&o.TokenURL)},
-		"scopes":        {"The scopes to ask for.", r.texts(&o.Scopes, r.text)},
-		"resource":      {"The URL for which the token is, as the authorization server knows it (RFC 8707).", r.webURL(&o.Resource)},
-	})
-	return o
+	}
+}
+
+// oauthRequest has the fields that say what is asked for.
+func (r *reader) oauthRequest(o *OAuth) keys {
+	return keys{
+		"scopes":   {"The scopes to ask for.", r.texts(&o.Scopes, r.text)},
+		"resource": {"The URL for which the token is, as the authorization server knows it (RFC 8707).", r.webURL(&o.Resource)},
+	}
 }
 
 func (r *reader) checkOAuth(path string, o *OAuth) {

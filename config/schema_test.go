@@ -152,7 +152,7 @@ func TestWhatTheSchemaRequiresIsMissed(t *testing.T) {
 			require.NotEmpty(t, problemsAt(file(path, "{}"), path), "%v", path)
 		}
 	})
-	require.Equal(t, 10, required)
+	require.Equal(t, 17, required)
 	require.NotEmpty(t, problemsAt("task_queue: x", []string{"agents"}))
 	require.Equal(t, []string{"agents"}, Schema().Required)
 }

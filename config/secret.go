@@ -56,8 +56,8 @@ func (c *Config) Secrets() []string {
 		if key, err := s.APIKey(); err == nil {
 			add(key)
 		}
-		if s.OAuth != nil {
-			if secret, err := s.OAuth.Secret(); err == nil {
+		for _, client := range s.oauthClients() {
+			if secret, err := client.Secret(); err == nil {
 				add(secret)
 			}
 		}
@@ -139,8 +139,9 @@ func (c *Config) secretFiles() []secretFile {
 		add(field+".api_key_file", s.APIKeyFile)
 		add(field+".tls_key_file", s.TLS.KeyFile)
 		addReferences(field, s.Env, s.Headers)
-		if s.OAuth != nil {
-			addReferences(field+".oauth", map[string]string{"client_secret": s.OAuth.ClientSecret})
+		clients := s.oauthClients()
+		for _, name := range sorted(clients) {
+			addReferences(field+"."+name, map[string]string{"client_secret": clients[name].ClientSecret})
 		}
 	}
 	for _, name := range sorted(c.Notify) {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/app/devserver"
+	"github.com/reagent-dev/reagent/internal/testkit/signon"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
@@ -37,9 +38,12 @@ const (
 // tokenOf returns the token of a caller.
 func tokenOf(user string) string { return "tok-" + user + "-94f6d6f1d7c55e0b" }
 
-// shop is an MCP server that requires a token, the token endpoint for the worker, and the endpoint that exchanges references of callers.
+// shop is an MCP server that requires a token, the token endpoint for the worker, and the endpoint that exchanges references of callers. Beside it
+// is the till, an MCP server that requires tokens of an authorization server, and for which the exchange gives ID tokens.
 type shop struct {
 	*httptest.Server
+
+	login *signon.Server
 
 	mu       sync.Mutex
 	signedIn map[string]bool
@@ -49,7 +53,7 @@ type shop struct {
 
 func newShop(t *testing.T) *shop {
 	t.Helper()
-	s := &shop{signedIn: map[string]bool{"ann": true, "bob": true}}
+	s := &shop{login: signon.New(), signedIn: map[string]bool{"ann": true, "bob": true}}
 	server := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
 	server.AddTool(&mcp.Tool{Name: "orders", InputSchema: world.AnyObject}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		user := auth.TokenInfoFromContext(ctx).UserID
@@ -71,6 +75,18 @@ func newShop(t *testing.T) *shop {
 		return nil, auth.ErrInvalidToken
 	}
 	mux := http.NewServeMux()
+	till := mcp.NewServer(&mcp.Implementation{Name: "till", Version: "1"}, nil)
+	till.AddTool(&mcp.Tool{Name: "receipts", InputSchema: world.AnyObject}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		text := fmt.Sprintf("receipts of %s, seen with %s", auth.TokenInfoFromContext(ctx).UserID, r.Extra.Header.Get("Authorization"))
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+	})
+	verifyTill := func(ctx context.Context, token string, r *http.Request) (*auth.TokenInfo, error) {
+		if token == workerToken {
+			return verify(ctx, token, r)
+		}
+		return s.login.Verify(ctx, token, r)
+	}
+	mux.Handle("/till", auth.RequireBearerToken(verifyTill, nil)(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return till }, nil)))
 	mux.Handle("/mcp", auth.RequireBearerToken(verify, nil)(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)))
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -84,12 +100,13 @@ func newShop(t *testing.T) *shop {
 	mux.HandleFunc("/exchange", s.exchange)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(s.Close)
+	t.Cleanup(s.login.Close)
 	return s
 }
 
 func (s *shop) exchange(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Reference, Audience string }
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Audience != "shop" || r.Header.Get("X-Key") != exchangeKey {
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Audience != "shop" && in.Audience != "till" || r.Header.Get("X-Key") != exchangeKey {
 		w.WriteHeader(http.StatusTeapot)
 		return
 	}
@@ -100,6 +117,10 @@ func (s *shop) exchange(w http.ResponseWriter, r *http.Request) {
 	if !s.signedIn[user] {
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprint(w, `{"error":"invalid_grant","error_description":"the session is over","sign_in_url":"https://login.example.com/start"}`)
+		return
+	}
+	if in.Audience == "till" {
+		fmt.Fprintf(w, `{"access_token":%q}`, s.login.SignIn(user))
 		return
 	}
 	fmt.Fprintf(w, `{"access_token":%q,"expires_in":3600}`, tokenOf(user))
@@ -119,7 +140,7 @@ func (s *shop) seen() (users, asked []string) {
 }
 
 // A tool acts for the caller of its message and for nobody else, also in a sub-agent, after a crash, in the next run and after a reset, which
-// asks for no token. A caller whose sign-in has expired is asked for by name, and the call runs when he has signed in. No token is in Temporal's
+// asks for no token. Its token is what the exchange gave, or what an authorization server gave for that. A caller whose sign-in has expired is asked for by name, and the call runs when he has signed in. No token is in Temporal's
 // database, in a log, in a span or in the output of a command. The searches find a text that looks like a token.
 func TestTokensOfCallersStayOnTheWorker(t *testing.T) {
 	collector := newReceiver(t)
@@ -128,6 +149,8 @@ func TestTokensOfCallersStayOnTheWorker(t *testing.T) {
 	t.Setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
 	t.Setenv("SHOP_SECRET", oauthSecret)
 	t.Setenv("EXCHANGE_KEY", exchangeKey)
+	t.Setenv("LOGIN_SECRET", signon.Secret)
+	t.Setenv("GRANT_SECRET", signon.GrantSecret)
 	far := newShop(t)
 	w := world.New(t, func(_ context.Context, req llm.Request) (llm.Reply, error) {
 		last := req.Messages[len(req.Messages)-1]
@@ -136,6 +159,8 @@ func TestTokensOfCallersStayOnTheWorker(t *testing.T) {
 			return llmtest.Say("It says: " + last.Content), nil
 		case strings.Contains(last.Content, "ask the clerk"):
 			return llmtest.Call(llmtest.ToolCall(id, "clerk", `{"task":"list orders"}`)), nil
+		case strings.Contains(last.Content, "receipts"):
+			return llmtest.Call(llmtest.ToolCall(id, "receipts", `{}`)), nil
 		case strings.Contains(last.Content, "orders"):
 			return llmtest.Call(llmtest.ToolCall(id, "orders", `{}`)), nil
 		}
@@ -155,13 +180,25 @@ mcp_servers:
     url: %q
     oauth: {client_id: worker, client_secret: "${SHOP_SECRET}", token_url: %q}
     caller_token: true
+  till:
+    url: %q
+    oauth: {client_id: worker, client_secret: "${SHOP_SECRET}", token_url: %q}
+    caller_oauth:
+      client_id: %s
+      client_secret: ${LOGIN_SECRET}
+      token_url: %q
+      audience: %q
+      resource: %q
+      scopes: [%s]
+      authorization_server: {client_id: %s, client_secret: "${GRANT_SECRET}", token_url: %q}
 caller_tokens:
   url: %q
   headers: {X-Key: "${EXCHANGE_KEY}"}
 agents:
-  x: {model: main, tools: [shop.*], agents: [clerk]}
+  x: {model: main, tools: [shop.*, till.*], agents: [clerk]}
   clerk: {model: main, tools: [shop.*]}
-`, w.Queue, w.Model.URL, far.URL+"/mcp", far.URL+"/token", far.URL+"/exchange"))
+`, w.Queue, w.Model.URL, far.URL+"/mcp", far.URL+"/token", far.URL+"/till", far.URL+"/token",
+		signon.ClientID, far.login.Login(), signon.Issuer, signon.Resource, signon.Scope, signon.ClientID, far.login.Grant(), far.URL+"/exchange"))
 	first := w.Worker("--log-level", "debug")
 	var said strings.Builder
 	starter := func(command ...string) string {
@@ -179,6 +216,10 @@ agents:
 	users, asked := far.seen()
 	require.Equal(t, []string{"ann", "bob", "ann"}, users)
 	require.Equal(t, []string{"session-of-ann", "session-of-bob"}, asked, "a token is kept until it expires")
+	for _, user := range []string{"ann", "bob", "ann"} {
+		require.Contains(t, starter("send", "--metadata", as(user), "c1", "my receipts?"), "receipts of "+user+", seen with Bearer [hidden]")
+	}
+	require.Len(t, far.login.Tokens("access"), 2, "a token that was exchanged is kept, too")
 
 	w.Roll("c1")
 	starter("send", "--detach", "--metadata", as("carl"), "c1", "my orders?")
@@ -219,7 +260,7 @@ agents:
 		if place != "log" {
 			require.Contains(t, text, control, "the search of the %s finds what is there", place)
 		}
-		for _, secret := range []string{tokenOf("ann"), tokenOf("bob"), tokenOf("carl"), workerToken, oauthSecret, exchangeKey} {
+		for _, secret := range append(far.login.Secrets(), tokenOf("ann"), tokenOf("bob"), tokenOf("carl"), workerToken, oauthSecret, exchangeKey) {
 			require.False(t, strings.Contains(text, secret), "the %s has %s", place, secret)
 		}
 	}

@@ -200,13 +200,14 @@ func TestTokensThatCannotBeHadAreNamed(t *testing.T) {
 	t.Cleanup(login.Close)
 	report, _ := checked(t, CheckOptions{}, models+fmt.Sprintf(`mcp_servers:
   orders: {url: %q, oauth: {client_id: worker, client_secret: "${ORDERS_SECRET}", token_url: %q}}
-  none: {url: %q, oauth: {client_id: worker, client_secret: "${MISSING_SECRET}", token_url: %q}}
+  none: {url: %q, oauth: {client_id: worker, client_secret: "${MISSING_SECRET}", token_url: %q}, caller_oauth: {client_id: worker, client_secret: "${NO_SECRET}", token_url: %q, audience: none}}
 caller_tokens: {command: [/no/such/program]}
 agents: {a: {model: m, tools: [orders.*, none.*]}}
-`, login.URL+"/mcp", login.URL+"/token", login.URL+"/mcp", login.URL+"/token"))
+`, login.URL+"/mcp", login.URL+"/token", login.URL+"/mcp", login.URL+"/token", login.URL+"/token"))
 	text := strings.Join(texts(report.Problems), "\n")
 	require.Contains(t, text, "mcp_servers.orders: list tools: OAuth: "+login.URL+`/token refused the client "worker": invalid_client (HTTP 401); correct client_id, client_secret, scopes or resource of the MCP server`)
 	require.Contains(t, text, "mcp_servers.none.oauth: client_secret: the environment variable MISSING_SECRET is not set")
+	require.Contains(t, text, "mcp_servers.none.caller_oauth: client_secret: the environment variable NO_SECRET is not set")
 	require.Contains(t, text, "caller_tokens.command: ")
 	require.NotContains(t, text, "check that the server is running")
 	require.NotContains(t, text, "wr0ng")

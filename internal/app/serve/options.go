@@ -10,7 +10,6 @@ import (
 
 	"github.com/reagent-dev/reagent"
 	"github.com/reagent-dev/reagent/config"
-	"github.com/reagent-dev/reagent/internal/callertoken"
 	"github.com/reagent-dev/reagent/internal/redact"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/anthropic"
@@ -31,7 +30,7 @@ func agentOptions(cfg *config.Config, o Options) (reagent.Options, error) {
 	options.Tools, errs[1] = tools(cfg)
 	options.Notify, errs[2] = hooks(cfg)
 	options.Callbacks, errs[3] = callbackOptions(cfg)
-	options.CallerTokens, errs[6] = callerTokens(cfg.CallerTokens)
+	options.CallerTokens, errs[6] = callerTokens(cfg)
 	here, err := statefulHere(cfg, o.Stateful)
 	errs[4] = err
 	options.MCPServers, errs[5] = mcpServers(cfg)
@@ -171,14 +170,14 @@ func mcpServers(cfg *config.Config) ([]mcp.Server, error) {
 		connection, tlsErr := conf.TLS.Config()
 		err := cmp.Or(envErr, tlsErr)
 		server := mcp.Server{
-			Name: name, CallerToken: conf.CallerToken, Command: conf.Command, Env: env, URL: conf.URL, TLS: connection,
+			Name: name, CallerToken: conf.CallerToken || conf.CallerOAuth != nil, Command: conf.Command, Env: env, URL: conf.URL, TLS: connection,
 			Prefix: conf.Prefix, Rename: conf.Rename, Stateful: conf.Stateful, Timeout: conf.Timeout,
 		}
 		switch o := conf.OAuth; {
 		case conf.URL == "":
 		case o != nil:
 			server.Headers, err = conf.Credential("")
-			server.Credential = mcp.OAuth{ClientID: o.ClientID, ClientSecret: o.Secret, TokenURL: o.TokenURL, Scopes: o.Scopes, Resource: o.Resource}.Credential()
+			server.Credential = oauthClient(*o).Credential()
 		default:
 			server.Credential = source(conf.Key, conf.Credential, maps.Equal)
 		}
@@ -209,22 +208,6 @@ func hooks(cfg *config.Config) ([]reagent.Hook, error) {
 		})
 	}
 	return all, errors.Join(problems...)
-}
-
-// callerTokens returns the source of tokens for callers; nil if there is none.
-func callerTokens(conf *config.CallerTokens) (tool.TokenSource, error) {
-	if conf == nil {
-		return nil, nil
-	}
-	if len(conf.Command) > 0 {
-		return callertoken.Command(conf.Command, conf.Timeout), nil
-	}
-	_, headersErr := conf.ResolveHeaders() // says what is missing; each request reads them again
-	connection, tlsErr := conf.TLS.Config()
-	if err := cmp.Or(headersErr, tlsErr); err != nil {
-		return nil, fmt.Errorf("caller_tokens: %w", err)
-	}
-	return callertoken.HTTP(conf.URL, conf.ResolveHeaders, connection, conf.Timeout), nil
 }
 
 func callbackOptions(cfg *config.Config) (*reagent.Callbacks, error) {
