@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	sdk "go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/e2e/internal/collector"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
@@ -28,10 +30,11 @@ import (
 	"github.com/reagent-dev/reagent/llm/llmtest"
 )
 
-// A block with a name belongs to a test that runs it. These blocks are run by tests which do not read them.
-var blocksElsewhere = map[string]string{
+// A block with a name belongs to a test that runs it. These blocks and commands are run by tests that do not read them.
+var elsewhere = map[string]string{
 	"README.md first":   "TestDemoSurvivesTheKillAndLeavesNothing",
 	"docs/start.md dev": "TestDevRunsUntilCtrlCAndLeavesNothing",
+	"temporal workflow show -w talk --codec-endpoint http://127.0.0.1:8081": "TestNoWordOfAnEncryptedAgentIsStored",
 }
 
 // A documented command ends with exit code 0, or serves until SIGTERM. These commands end with an error, which says what is missing.
@@ -39,18 +42,25 @@ var refusals = map[string]string{
 	"starter forget --metadata customer=42": "add --yes, or see them with --dry-run", // without a terminal, on which it would ask
 }
 
-// documented is a call of starter or worker in a block without a name.
+// These commands ask the person who enters them.
+var answers = map[string]string{
+	"temporal worker deployment set-current-version --deployment-name shop --build-id v2": "y\n",
+}
+
+// documented is a call of starter, worker or temporal in a block without a name.
 type documented struct {
 	document string
 	// text is the command, without a comment behind it.
 	text string
-	// before has the lines that a reader has entered before: the exports of the page, and the other lines of the block.
+	// before has the lines that a reader has entered before: the exports of the page's earlier blocks, and other lines of this block.
 	before string
 }
 
 var (
-	call    = regexp.MustCompile(`^(?:go run \./cmd/)?(?:starter|worker)(?: |$)`)
+	call    = regexp.MustCompile(`^(?:go run \./cmd/)?(?:starter|worker|temporal)(?: |$)`)
+	hidden  = regexp.MustCompile(`[|;&({` + "`" + `] *(?:starter|worker|temporal) `)
 	comment = regexp.MustCompile(` +# .*$`)
+	export  = regexp.MustCompile(`(?m)^export .*\n`)
 )
 
 // serves reports whether the command runs until somebody stops it.
@@ -64,46 +74,54 @@ func documentedCommands(t *testing.T) (all []documented) {
 	tests := testSources(t)
 	const first = "docs/loop.md"
 	pages := append([]string{first}, slices.DeleteFunc(documents(t), func(page string) bool { return page == first })...)
-	elsewhere := 0
+	known := 0
+	inAnotherTest := func(name string) bool {
+		test := elsewhere[name]
+		if test == "" {
+			return false
+		}
+		require.True(t, strings.Contains(tests, "func "+test+"("), "%s: there is no test %s", name, test)
+		known++
+		return true
+	}
 	for _, page := range pages {
 		exports := ""
 		for _, b := range blocks(t, page) {
-			commands, others := splitBlock(b)
-			if len(commands) == 0 {
+			if b.lang != "bash" && b.lang != "console" {
 				continue
 			}
-			switch test, ok := blocksElsewhere[page+" "+b.test]; {
-			case ok:
-				require.Contains(t, tests, "func "+test+"(", "%s: %s", page, b.test)
-				elsewhere++
+			switch {
+			case inAnotherTest(page + " " + b.test):
 			case b.test != "" && page == "docs/runbook.md":
-				require.Contains(t, tests, fmt.Sprintf("follow(%q", b.test), "no test runs this block of %s", page)
+				require.True(t, strings.Contains(tests, fmt.Sprintf("follow(%q", b.test)), "%s: no test runs the block %s", page, b.test)
 			case b.test != "":
-				require.Contains(t, tests, fmt.Sprintf("blockOf(t, %q, %q)", page, b.test), "no test runs this block of %s", page)
+				require.True(t, strings.Contains(tests, fmt.Sprintf("blockOf(t, %q, %q)", page, b.test)), "%s: no test runs the block %s", page, b.test)
 			default:
-				for _, text := range commands {
-					all = append(all, documented{page, text, exports + others})
+				commands, others := splitBlock(b)
+				require.NotRegexp(t, hidden, others, "%s: a command that is not at the beginning of its line needs a test of its own", page)
+				for _, d := range commands {
+					if !inAnotherTest(d.text) {
+						all = append(all, documented{page, d.text, exports + d.before})
+					}
 				}
-				exports += strings.Join(regexp.MustCompile(`(?m)^export .*\n`).FindAllString(others, -1), "")
+				exports += strings.Join(export.FindAllString(others, -1), "")
 			}
 		}
 	}
-	require.Len(t, blocksElsewhere, elsewhere, "a block is not there any more")
+	require.Len(t, elsewhere, known, "a block or command is not there any more")
 	return all
 }
 
-// splitBlock returns the calls of starter and worker in a block, and the other lines. Of a console, only what stands behind a prompt counts.
-func splitBlock(b block) (commands []string, others string) {
-	if b.lang != "bash" && b.lang != "console" {
-		return nil, ""
-	}
-	text := strings.ReplaceAll(b.text, "\\\n", "")
-	for line := range strings.Lines(text) {
+// splitBlock returns the commands of a block, with the other lines before each, and all other lines. Of a console, only what stands behind a
+// prompt counts.
+func splitBlock(b block) (commands []documented, others string) {
+	for line := range strings.Lines(strings.ReplaceAll(b.text, "\\\n", "")) {
 		entered, prompt := strings.CutPrefix(strings.TrimSpace(line), "$ ")
 		switch {
 		case b.lang == "console" && !prompt:
 		case call.MatchString(entered):
-			commands = append(commands, strings.TrimPrefix(comment.ReplaceAllString(entered, ""), "go run ./cmd/"))
+			text := strings.TrimPrefix(comment.ReplaceAllString(entered, ""), "go run ./cmd/")
+			commands = append(commands, documented{text: text, before: others})
 		default:
 			others += line
 		}
@@ -126,8 +144,8 @@ func testSources(t *testing.T) string {
 	return all.String()
 }
 
-// Every call of starter and worker that a document shows works as it is written, on a development server with the agents that the documents
-// name. Blocks with a name have tests of their own.
+// Every call of starter, worker and temporal that a document shows works as it is written, on a development server with the agents that the
+// documents name. Blocks with a name have tests of their own.
 func TestDocumentedCommandsWork(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
 		t.Skip("there is no jq on this machine")
@@ -136,8 +154,11 @@ func TestDocumentedCommandsWork(t *testing.T) {
 	commands := documentedCommands(t)
 	require.Greater(t, len(commands), 40)
 	l := newLedger(t)
-	refused := 0
+	refused, answered := 0, 0
 	for _, d := range commands {
+		if answers[d.text] != "" {
+			answered++
+		}
 		switch said := refusals[d.text]; {
 		case said != "":
 			refused++
@@ -152,6 +173,7 @@ func TestDocumentedCommandsWork(t *testing.T) {
 		}
 	}
 	require.Len(t, refusals, refused, "a command is not there any more")
+	require.Len(t, answers, answered, "a command is not there any more")
 	l.Finished("report", "done")
 	l.Eventually("the failed agent was resumed", func() bool { return l.Runs("failed") == 2 })
 	l.Eventually("the held chat has answered", func() bool { return l.Show("stopped").Answer == "done" })
@@ -163,6 +185,8 @@ type ledger struct {
 	// alone is a folder in which workers have a task queue of their own.
 	alone  string
 	places *strings.Replacer
+	// path is the PATH of the commands.
+	path string
 }
 
 func newLedger(t *testing.T) *ledger {
@@ -199,6 +223,12 @@ agents:
 		"http://collector:4318", collector.New(t).URL, "PROMETHEUS_PORT=9464", fmt.Sprint("PROMETHEUS_PORT=", world.FreePort(t)),
 		"codec-server --origin", "codec-server --listen 127.0.0.1:0 --origin", "0.0.0.0:8081", "127.0.0.1:0",
 	)
+	temporal, err := devserver.Binary(t.Context(), io.Discard)
+	require.NoError(t, err)
+	bin := t.TempDir()
+	require.NoError(t, os.Symlink(temporal, filepath.Join(bin, "temporal")))
+	l.path = strings.Join([]string{filepath.Dir(world.Binary("starter")), bin, os.Getenv("PATH")}, string(os.PathListSeparator))
+	l.serve(documented{text: "worker --deployment shop --build-id v1"}) // from before the deploy
 	w.Worker("--dev")
 	w.Must("run", "-a", "support", "--id", "order-7", "Pay invoice 1.")
 	w.Must("run", "-a", "support", "--chat", "--id", "talk", "Hello")
@@ -242,12 +272,14 @@ func (l *ledger) command(d documented) *exec.Cmd {
 	}
 	cmd := l.CommandOf("bash", "-eu", "-o", "pipefail", "-c", script)
 	cmd.Dir = filepath.Dir(l.Config)
-	cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(world.Binary("starter"))+":"+os.Getenv("PATH"))
+	cmd.Env = append(cmd.Env, "PATH="+l.path)
 	return cmd
 }
 
 func (l *ledger) run(d documented) (out string, code int) {
-	p := l.StartCommand(l.command(d))
+	cmd := l.command(d)
+	cmd.Stdin = strings.NewReader(answers[d.text])
+	p := l.StartCommand(cmd)
 	l.Eventually(d.document+": "+d.text+" ends", p.Ended)
 	return p.Output(), p.Cmd.ProcessState.ExitCode()
 }
@@ -265,6 +297,13 @@ func (l *ledger) serve(d documented) {
 		}
 		return strings.Contains(p.Output(), "Ready.")
 	})
+	if _, build, ok := strings.Cut(d.text, "--deployment shop --build-id "); ok {
+		l.Eventually("Temporal knows the version", func() bool {
+			o := sdk.WorkerDeploymentDescribeVersionOptions{BuildID: strings.Fields(build)[0]}
+			_, err := l.Temporal.WorkerDeploymentClient().GetHandle("shop").DescribeVersion(l.T.Context(), o)
+			return err == nil
+		})
+	}
 	p.Terminate()
 	p.Wait()
 	require.Zero(l.T, p.Cmd.ProcessState.ExitCode(), "%s: %s\n%s", d.document, d.text, p.Output())
