@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,9 +35,7 @@ const (
 	// cachedChats is the number of agents that the worker of [lab.asleep] keeps in memory.
 	cachedChats = 100
 	// warmChats is the number of chats after which the worker has in memory what it needs for any number of chats.
-	warmChats = 20
-	// wokenChats is the number of chats that get a message at the same time.
-	wokenChats   = 500
+	warmChats    = 20
 	startsAtOnce = 50
 	// idleTime is the time for which the requests of the worker are counted while all chats are idle.
 	idleTime = 10 * time.Second
@@ -48,10 +45,12 @@ const (
 // the path of the worker's configuration.
 const asleepWorker = "REAGENT_BENCH_WORKER" //nolint:gosec // the name of a variable, not a secret
 
+// asleepModel is the name of the environment variable of this worker process with the URL of the model, for [ChatByHand].
+const asleepModel = "REAGENT_BENCH_MODEL"
+
 // asleep measures what chats cost that wait for a message. It starts the given number of chats, but at least 200, on one worker
 // process with a small cache. Each chat makes one turn. Then asleep measures the memory of the worker, the size of the server's
-// database, and the requests of the worker while nothing happens. At last it sends a message to many chats at once, and measures
-// the time until the model gets the requests. If `chats` is 0, asleep does nothing.
+// database, and the requests of the worker while nothing happens. If `chats` is 0, asleep does nothing.
 func (l *lab) asleep(ctx context.Context, chats int) error {
 	if chats == 0 {
 		return nil
@@ -97,18 +96,10 @@ func (l *lab) asleep(ctx context.Context, chats int) error {
 		value = fmt.Sprint(requests)
 	}
 	l.report.goal(name("requests in "+idleTime.String()+", long polls apart"), value, len(requests) == 0, "none")
-
-	woken := min(wokenChats, chats)
-	waits, err := s.wake(ctx, chats, woken)
-	if err != nil {
-		return err
-	}
-	l.report.note(name(fmt.Sprintf("ms from Send to the model, %d at once, p50, p99, worst", woken)),
-		fmt.Sprintf("%.0f, %.0f, %.0f", waits[woken/2], waits[woken*99/100], waits[woken-1]))
 	return nil
 }
 
-// sleep has what the measurement [lab.asleep] needs: a server that writes its data to a file, a worker process, and a model server in
+// sleep has what the measurements [lab.asleep] and [lab.wake] need: a server that writes its data to a file, a worker process, and a model server in
 // this process.
 type sleep struct {
 	dir      string // folder of the database and of the worker's configuration
@@ -166,7 +157,7 @@ func (s *sleep) start(ctx context.Context) error {
 		return err
 	}
 	s.worker = exec.CommandContext(ctx, self)
-	s.worker.Env = append(os.Environ(), asleepWorker+"="+path, "TEMPORAL_ADDRESS="+s.server.Address())
+	s.worker.Env = append(os.Environ(), asleepWorker+"="+path, asleepModel+"="+s.model.URL, "TEMPORAL_ADDRESS="+s.server.Address())
 	if s.collect, err = s.worker.StdinPipe(); err != nil {
 		return err
 	}
@@ -203,7 +194,7 @@ func (s *sleep) close() {
 	os.RemoveAll(s.dir)
 }
 
-// sleepWorker runs the worker of [lab.asleep] with the configuration at the given path. For each line of the standard input, it collects
+// sleepWorker runs the worker of [lab.asleep] and [lab.wake] with the configuration at the given path. For each line of the standard input, it collects
 // garbage, returns free memory to the system, and prints the size of the heap.
 func sleepWorker(ctx context.Context, path string) error {
 	go func() {
@@ -214,6 +205,11 @@ func sleepWorker(ctx context.Context, path string) error {
 			fmt.Println(m.HeapAlloc)
 		}
 	}()
+	stop, err := serveByHand(os.Getenv("TEMPORAL_ADDRESS"), os.Getenv(asleepModel))
+	if err != nil {
+		return err
+	}
+	defer stop()
 	return serve.Run(ctx, serve.Options{Config: path, Stateful: "none", CacheAgents: cachedChats}, os.Stdout, os.Stderr)
 }
 
@@ -393,36 +389,4 @@ func (s *sleep) quiet(ctx context.Context) error {
 		}
 	}
 	return errors.New("the worker still runs workflow tasks")
-}
-
-// wake sends a message to `n` of the chats at once. It returns the times from the call of Send to the request to the model, in
-// milliseconds, in ascending order.
-func (s *sleep) wake(ctx context.Context, chats, n int) ([]float64, error) {
-	sent, failed := make([]time.Time, n), make([]error, n)
-	text := func(i int) string { return fmt.Sprint("wake up ", i) }
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			sent[i] = time.Now()
-			_, failed[i] = s.agents.Send(ctx, chatID(i*(chats/n)), agents.Message{Text: text(i)})
-		})
-	}
-	all.Wait()
-	if err := errors.Join(failed...); err != nil {
-		return nil, err
-	}
-	var waits []float64
-	for i := range n {
-		for began := time.Now(); ; time.Sleep(time.Millisecond) {
-			if at, ok := s.asked.Load(text(i)); ok {
-				waits = append(waits, at.(time.Time).Sub(sent[i]).Seconds()*1000)
-				break
-			}
-			if time.Since(began) > patience {
-				return nil, fmt.Errorf("the model got no request of the chat %s", chatID(i*(chats/n)))
-			}
-		}
-	}
-	slices.Sort(waits)
-	return waits, nil
 }

@@ -99,6 +99,7 @@ func run(ctx context.Context, s settings) error {
 		{"tree", func() error { return l.tree(ctx, s.rounds) }},
 		{"extras", func() error { return l.extras(ctx, 100, 2*s.rounds) }},
 		{"inbox", func() error { return l.inbox(ctx) }},
+		{"wake", func() error { return l.wake(ctx, min(wokenChats, s.chats)) }},
 		{"asleep", func() error { return l.asleep(ctx, s.chats) }},
 		{"kill", func() error { return l.kills(ctx, s.kills) }},
 		{"long", func() error { return l.long(ctx, s.long) }},
