@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"runtime/debug"
 	"strings"
+	"sync"
 )
 
 // The linker sets release and commit in the programs of a release: see internal/dev/release. Those programs are built without the
@@ -14,7 +15,10 @@ var release, commit string
 // String returns the version of the main module, the commit if it is known, and the version of Go, such as "v0.2.0, go1.26". The
 // version is "devel" if Go has recorded none. If Go has recorded changes that are not committed, "with changes" follows the commit.
 // String returns "unknown" for a program without build information.
-func String() string {
+func String() string { return current() }
+
+// current reads once, because each heartbeat of a worker has the version.
+var current = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
@@ -24,7 +28,7 @@ func String() string {
 		info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: commit}}
 	}
 	return text(info)
-}
+})
 
 func text(info *debug.BuildInfo) string {
 	version, commit, changed := cmp.Or(strings.Trim(info.Main.Version, "()"), "devel"), "", ""
