@@ -45,7 +45,7 @@ fuzz: ## run every fuzz test for FUZZTIME (20s) each; FUZZ="./agent FuzzX" runs 
 
 .PHONY: trajectories
 trajectories: ## replay every recorded conversation, not only the usual selection
-	REAGENT_TRAJECTORIES=all $(GO) test ./e2e/calls -run Trajectories -count=1 -timeout 60m -v
+	REAGENT_TRAJECTORIES=all $(GO) test ./llm ./e2e/calls -run 'Trajectories|RecordedConversations' -count=1 -timeout 60m -v
 
 .PHONY: endpoint-faults
 endpoint-faults: ## run a hundred agents at an endpoint of which three answers in ten go wrong

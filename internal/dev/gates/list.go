@@ -58,7 +58,7 @@ var gates = []gate{
 	},
 	{
 		name: "trajectories", about: "every recorded conversation through the programs",
-		reads: reads{"./e2e/calls", "./cmd/..."},
+		reads: reads{"./llm", "./e2e/calls", "./cmd/..."},
 		parts: whole, figures: []figure{sum("conversations", `(\d+) conversations ran through the binaries`)},
 	},
 	{
