@@ -18,7 +18,7 @@ import (
 func atEveryPoint(t *testing.T, happens func(l *life) bool, rests func(l *life)) {
 	const steps = 40
 	points := 0
-	for seed := uint64(0); points < 150; seed++ {
+	for seed := uint64(0); points < 75; seed++ {
 		require.Less(t, seed, uint64(2000), "the event happens too rarely")
 		happened := false
 		for step := steps; step > 0; step-- {
