@@ -85,8 +85,8 @@ chaos: ## disturb CHAOS_AGENTS (12) agents at random for CHAOS_STORM (15s), CHAO
 chaos-telemetry: CHAOS = 1
 
 .PHONY: chaos-telemetry
-chaos-telemetry: ## the same with workers that send spans and metrics, CHAOS (1) seeds: they agree with what the model has answered
-	REAGENT_CHAOS_TELEMETRY=1 REAGENT_CHAOS=$(CHAOS) REAGENT_CHAOS_AGENTS=$(CHAOS_AGENTS) REAGENT_CHAOS_STORM=$(CHAOS_STORM) $(GO) test ./e2e/faults -run 'TestChaos$$' -count=1 -timeout 600m -v
+chaos-telemetry: ## the same with encrypted payloads and with workers that send spans and metrics, CHAOS (1) seeds: they agree with what the model has answered
+	REAGENT_E2E_CODEC=1 REAGENT_CHAOS_TELEMETRY=1 REAGENT_CHAOS=$(CHAOS) REAGENT_CHAOS_AGENTS=$(CHAOS_AGENTS) REAGENT_CHAOS_STORM=$(CHAOS_STORM) $(GO) test ./e2e/faults -run 'TestChaos$$' -count=1 -timeout 600m -v
 
 LIVES ?= 100000
 FIRST ?= 0

@@ -116,9 +116,16 @@ var gates = []gate{
 		}, agentFigures...),
 	},
 	{
+		name: "chaos-telemetry", about: "the same with encryption, spans and metrics, which agree with what the model has answered",
+		reads: disturbed,
+		set:   []variable{{"CHAOS", "10"}, {"CHAOS_AGENTS", "12"}, {"CHAOS_STORM", "15s"}},
+		parts: seeds("CHAOS", disturbed...), together: true,
+		figures: append([]figure{sum("seeds passed", `^--- PASS: TestChaos`)}, agentFigures...),
+	},
+	{
 		name: "bench", about: "what a turn costs",
 		reads:   reads{"./bench", "./cmd/..."},
-		parts:   over("BENCH", "turns20,turns50,turns200,turns500,long", "actions", "latency", "resets", "crowd", "replay", "asleep", "kill", "resumed"),
+		parts:   over("BENCH", "turns20,turns50,turns200,turns500,long", "actions", "latency", "resets", "crowd", "replay", "tree", "extras", "inbox", "wake", "asleep", "kill", "resumed"),
 		figures: []figure{sum("goals met", ` met$`), sum("goals missed", ` MISSED$`)},
 	},
 }
