@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -20,7 +19,6 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/internal/app/devserver"
-	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/encryption"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -124,15 +122,9 @@ func ended(w *world.World, worker *world.Process) string {
 // token.
 func codecServerReads(w *world.World, own *devserver.Server, words vocabulary) {
 	const auth = "Bearer 0123456789abcdef"
-	command := w.Command("starter", "codec-server", "--listen", "127.0.0.1:0", "--json")
-	command.Env = append(command.Env, "REAGENT_CODEC_AUTH="+auth)
-	server := w.StartCommand(command)
-	defer server.Kill()
-	var running object.CodecServer
-	w.Eventually("the codec server runs", func() bool { return json.Unmarshal([]byte(server.Output()), &running) == nil })
+	at, running := codecServer(w, auth)
 	require.Equal(w.T, "second-key", running.KeyID)
 
-	at := "http://" + running.Address
 	temporal, err := devserver.Binary(w.T.Context(), io.Discard)
 	require.NoError(w.T, err)
 	// The CLI prints the data of payloads in base64. The memo has the task alone.
@@ -196,6 +188,7 @@ func TestNoWordOfAnEncryptedAgentIsStored(t *testing.T) {
 		require.Contains(t, worker.Output(), "Payloads    encrypted with the key second-key\n")
 		hidden.finish(w)
 		codecServerReads(w, own, hidden)
+		t.Run("Web UI", func(t *testing.T) { webUIReads(t, w, own, hidden) })
 		told += ended(w, worker)
 
 		useKeys(t, "second-key")

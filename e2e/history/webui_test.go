@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	sdk "go.temporal.io/sdk/client"
 
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/internal/app/devserver"
 	"github.com/reagent-dev/reagent/internal/testkit/webui"
 	"github.com/reagent-dev/reagent/llm"
 	"github.com/reagent-dev/reagent/llm/llmtest"
@@ -34,7 +36,7 @@ const (
 // Temporal's Web UI shows what an agent did, and no program of this project is needed. It shows the agent's task, its
 // model and tool calls with their arguments, its sub-agents, its transcript and its answer.
 func TestWebUITellsWhatAnAgentDid(t *testing.T) {
-	browser := openBrowser(t)
+	p := newPage(t, world.Temporal, world.Server)
 	w := world.New(t, func(ctx context.Context, req llm.Request) (llm.Reply, error) {
 		if len(req.Tools) == 1 { // the sub-agent
 			return world.Script(
@@ -67,7 +69,6 @@ agents:
 	w.Must("run", "-a", "assistant", "--id", "how-it-works", webUITask)
 	child := w.Show("how-it-works").Children[0].ID
 
-	p := &uiPage{t, browser, ""}
 	p.visit("how-it-works", "history")
 	p.reads("the timeline",
 		"CallModel • turn 1 · gpt-4o-mini · 1 message",
@@ -98,7 +99,7 @@ agents:
 // The Web UI shows who must act, with the commands: for a call that needs an approval, for a question, for an interrupted agent, and
 // for an agent with a sub-agent in the background. The timeline shows what a call waits for, with and without a limit.
 func TestWebUITellsWhoMustAct(t *testing.T) {
-	browser := openBrowser(t)
+	p := newPage(t, world.Temporal, world.Server)
 	tools := world.NewToolServer(t)
 	tools.Add("pay", nil, world.Echo)
 	model := world.NewGate()
@@ -118,7 +119,6 @@ func TestWebUITellsWhoMustAct(t *testing.T) {
 	}, tools, "    approval: {default: never, far.pay: always}\n    approval_timeout: 1h\n    tools: [far.*, ask_user]\n    agents: [clerk]\n    background: [clerk]\n  clerk: {model: main}\n")
 	close(model.Open)
 	w.Worker()
-	p := &uiPage{t, browser, ""}
 	start := func(id, task string) { w.Must("run", "--detach", "--chat", "-a", "x", "--id", id, task) }
 	waits := func(id, status string) {
 		w.Eventually(id+" is "+status, func() bool {
@@ -149,29 +149,32 @@ func TestWebUITellsWhoMustAct(t *testing.T) {
 	p.reads("what runs in the background", "started: the agent works in the background", "who-counts/clerk")
 }
 
-func openBrowser(t *testing.T) *webui.Browser {
+// uiPage is a page of the Web UI of a server in a browser. The field text is the text of the page when reads last read it.
+type uiPage struct {
+	t        *testing.T
+	browser  *webui.Browser
+	temporal sdk.Client
+	server   *devserver.Server
+	text     string
+}
+
+// newPage opens a browser. Where there is none, it skips the test.
+func newPage(t *testing.T, temporal sdk.Client, server *devserver.Server) *uiPage {
 	browser, err := webui.Open(t.Context())
 	if errors.Is(err, webui.ErrNoBrowser) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
 	t.Cleanup(browser.Close)
-	return browser
-}
-
-// uiPage is a page of Temporal's Web UI in a browser. The field text is the text of the page when reads last read it.
-type uiPage struct {
-	t       *testing.T
-	browser *webui.Browser
-	text    string
+	return &uiPage{t: t, browser: browser, temporal: temporal, server: server}
 }
 
 func (p *uiPage) visit(id, tab string) {
-	found, err := world.Temporal.DescribeWorkflowExecution(p.t.Context(), id, "")
+	found, err := p.temporal.DescribeWorkflowExecution(p.t.Context(), id, "")
 	require.NoError(p.t, err)
 	run := found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 	require.NoError(p.t, p.browser.Visit(fmt.Sprintf("%s/namespaces/default/workflows/%s/%s/%s",
-		world.Server.UIURL(), url.PathEscape(id), run, tab)))
+		p.server.UIURL(), url.PathEscape(id), run, tab)))
 }
 
 // reads waits until the page contains all texts. Line breaks of the page make no difference. If a text is missing, the

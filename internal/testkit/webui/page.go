@@ -30,6 +30,15 @@ func (b *Browser) Text() (string, error) {
 	return text, nil
 }
 
+// Evaluate returns the value of a JavaScript expression in the page, as text.
+func (b *Browser) Evaluate(expression string) (string, error) {
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
+	if err != nil {
+		return "", fmt.Errorf("evaluate %s: %w", expression, err)
+	}
+	return value, nil
+}
+
 // Click clicks the first button with the given text and reports whether there is such a button.
 func (b *Browser) Click(text string) (bool, error) {
 	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](fmt.Sprintf(
