@@ -290,6 +290,21 @@ func TestCallsOfADeadWorkerAreReturned(t *testing.T) {
 	}
 }
 
+// Temporal still lists workers that have died. A worker that begins to watch among them does not leave the watching to them.
+func TestNewWorkerDoesNotRelyOnDeadOnes(t *testing.T) {
+	t.Parallel()
+	for self := range 20 {
+		w := newWatch(fmt.Sprint("k", self))
+		rows := fleet(20)
+		for n := range 2 * int(lostAfter/often) {
+			rows[self].beat = fmt.Sprint("beat ", n)
+			at := time.Duration(n) * often
+			require.True(t, w.see(list{asked: at, got: at, beat: rows[self].beat, rows: rows}))
+			require.Equal(t, often, w.pause())
+		}
+	}
+}
+
 // fleet is a list with this many workers, each with an identity of its own.
 func fleet(n int) (rows []row) {
 	for i := range n {

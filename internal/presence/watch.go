@@ -52,6 +52,8 @@ type watched struct {
 	row
 	// since is when this worker had first read the last heartbeat.
 	since time.Duration
+	// beats says that this worker has read two heartbeats, so the other one lived after this one began to watch.
+	beats bool
 	lost  bool
 	// searches is how often the calls of the lost worker were looked for, and next when they are looked for again. searching says that they are
 	// looked for now.
@@ -75,7 +77,7 @@ func (w *watch) see(l list) bool {
 	for _, r := range l.rows {
 		known := w.rows[r.key]
 		if known == nil || known.beat != r.beat || known.ended != r.ended {
-			known = &watched{row: r, since: l.got}
+			known = &watched{row: r, since: l.got, beats: known != nil}
 		}
 		known.lost = !r.ended && r.key != w.key && l.asked-known.since >= lostAfter
 		listed[r.key] = known
@@ -131,17 +133,18 @@ func (w *watch) gone(identity string) bool {
 
 // pause returns the time until the next list.
 func (w *watch) pause() time.Duration {
-	if slices.Contains(chosen(w.rows), w.key) || len(w.rows) == 0 {
+	if slices.Contains(chosen(w.rows, w.key), w.key) || len(w.rows) == 0 {
 		return often
 	}
 	return seldom
 }
 
-// chosen returns the keys of the workers that list the others often. All workers that have read the same list choose the same.
-func chosen(rows map[string]*watched) []string {
+// chosen returns the keys of the workers that list the others often, as the worker `self` knows them. All workers that have read the same lists
+// choose the same. Temporal lists dead workers for a minute or more, so a worker that has just begun to watch relies on nobody else.
+func chosen(rows map[string]*watched, self string) []string {
 	var living []string
 	for key, r := range rows {
-		if !r.lost && !r.ended {
+		if !r.lost && !r.ended && (r.beats || key == self) {
 			living = append(living, key)
 		}
 	}
@@ -151,7 +154,7 @@ func chosen(rows map[string]*watched) []string {
 
 // rank returns how many other workers look for the calls of a lost worker before this one.
 func rank(lost string, rows map[string]*watched, key string) int {
-	among := chosen(rows)
+	among := chosen(rows, key)
 	sortBy(lost, among)
 	if i := slices.Index(among, key); i >= 0 {
 		return i
