@@ -25,7 +25,7 @@ CONCURRENT = ./activities/... ./client ./llm/... ./tool/... ./internal/standin/.
 
 .PHONY: test
 test: ## run all tests, with a real Temporal server where they need one
-	$(GO) test -race $(CONCURRENT)
+	CGO_ENABLED=1 $(GO) test -race $(CONCURRENT)
 	$(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT))")
 
 .PHONY: race
