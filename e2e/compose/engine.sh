@@ -2,14 +2,20 @@
 # Runs a command with a container engine and Compose for the test of docker-compose.yml, and removes what it started.
 #
 # Docker is used if it answers. Then Docker pulls the base images and builds with the Dockerfile's own caches. Otherwise root uses Podman, which
-# is installed if apt-get is there. Its images and containers are in a temporary folder, and Compose is built from internal/pins/compose. If it
-# cannot pull the base images, it gets stand-ins, which the output names.
+# is installed if apt-get is there. Its images and containers are in a temporary folder, and Compose is built from internal/pins/compose if
+# Docker's client has none. If Podman cannot pull the base images, it gets stand-ins, which the output names.
 #
 # The command gets two variables: REAGENT_COMPOSE is the Compose command, and REAGENT_ENGINE is the path of the engine's socket.
+#
+# Where there is no engine and none can be installed, the script says why, and its exit code is REAGENT_NO_ENGINE, or 1 without this variable.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 say() { printf "%s\n" "compose-test: $*"; }
+no_engine() {
+  say "Docker with Compose does not answer, and $*"
+  exit "${REAGENT_NO_ENGINE:-1}"
+}
 base() { sed -n "s/^FROM .*\(golang:[^ ]*\) AS build/\1/p" Dockerfile; }
 temporal() { sed -n 's/^ *image: \(temporalio\/temporal:.*\)/\1/p' docker-compose.yml; }
 
@@ -23,14 +29,12 @@ if docker info >/dev/null 2>&1 && docker compose version >/dev/null 2>&1; then
 fi
 
 if [[ $(id -u) != 0 ]]; then
-  say "Docker with Compose does not answer, and the test uses Podman only as root, because it connects to the network of the containers"
-  exit 1
+  no_engine "the test uses Podman only as root, because it connects to the network of the containers"
 fi
 needed=(podman runc netavark aardvark-dns iptables nftables buildah catatonit busybox-static)
 if ! command -v podman >/dev/null || ! command -v busybox >/dev/null || ! command -v catatonit >/dev/null; then
   if ! command -v apt-get >/dev/null; then
-    say "Docker with Compose does not answer, and there is no apt-get to install Podman: install ${needed[*]}"
-    exit 1
+    no_engine "there is no apt-get to install Podman: install ${needed[*]}"
   fi
   say "installing Podman"
   apt-get update -qq
@@ -63,8 +67,21 @@ events_logger = "file"
 [network]
 network_backend = "netavark"
 CONF
-say "with Podman $(podman --version | sed 's/.* //'), and Compose of internal/pins/compose; a first build of Compose takes minutes"
-go build -C internal/pins/compose -mod=readonly -ldflags='-s -w' -o ../../../bin/docker-compose github.com/docker/compose/v2/cmd
+say "with Podman $(podman --version | sed 's/.* //')"
+if docker compose version >/dev/null 2>&1; then
+  compose="docker compose"
+else
+  say "building Compose of internal/pins/compose, without its builder in Kubernetes; the first time, this takes minutes"
+  cp internal/pins/compose/go.* "$dir"
+  go mod download -C internal/pins/compose github.com/docker/compose/v2
+  cp -r "$(go list -C internal/pins/compose -m -f '{{.Dir}}' github.com/docker/compose/v2)" "$dir/compose"
+  chmod -R u+w "$dir/compose"
+  sed -i '/buildx\/driver\/kubernetes/d' "$dir/compose/pkg/compose/build_buildkit.go"
+  go mod edit -replace "github.com/docker/compose/v2=$dir/compose" "$dir/go.mod"
+  CGO_ENABLED=0 go build -C internal/pins/compose -mod=readonly -modfile="$dir/go.mod" -trimpath -ldflags='-s -w' -o ../../../bin/docker-compose \
+    github.com/docker/compose/v2/cmd
+  compose=$PWD/bin/docker-compose
+fi
 
 mkdir "$dir/networks" "$dir/rootfs"
 mounts=()
@@ -143,4 +160,4 @@ if [[ ! -d /run/systemd/system ]]; then
   children+=($!)
 fi
 
-DOCKER_HOST=unix://$dir/engine.sock REAGENT_COMPOSE=$PWD/bin/docker-compose REAGENT_ENGINE=$dir/engine.sock "$@"
+DOCKER_HOST=unix://$dir/engine.sock REAGENT_COMPOSE=$compose REAGENT_ENGINE=$dir/engine.sock "$@"
