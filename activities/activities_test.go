@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -96,12 +95,10 @@ type workflow struct {
 	*contact
 	head     llm.Request
 	messages []llm.Message
-	asked    sync.Mutex // for the counters of queries, of which an activity may send two at once
 	queries  int
 	page     int           // the number of messages in a page
 	fail     int           // the number of queries that fail before one succeeds
 	slow     time.Duration // how long a query takes
-	swallow  int           // the number of queries that a suspended worker gets
 }
 
 func (w *workflow) origin() agent.ModelIdentity {
@@ -146,21 +143,9 @@ func (n *named) GetInfo(ctx context.Context) activity.Info {
 	return info
 }
 
-func (w *workflow) QueryWorkflow(ctx context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
-	w.asked.Lock()
+func (w *workflow) QueryWorkflow(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
 	w.queries++
-	swallowed := w.swallow > 0
-	w.swallow--
-	w.asked.Unlock()
-	if swallowed {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	select {
-	case <-time.After(w.slow): // of the bubble's clock, if it is not zero
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	time.Sleep(w.slow) // of the bubble's clock, if it is not zero
 	if w.fail > 0 {
 		w.fail--
 		return nil, errors.New("the workflow is busy")
@@ -379,20 +364,6 @@ func TestFailedQueryIsNoAttemptAtTheModel(t *testing.T) {
 	_, err := s.ask(s.input(0))
 	require.NoError(t, err)
 	require.Len(t, s.model.Requests(), 1)
-}
-
-// A suspended worker gets the first two queries, and the third is answered. The activity has sent it before the others are given up.
-func TestQueryThatIsNotAnsweredIsSentAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, llmtest.Script(llmtest.Say("one")))
-		s.say(llm.User, "hello")
-		s.workflow.swallow = 2
-		began := time.Now()
-		_, err := s.ask(s.input(0))
-		require.NoError(t, err)
-		require.Less(t, time.Since(began), 2*time.Second) // of the bubble's clock
-		require.Len(t, s.model.Requests(), 1)
-	})
 }
 
 func TestModelErrorsAreClassed(t *testing.T) {

@@ -16,10 +16,6 @@ import (
 
 const (
 	queryTimeout = 3 * time.Second
-	// queryAgain is the time without an answer after which the query is sent again. The time doubles with each query, up to queryTimeout.
-	queryAgain = 500 * time.Millisecond
-	// firstQueryPause and lastQueryPause are the pauses after a query that failed. Each is twice as long as the one before.
-	firstQueryPause, lastQueryPause = 50 * time.Millisecond, 2 * time.Second
 	// queryPatience limits how long an activity repeats a query that fails. A worker that restarts answers queries again sooner.
 	queryPatience = 30 * time.Second
 )
@@ -124,49 +120,30 @@ func (a *Activities) head(ctx context.Context, hash string, compact bool) (llm.R
 }
 
 // read queries the workflow of this activity for a part of the request. It repeats a query that fails, because a failed query
-// must not count as an attempt at the model call. If there is no answer after [queryAgain], it sends another query beside the first, because Temporal may
-// have given the first one to a worker that is suspended. It returns an error if [queryPatience] has passed, if the worker stops, or
+// must not count as an attempt at the model call. It returns an error if [queryPatience] has passed, if the worker stops, or
 // if the context ends.
 func (a *Activities) read(ctx context.Context, in protocol.RequestInput) (protocol.RequestPage, error) {
 	execution := activity.GetInfo(ctx).WorkflowExecution
 	stop := activity.GetWorkerStopChannel(ctx)
-	patient, cancel := context.WithTimeout(ctx, queryPatience)
-	defer cancel()
-	type answer struct {
-		page protocol.RequestPage
-		err  error
-	}
-	answers := make(chan answer)
-	ask := func() {
-		page, err := a.query(patient, execution.ID, execution.RunID, in)
-		select {
-		case answers <- answer{page, err}:
-		case <-patient.Done():
+	patience := time.NewTimer(queryPatience)
+	defer patience.Stop()
+	pause := 50 * time.Millisecond
+	for {
+		page, err := a.query(ctx, execution.ID, execution.RunID, in)
+		if err == nil {
+			return page, nil
 		}
-	}
-	go ask()
-	err := context.DeadlineExceeded // of the last query that failed
-	next := time.NewTimer(queryAgain)
-	defer next.Stop()
-	for pause, unanswered := firstQueryPause, queryAgain; ; {
+		again := time.NewTimer(pause)
 		select {
-		case got := <-answers:
-			if got.err == nil {
-				return got.page, nil
-			}
-			err = got.err
-			next.Reset(pause)
-			pause = min(2*pause, lastQueryPause)
+		case <-again.C:
+			pause = min(2*pause, 2*time.Second)
 			continue
-		case <-next.C:
-			go ask()
-			unanswered = min(2*unanswered, queryTimeout)
-			next.Reset(unanswered)
-			continue
+		case <-patience.C:
 		case <-stop:
-		case <-patient.Done():
+		case <-ctx.Done():
 		}
-		return protocol.RequestPage{}, temporal.NewApplicationErrorWithOptions(
+		again.Stop()
+		return page, temporal.NewApplicationErrorWithOptions(
 			"the workflow did not answer the query for the request, so the next attempt asks again: "+err.Error(), protocol.Unavailable,
 			temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
 	}

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
+	querypb "go.temporal.io/api/query/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -29,6 +31,12 @@ const (
 	searchTimeout = time.Minute
 	// pageEvents is the number of events that are read at once. The beginning of a call that is running is among the last ones.
 	pageEvents = 50
+	// queries is the number of queries that are sent at once to use up open polls, and maxDrains is how often they are sent. queryTimeout is the
+	// time after which a query counts as given to a suspended worker.
+	queries, maxDrains = 10, 10
+	queryTimeout       = 500 * time.Millisecond
+	// metadataQuery is a query that every workflow answers. It is that of the Web UI.
+	metadataQuery = "__temporal_workflow_metadata"
 	// lookAgain is the time after which an agent is looked at again whose calls were returned.
 	lookAgain = 250 * time.Millisecond
 	// retryDelay is the time until the next attempt at a call that was returned. If Temporal has just read its timers, it takes a second.
@@ -59,11 +67,13 @@ type open struct {
 // end meanwhile: see [Token]. So it does no harm if several workers return the same calls.
 //
 // Polls of a suspended worker stay open for up to 70 seconds, and Temporal may give it the next attempts, too. So returnCalls looks at the same
-// agents again until other workers have the calls.
+// agents again until other workers have the calls, and uses up the polls for workflow tasks: see [Presence.drain].
 func (p *Presence) returnCalls(ctx context.Context, lost []string) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
 	agents, attempts := p.agents(ctx), 0
+	var draining sync.WaitGroup
+	defer draining.Wait()
 	for ctx.Err() == nil {
 		again, n, err := p.returnCallsOf(ctx, agents, lost)
 		attempts += n
@@ -72,6 +82,9 @@ func (p *Presence) returnCalls(ctx context.Context, lost []string) {
 		}
 		if len(again) == 0 {
 			break
+		}
+		if attempts == n {
+			draining.Go(func() { p.drain(ctx, again[0].run) })
 		}
 		select {
 		case <-time.After(lookAgain):
@@ -174,6 +187,31 @@ func (p *Presence) returnCallsOfAgent(ctx context.Context, a *open, lost []strin
 		}
 	}
 	return true, returned, nil
+}
+
+// drain uses up the polls for workflow tasks that a suspended worker has left open, by queries that nobody needs. Otherwise Temporal would give
+// them queries for transcripts, which then fail after a second or two, and workflow tasks, which others get after ten. drain ends when many
+// queries at once are all answered. If the worker is dead, these are the first ones.
+func (p *Presence) drain(ctx context.Context, run *commonpb.WorkflowExecution) {
+	for range maxDrains {
+		var asking sync.WaitGroup
+		var open atomic.Int32 // queries without an answer
+		for range queries {
+			asking.Go(func() {
+				ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+				defer cancel()
+				_, err := p.temporal.WorkflowService().QueryWorkflow(ctx, &workflowservice.QueryWorkflowRequest{
+					Namespace: p.namespace, Execution: run, Query: &querypb.WorkflowQuery{QueryType: metadataQuery},
+				})
+				if err != nil && !errors.As(err, new(*serviceerror.QueryFailed)) && !errors.As(err, new(*serviceerror.NotFound)) {
+					open.Add(1)
+				}
+			})
+		}
+		if asking.Wait(); open.Load() == 0 || ctx.Err() != nil {
+			return
+		}
+	}
 }
 
 // forgetStickiness lets any worker take the tasks and queries of an agent. Otherwise Temporal offers them to the lost worker first, for a
