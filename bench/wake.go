@@ -32,7 +32,7 @@ const (
 
 // wake measures how long chats need that wait for a message, if many get one at once: from the call that sends it to the request at the
 // model. The workflow by hand is [ChatByHand]. Both have the same worker process, with the same options, and share its cache of [cachedChats]
-// workflows. Each contestant once has the last of its chats there, because they woke last. If `n` is 0, wake does nothing.
+// workflows. The cache has the workflows that woke last, so each contestant begins one of two rounds. If `n` is 0, wake does nothing.
 func (l *lab) wake(ctx context.Context, n int) error {
 	if n == 0 {
 		return nil

@@ -140,8 +140,9 @@ func (s *shop) seen() (users, asked []string) {
 }
 
 // A tool acts for the caller of its message and for nobody else, also in a sub-agent, after a crash, in the next run and after a reset, which
-// asks for no token. Its token is what the exchange gave, or what an authorization server gave for that. A caller whose sign-in has expired is asked for by name, and the call runs when he has signed in. No token is in Temporal's
-// database, in a log, in a span or in the output of a command. The searches find a text that looks like a token.
+// asks for no token. Its token is what the exchange gave, or what an authorization server gave for that. A caller whose sign-in has expired is
+// asked for by name, and the call runs when he has signed in. No token is in Temporal's database, in a log, in a span or in the output of a
+// command. The searches find a text that looks like a token.
 func TestTokensOfCallersStayOnTheWorker(t *testing.T) {
 	collector := newReceiver(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)

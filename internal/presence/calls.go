@@ -37,7 +37,7 @@ const (
 	queryTimeout       = 500 * time.Millisecond
 	// metadataQuery is a query that every workflow answers. It is that of the Web UI.
 	metadataQuery = "__temporal_workflow_metadata"
-	// lookAgain is the time after which an agent is looked at again whose calls were returned.
+	// lookAgain is the time between two looks at the agents whose calls were returned.
 	lookAgain = 250 * time.Millisecond
 	// retryDelay is the time until the next attempt at a call that was returned. If Temporal has just read its timers, it takes a second.
 	retryDelay = 20 * time.Millisecond
@@ -54,10 +54,10 @@ func (p *Presence) query(searchable bool) string {
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// open is an agent whose calls on lost workers are returned.
-type open struct {
+// affected is an agent that may have calls on lost workers.
+type affected struct {
 	run *commonpb.WorkflowExecution
-	// scheduled has the IDs of the events that have scheduled the calls, by the IDs of the calls. It is nil before the first was needed.
+	// scheduled has the IDs of the events that have scheduled the calls, by the IDs of the calls. It is nil until they are needed.
 	scheduled map[string]int64
 	// returned has the IDs of the calls of which an attempt was returned.
 	returned map[string]bool
@@ -78,12 +78,13 @@ func (p *Presence) returnCalls(ctx context.Context, lost []string) {
 		again, n, err := p.returnCallsOf(ctx, agents, lost)
 		attempts += n
 		if err != nil && ctx.Err() == nil {
-			p.log.WarnContext(ctx, "the calls of a lost worker could not be returned now; they are later, or go to another worker after the heartbeat timeout", "lost", lost, "error", err)
+			p.log.WarnContext(ctx, "the calls of a lost worker could not be returned now; they are later, or go to another worker after the heartbeat timeout",
+				"lost", lost, "error", err)
 		}
 		if len(again) == 0 {
 			break
 		}
-		if attempts == n {
+		if n > 0 && n == attempts { // the first ones
 			draining.Go(func() { p.drain(ctx, again[0].run) })
 		}
 		select {
@@ -97,8 +98,8 @@ func (p *Presence) returnCalls(ctx context.Context, lost []string) {
 	}
 }
 
-func all(agents []*open) iter.Seq2[*open, error] {
-	return func(yield func(*open, error) bool) {
+func all(agents []*affected) iter.Seq2[*affected, error] {
+	return func(yield func(*affected, error) bool) {
 		for _, a := range agents {
 			if !yield(a, nil) {
 				return
@@ -108,8 +109,8 @@ func all(agents []*open) iter.Seq2[*open, error] {
 }
 
 // agents yields the agents that may have calls.
-func (p *Presence) agents(ctx context.Context) iter.Seq2[*open, error] {
-	return func(yield func(*open, error) bool) {
+func (p *Presence) agents(ctx context.Context) iter.Seq2[*affected, error] {
+	return func(yield func(*affected, error) bool) {
 		request := &workflowservice.ListWorkflowExecutionsRequest{Namespace: p.namespace, Query: p.query(p.searchable)}
 		for {
 			found, err := p.temporal.ListWorkflow(ctx, request)
@@ -118,7 +119,7 @@ func (p *Presence) agents(ctx context.Context) iter.Seq2[*open, error] {
 				return
 			}
 			for _, e := range found.GetExecutions() {
-				if !yield(&open{run: e.GetExecution(), returned: map[string]bool{}}, nil) {
+				if !yield(&affected{run: e.GetExecution(), returned: map[string]bool{}}, nil) {
 					return
 				}
 			}
@@ -129,8 +130,8 @@ func (p *Presence) agents(ctx context.Context) iter.Seq2[*open, error] {
 	}
 }
 
-// returnCallsOf returns the calls that agents have on lost workers, and their number. `again` are the agents that had some.
-func (p *Presence) returnCallsOf(ctx context.Context, agents iter.Seq2[*open, error], lost []string) (again []*open, returned int, err error) {
+// returnCallsOf returns the calls that agents have on lost workers, and their number. `again` has the agents that must be looked at again.
+func (p *Presence) returnCallsOf(ctx context.Context, agents iter.Seq2[*affected, error], lost []string) (again []*affected, returned int, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	var mu sync.Mutex
@@ -152,8 +153,9 @@ func (p *Presence) returnCallsOf(ctx context.Context, agents iter.Seq2[*open, er
 	return again, returned, errors.Join(err, group.Wait())
 }
 
-// returnCallsOfAgent returns the calls that one agent has on lost workers, and their number. `found` says that their next attempt may be made on a lost worker, too.
-func (p *Presence) returnCallsOfAgent(ctx context.Context, a *open, lost []string) (found bool, returned int, err error) {
+// returnCallsOfAgent returns the calls that one agent has on lost workers, and their number. `found` says that there are such calls, or that
+// Temporal may give their next attempts to a lost worker, too.
+func (p *Presence) returnCallsOfAgent(ctx context.Context, a *affected, lost []string) (found bool, returned int, err error) {
 	calls, waiting, err := p.callsOf(ctx, a.run, lost)
 	if err != nil || len(calls) == 0 {
 		return waiting && a.scheduled != nil, 0, err
@@ -195,7 +197,7 @@ func (p *Presence) returnCallsOfAgent(ctx context.Context, a *open, lost []strin
 func (p *Presence) drain(ctx context.Context, run *commonpb.WorkflowExecution) {
 	for range maxDrains {
 		var asking sync.WaitGroup
-		var open atomic.Int32 // queries without an answer
+		var unanswered atomic.Int32
 		for range queries {
 			asking.Go(func() {
 				ctx, cancel := context.WithTimeout(ctx, queryTimeout)
@@ -204,11 +206,11 @@ func (p *Presence) drain(ctx context.Context, run *commonpb.WorkflowExecution) {
 					Namespace: p.namespace, Execution: run, Query: &querypb.WorkflowQuery{QueryType: metadataQuery},
 				})
 				if err != nil && !errors.As(err, new(*serviceerror.QueryFailed)) && !errors.As(err, new(*serviceerror.NotFound)) {
-					open.Add(1)
+					unanswered.Add(1)
 				}
 			})
 		}
-		if asking.Wait(); open.Load() == 0 || ctx.Err() != nil {
+		if asking.Wait(); unanswered.Load() == 0 || ctx.Err() != nil {
 			return
 		}
 	}

@@ -59,7 +59,7 @@ const (
 	StateSize = "StateSize"
 	// CallReturned is the type of the error with which a worker fails an attempt of a lost worker. Temporal then makes another attempt.
 	CallReturned = "CallReturned"
-	// CallMissed is the type of the same error for an attempt that Temporal gave to a worker that was lost already, and has not begun it.
+	// CallMissed is the type of the same error for an attempt that Temporal gave to a worker that was lost already. The worker has not begun it.
 	CallMissed = "CallMissed"
 	// WorkerLost means that too many attempts at the activity were lost, because their workers stopped reporting. The
 	// activity is not attempted again.

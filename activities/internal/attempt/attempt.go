@@ -237,8 +237,8 @@ func (a *Attempt) Lost() int {
 
 // TookWorkersDown reports whether the activity has to be given up because it crashes its workers. This is the case if at
 // least [maxLost] attempts were lost, and the previous attempt ended with a heartbeat timeout or was returned with the calls of
-// a lost worker. An attempt that a suspended worker has not begun does not take it down, and a worker with many polls may get as many
-// of them. If Temporal does not tell how the previous attempt ended, TookWorkersDown returns a retryable error.
+// a lost worker. An attempt that a suspended worker has not begun does not take it down, and Temporal may give it many of them. If Temporal
+// does not tell how the previous attempt ended, TookWorkersDown returns a retryable error.
 func (a *Attempt) TookWorkersDown(ctx context.Context) (bool, error) {
 	if a.Lost() < maxLost {
 		return false, nil
