@@ -122,11 +122,11 @@ func (s *State) modelKey() Key {
 	return s.lastKey.key
 }
 
-// ToolKey returns the key of a tool call. The key depends on all parameters. `model` is the key of the model call
+// ToolKey returns the key of a tool call, which is a hash of all parameters. `model` is the key of the model call
 // whose reply asks for the tool call. `position` is the index of the tool call in this reply. The index distinguishes
 // two equal calls in one reply. The provider's call ID is not part of the key, because a provider may give the same
-// ID to several calls. `caller` is the caller's reference ([CallerReference]), or "": a call for one caller never has the key, and thus the
-// result, of a call for another one.
+// ID to several calls. `caller` is the caller's reference ([CallerReference]), or "". So calls for different callers have different keys,
+// and no caller gets the result of a call for another one.
 func (id Identity) ToolKey(model Key, position int, name, arguments, caller string) Key {
 	content := struct {
 		Model     Key             `json:"model"`

@@ -26,7 +26,7 @@ import (
 const (
 	// wokenChats is the number of chats that get a message at the same time.
 	wokenChats = 500
-	// wakeRounds is even, so that each contestant begins as often as the other.
+	// wakeRounds is the number of rounds. It is even, because in each round another contestant wakes first.
 	wakeRounds = 2
 )
 

@@ -171,8 +171,9 @@ func (o ListOptions) query() string {
 	return strings.Join(terms, " AND ")
 }
 
-// attributes returns the rest of the filter: what the search attributes of agents must be. An agent without them passes, because only its
-// history has its status. So does an agent that has ended, because it keeps the attributes that it had before.
+// attributes returns the rest of the filter, which selects agents by their search attributes. It also selects every agent without search
+// attributes, because only the history of such an agent tells its status, and every agent that has ended, because its search attributes still
+// say what it did before.
 func (o ListOptions) attributes() string {
 	terms := ""
 	open := slices.DeleteFunc(slices.Clone(o.Statuses), Status.Ended)

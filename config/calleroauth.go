@@ -5,19 +5,21 @@ import (
 	"strings"
 )
 
-// CallerOAuth lets a worker get the tokens of callers for an MCP server by the token exchange of OAuth 2 (RFC 8693): at the authorization server
-// that knows the caller, the worker exchanges a token that stands for the caller. The latter is what [CallerTokens] gives. If the file has no
-// `caller_tokens`, it is the reference of the caller.
+// CallerOAuth says how a worker gets the tokens of callers for an MCP server by the token exchange of OAuth 2 (RFC 8693). The worker sends a token
+// that stands for the caller to an authorization server, and gets an access token for the MCP server. The token that stands for the caller comes
+// from [CallerTokens]. If the file has no `caller_tokens`, it is the reference of the caller.
 type CallerOAuth struct {
-	// OAuth is the worker's client there. Its resource defaults to the URL of the MCP server.
+	// OAuth has the authorization server and the worker's credentials for it. If its resource is empty, it is the URL of the MCP server.
 	OAuth
-	// Audience is the name of the MCP server there, or the issuer of its authorization server.
+	// Audience is the name of the MCP server at this authorization server. With Server, it is the issuer of the MCP server's own authorization
+	// server.
 	Audience string
 	// SubjectTokenType is the type of the token that stands for the caller: id_token, access_token, jwt, or a URI. Empty means id_token. In the
 	// file, this field is `subject_token_type`.
 	SubjectTokenType string
-	// Server is the worker's client at the MCP server's own authorization server, which gives the token for an identity assertion (RFC 7523).
-	// Nil means that the exchange gives the token. In the file, this field is `authorization_server`.
+	// Server has the MCP server's own authorization server, and the worker's credentials for it. The exchange then gives an identity assertion,
+	// and Server gives the access token for this assertion (RFC 7523). Nil means that the exchange gives the access token. In the file, this
+	// field is `authorization_server`.
 	Server *OAuth
 }
 

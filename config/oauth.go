@@ -39,7 +39,7 @@ func (r *reader) oauth(p place) *OAuth {
 
 var oauthClientKeys = []string{"client_id", "client_secret", "token_url"}
 
-// oauthClient has the fields that say who asks whom.
+// oauthClient returns the fields for the authorization server and the worker's credentials.
 func (r *reader) oauthClient(o *OAuth) keys {
 	return keys{
 		"client_id":     {"The name of the worker at the authorization server.", r.text(&o.ClientID)},
@@ -48,7 +48,7 @@ func (r *reader) oauthClient(o *OAuth) keys {
 	}
 }
 
-// oauthRequest has the fields that say what is asked for.
+// oauthRequest returns the fields for what the token is to be good for.
 func (r *reader) oauthRequest(o *OAuth) keys {
 	return keys{
 		"scopes":   {"The scopes to ask for.", r.texts(&o.Scopes, r.text)},

@@ -32,8 +32,8 @@ or inserted line is found: "audit --verify FILE" checks a copy against itself an
 Temporal can be reached, against the histories that it still has. Keep the hash of the last
 line elsewhere: whoever can write the file can also make all hashes anew.
 
-Temporal deletes histories at the end of the namespace's retention, and "starter forget" at
-once. Export the trail before: see docs/audit.md. With --verify, the exit code is 12 if the
+Temporal deletes a history at the end of the namespace's retention. "starter forget" deletes
+it at once. Export the trail before: see docs/audit.md. With --verify, the exit code is 12 if the
 copy was changed.`,
 		Example: `  starter audit order-7
   starter audit --since 24h --json   # each day, by cron, into a file

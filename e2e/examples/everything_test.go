@@ -113,7 +113,7 @@ func rawHistory(t *testing.T, address, id string) string {
 	return text
 }
 
-// withoutCodecServer is for a test with keys, in a run of all tests with a codec server.
+// withoutCodecServer turns off the codec server that all tests may be run with, because this test has encryption keys.
 func withoutCodecServer(t *testing.T) {
 	t.Setenv("TEMPORAL_CODEC_ENDPOINT", "")
 	t.Setenv("TEMPORAL_CODEC_AUTH", "")

@@ -52,7 +52,7 @@ type documented struct {
 	document string
 	// text is the command, without a comment behind it.
 	text string
-	// before has the lines that a reader has entered before: the exports of the page's earlier blocks, and other lines of this block.
+	// before has the lines that a reader enters before the command: the exports of the page's earlier blocks, and other lines of this block.
 	before string
 }
 
@@ -112,8 +112,8 @@ func documentedCommands(t *testing.T) (all []documented) {
 	return all
 }
 
-// splitBlock returns the commands of a block, with the other lines before each, and all other lines. Of a console, only what stands behind a
-// prompt counts.
+// splitBlock returns the commands of a block and its other lines. Each command has the other lines that stand before it. In a console block, only
+// the text after a prompt counts.
 func splitBlock(b block) (commands []documented, others string) {
 	for line := range strings.Lines(strings.ReplaceAll(b.text, "\\\n", "")) {
 		entered, prompt := strings.CutPrefix(strings.TrimSpace(line), "$ ")

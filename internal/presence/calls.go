@@ -191,9 +191,9 @@ func (p *Presence) returnCallsOfAgent(ctx context.Context, a *affected, lost []s
 	return true, returned, nil
 }
 
-// drain uses up the polls for workflow tasks that a suspended worker has left open, by queries that nobody needs. Otherwise Temporal would give
-// them queries for transcripts, which then fail after a second or two, and workflow tasks, which others get after ten. drain ends when many
-// queries at once are all answered. If the worker is dead, these are the first ones.
+// drain uses up the polls for workflow tasks that a suspended worker has left open. To do so, it sends queries whose answers nobody needs.
+// Otherwise Temporal would give these polls the queries for transcripts, which would fail after two seconds, and workflow tasks, which others
+// would get after ten. drain ends when all queries of a round are answered. If the worker is dead, this is the first round.
 func (p *Presence) drain(ctx context.Context, run *commonpb.WorkflowExecution) {
 	for range maxDrains {
 		var asking sync.WaitGroup

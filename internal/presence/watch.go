@@ -52,11 +52,11 @@ type watched struct {
 	row
 	// since is when this worker had first read the last heartbeat.
 	since time.Duration
-	// beats says that this worker has read two heartbeats, so the other one lived after this one began to watch.
+	// beats says that this worker has read two different heartbeats of the other one. So the other one was alive while this worker watched.
 	beats bool
 	lost  bool
-	// searches is how often the calls of the lost worker were looked for, and next when they are looked for again. searching says that they are
-	// looked for now.
+	// searches is the number of searches for the calls of the lost worker, and next is the time of the next search. searching says that a
+	// search is running.
 	searches  int
 	next      time.Duration
 	searching bool

@@ -17,7 +17,7 @@ var release, commit string
 // String returns "unknown" for a program without build information.
 func String() string { return current() }
 
-// current reads once, because each heartbeat of a worker has the version.
+// current reads the build information once and keeps the text, because a worker sends its version with each heartbeat.
 var current = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -26,22 +26,23 @@ const maxLifetime = 24 * time.Hour
 
 // CallerOAuth has what a worker needs to get the tokens of callers for an MCP server by the token exchange of OAuth 2 (RFC 8693).
 type CallerOAuth struct {
-	// OAuth is the worker's client at the authorization server that knows the caller, and says what is asked for. Its secret is sent in the
-	// form (client_secret_post). Resource is required: it is the URL of the MCP server.
+	// OAuth has the authorization server that knows the caller, the worker's credentials for it, and the scopes. The worker sends the secret in
+	// the form (client_secret_post). Resource is the URL of the MCP server; it is required.
 	OAuth
 	// Audience is the name of the MCP server at the authorization server. With Server, it is the issuer of that server. Required.
 	Audience string
 	// SubjectTokenType is the type of the token that stands for the caller, as a URI. Empty means an ID token.
 	SubjectTokenType string
-	// Server is the worker's client at the MCP server's own authorization server. If it is set, the exchange gives an identity assertion (an
-	// ID-JAG), and Server gives the access token for it, by the grant of RFC 7523. MCP calls that Enterprise-Managed Authorization. Only its
-	// client and its endpoint count: the scopes and the resource are in the assertion.
+	// Server has the MCP server's own authorization server, and the worker's credentials for it. If it is set, the exchange gives an identity
+	// assertion (ID-JAG), and Server gives the access token for this assertion (RFC 7523). In MCP, this is called Enterprise-Managed
+	// Authorization. The scopes and the resource of Server are ignored, because the assertion has them.
 	Server *OAuth
 }
 
 // Source returns the source of the callers' tokens for this MCP server. `subject` gives the token that stands for a caller, such as the ID token
 // of the session that the reference names; nil means that the reference itself is this token. If the authorization server does not accept it, the
-// subject is asked once more, as for a refused token. Then the error is a [*tool.TokenError] that asks the caller to sign in.
+// source asks `subject` for another one, as for a refused token. If that one is not accepted either, the error is a [*tool.TokenError] that asks
+// the caller to sign in.
 func (o CallerOAuth) Source(subject tool.TokenSource) tool.TokenSource {
 	e := &exchange{CallerOAuth: o, client: tokenClient()}
 	if subject == nil {

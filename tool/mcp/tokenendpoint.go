@@ -23,8 +23,8 @@ func tokenClient() *http.Client {
 	}
 }
 
-// refusal puts an error of the token endpoint into plain words. It quotes only the error code, because the rest may have the secret. The cure is
-// for a client that is refused: that is a [*tool.TokenError].
+// refusal returns an error that explains an error of the token endpoint. It quotes only the error code, because the rest may have the secret. If
+// the endpoint refuses the worker, the error is a [*tool.TokenError] that ends with the cure.
 func (o OAuth) refusal(err error, cure string) error {
 	refused, answered := errors.AsType[*oauth2.RetrieveError](err)
 	switch {

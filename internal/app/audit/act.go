@@ -50,7 +50,7 @@ const (
 const (
 	// trailBegins is the first line: the agent, empty for all, and since when.
 	trailBegins object.Act = "trail_begins"
-	// historyRead says up to which event the history of a run was read.
+	// historyRead is a line with the number of the last event that was read from the history of a run.
 	historyRead object.Act = "history_read"
 	// trailEnds is the last line.
 	trailEnds object.Act = "trail_ends"

@@ -55,8 +55,8 @@ func (r *reader) readActivity(e *historypb.HistoryEvent) error {
 	return nil
 }
 
-// ending returns the ID of the event that has scheduled the activity whose end an event tells, with the result, or with the class of the
-// failure. The ID is 0 for any other event.
+// ending reads an event with which an activity ends. It returns the ID of the event that scheduled this activity, and either the result, or the
+// class and the text of the failure. For any other event, the ID is 0.
 func (r *reader) ending(e *historypb.HistoryEvent) (scheduled int64, result *commonpb.Payloads, class, text string) {
 	if a := e.GetActivityTaskCompletedEventAttributes(); a != nil {
 		return a.GetScheduledEventId(), a.GetResult(), "", ""

@@ -18,7 +18,7 @@ import (
 
 const readyLine = "Ready."
 
-// stopTimeout is how long a worker may take to end its calls and to send its telemetry before it is killed.
+// stopTimeout is the time that a worker has to end its calls and to send its telemetry. After that, it is killed.
 const stopTimeout = 5 * time.Second
 
 // A worker process ends when its standard input is closed, so it never outlives this program, even if this program is killed.
@@ -73,7 +73,8 @@ func (w *worker) terminate() error {
 	return nil
 }
 
-// stop lets the process end by itself, so that it sends its telemetry. It returns when the process has ended. It does nothing if w is nil.
+// stop sends SIGTERM, so that the worker sends its telemetry before it ends. If it does not end within [stopTimeout], stop kills it. stop returns
+// when the process has ended. If w is nil, stop does nothing.
 func (w *worker) stop() {
 	if w == nil {
 		return

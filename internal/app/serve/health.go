@@ -44,7 +44,8 @@ type health struct {
 
 	mu     sync.Mutex
 	reason string // why the worker is not ready, as far as the worker itself knows; empty while it serves
-	// answers sends a request to Temporal, and returns an error if Temporal does not answer. It is nil before the worker has connected.
+	// answers asks Temporal whether it is healthy. It returns an error if Temporal does not answer. The field is nil before the worker has
+	// connected.
 	answers func(context.Context) error
 
 	asking   sync.Mutex // lets one probe ask for all that wait

@@ -20,10 +20,11 @@ import (
 // module is the path of this module.
 const module = "github.com/reagent-dev/reagent"
 
-// platform is a system with what the tests of some folders do not support there.
+// platform is an operating system.
 type platform struct {
 	system string
-	// without begins the paths of packages that are left out, below the module.
+	// without has the packages that are not checked, because they do not support the system. Each entry is the beginning of a path below
+	// the module.
 	without []string
 }
 
@@ -43,7 +44,7 @@ func main() {
 	}
 }
 
-// checkAll checks all platforms at once.
+// checkAll checks the platforms at the same time. The error has the mistakes of all of them.
 func checkAll(ctx context.Context, platforms []platform) error {
 	failed := make([]error, len(platforms))
 	var wait sync.WaitGroup

@@ -1,5 +1,6 @@
-// Package signon is an authorization server for tests. It exchanges the ID tokens of users (RFC 8693) for access tokens, or for identity
-// assertions, for which it also plays the authorization server of an MCP server (RFC 7523). It refuses what these RFCs refuse.
+// Package signon is an authorization server for tests. It exchanges the ID tokens of users for access tokens or for identity assertions (RFC 8693).
+// It is also the authorization server of an MCP server, which gives an access token for an identity assertion (RFC 7523). It refuses what these
+// RFCs refuse.
 package signon
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
-// The worker's client at both endpoints, and what it may ask for.
+// These are the credentials of the worker for both endpoints, and what it may ask for.
 const (
 	ClientID = "worker"
 	// Secret is the secret at [Server.Login]; GrantSecret is that at [Server.Grant].
@@ -37,7 +38,7 @@ const (
 	grantTypes = "urn:ietf:params:oauth:grant-type:"
 )
 
-// grant is what a token says.
+// grant is what the server knows about a token.
 type grant struct {
 	user, kind string // the kind is id, assertion or access
 	expired    bool
@@ -67,10 +68,10 @@ func (s *Server) Close() {
 	s.grant.Close()
 }
 
-// Login is the token endpoint that knows the users. Its query must be in no error.
+// Login returns the URL of the token endpoint that knows the users. No error may have the query of this URL.
 func (s *Server) Login() string { return s.login.URL + "/token?tenant=hidden" }
 
-// Grant is the token endpoint of the MCP server's own authorization server.
+// Grant returns the URL of the token endpoint of the MCP server's own authorization server.
 func (s *Server) Grant() string { return s.grant.URL + "/token" }
 
 // SignIn returns a new ID token of a user.
@@ -126,20 +127,20 @@ func (s *Server) Verify(_ context.Context, token string, _ *http.Request) (*auth
 	return &auth.TokenInfo{UserID: g.user, Expiration: time.Now().Add(time.Hour)}, nil
 }
 
-// issue needs s.mu.
+// issue makes a token of a kind for a user. The caller must hold s.mu.
 func (s *Server) issue(user, kind string) string {
 	token := fmt.Sprintf("tok-%s-%s-%s", kind, user, rand.Text())
 	s.tokens[token] = &grant{user: user, kind: kind}
 	return token
 }
 
-// refusal is an error of the RFCs.
+// refusal is an error answer of a token endpoint.
 type refusal struct {
 	status int
 	code   string
 }
 
-// endpoint is a token endpoint of one client and one grant.
+// endpoint returns a token endpoint for one client and one type of grant.
 func (s *Server) endpoint(secret, grantType string, give func(form url.Values) (map[string]any, *refusal)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -176,7 +177,7 @@ func (s *Server) endpoint(secret, grantType string, give func(form url.Values) (
 	}
 }
 
-// exchange is RFC 8693.
+// exchange answers a token exchange (RFC 8693).
 func (s *Server) exchange(form url.Values) (map[string]any, *refusal) {
 	assertion := form.Get("requested_token_type") == tokenTypes+"id-jag"
 	audience := Audience
@@ -200,7 +201,7 @@ func (s *Server) exchange(form url.Values) (map[string]any, *refusal) {
 	return s.access(subject.user, map[string]any{"issued_token_type": tokenTypes + "access_token"}), nil
 }
 
-// redeem is RFC 7523. An assertion is good once.
+// redeem gives an access token for an identity assertion (RFC 7523). It accepts each assertion once.
 func (s *Server) redeem(form url.Values) (map[string]any, *refusal) {
 	g := s.tokens[form.Get("assertion")]
 	if g == nil || g.kind != "assertion" || g.expired {
@@ -215,7 +216,7 @@ func (s *Server) access(user string, answer map[string]any) map[string]any {
 	return answer
 }
 
-// Secrets returns everything that must be in no text: the secrets of the client and all tokens.
+// Secrets returns the secrets of the worker and all tokens.
 func (s *Server) Secrets() []string {
 	all := []string{Secret, GrantSecret}
 	for _, kind := range []string{"id", "assertion", "access"} {
