@@ -22,6 +22,9 @@ func (d *driver) traceTurn() {
 		return
 	}
 	info, turn := workflow.GetInfo(d.root), d.state.Turn
+	if !d.telemetry.Once(toldTurn{info.WorkflowExecution.RunID, d.state.TurnSpan().SpanID}) {
+		return
+	}
 	ended := telemetry.Turn{
 		TurnSpan: d.state.TurnSpan(), Agent: d.state.Agent, AgentID: d.state.AgentID, RunID: info.WorkflowExecution.RunID,
 		Number: turn.Number, ModelCalls: turn.ModelCalls, Began: time.UnixMilli(cmp.Or(turn.Trace.Began, turn.Began)), Ended: workflow.Now(d.root),
@@ -59,7 +62,7 @@ func (d *driver) log() log.Logger {
 // countUsage counts what has happened to the agent since the loop last looked.
 func (d *driver) countUsage() {
 	before, now := d.counted, d.state.Usage
-	if d.counted = now; !d.first() {
+	if d.counted = now; before == now || !d.first() || !d.telemetry.Once(toldUsage{workflow.GetInfo(d.root).WorkflowExecution.RunID, now}) {
 		return
 	}
 	for _, each := range []struct {
@@ -84,12 +87,28 @@ func (d *driver) measureWaits(now map[agent.Key]wait) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(d.marked)) {
-		if w := d.marked[key]; now[key] != w {
+		if w := d.marked[key]; now[key] != w && d.telemetry.Once(toldWait{workflow.GetInfo(d.root).WorkflowExecution.RunID, key, w.waitsFor, w.since}) {
 			d.telemetry.Waited(d.state.Agent, string(w.waitsFor), w.tool, time.Duration(max(d.now()-w.since, 0))*time.Millisecond)
 		}
 	}
 }
 
-// first reports whether the current workflow task runs for the first time. Only then does the driver tell anybody outside of it. If such a
-// task fails after that, for example because its worker lost Temporal, another worker tells the same again.
+// first reports whether the current workflow task is no replay. Only then does the driver tell anybody outside of it. Such a task may fail
+// after that and be done again, for example because a message came while it ran. On the same worker, [telemetry.Telemetry.Once] then keeps
+// the driver from telling the same again. Another worker tells it again.
 func (d *driver) first() bool { return !workflow.IsReplaying(d.root) && !d.inUnrecordedTask() }
+
+// What the driver tells of a run once: a turn, what has been used so far, and a wait.
+type (
+	toldTurn  struct{ run, span string }
+	toldUsage struct {
+		run   string
+		usage agent.Usage
+	}
+	toldWait struct {
+		run   string
+		key   agent.Key
+		what  agent.WaitsFor
+		since int64
+	}
+)

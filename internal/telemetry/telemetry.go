@@ -42,6 +42,7 @@ type Telemetry struct {
 	active func() bool
 	// chooses reports whether the provider takes its IDs from [IDs].
 	chooses func() bool
+	told    told
 }
 
 // New returns the telemetry with the given options. It uses the global providers as they are when it first needs them.
