@@ -35,6 +35,9 @@ type Call struct {
 	Failed bool `json:"failed,omitempty"`
 	// Wait says what the call waits for outside the agent, such as an approval.
 	Wait CallWait `json:"wait,omitzero"`
+	// Waited are the waits for somebody outside that the call has begun, oldest first, also those that have ended. The message with the
+	// result keeps them.
+	Waited []Waited `json:"waited,omitempty"`
 	// Elicitation is the last question that the tool of the call has asked a person; nil if there was none.
 	Elicitation *Elicitation `json:"elicitation,omitempty"`
 	// Decider says who has decided on the call; nil if nobody has. If the call needs an approval and [Decider].Denied is false, a person
@@ -374,7 +377,7 @@ func (s *State) answerCalls() {
 		}
 		s.append(Message{
 			Message: result(c.CallID, lead+c.Result.Content), Key: c.Key, Result: c.Result.Kind, ResultAt: len(lead),
-			Decider: c.Decider, Child: c.Child, Time: c.Result.Time,
+			Decider: c.Decider, Child: c.Child, Waited: c.Waited, Time: c.Result.Time,
 		})
 		s.Usage.ToolCalls++
 		if c.Result.Kind.StandsIn() && !c.Background {

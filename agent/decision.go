@@ -347,6 +347,7 @@ func (c *Call) waitsFor(d Decision) bool {
 //
 // Guardrails judge the answer of a person first.
 func (s *State) decide(c *Call, d Decision, now int64) {
+	c.waited() // the person has seen it wait, if not in this run, then before a reset
 	if !s.withholdsAnswer(c, d) {
 		s.giveAnswer(c, d, now)
 	}

@@ -248,6 +248,7 @@ func (s *State) Apply(e Event) bool {
 		}
 	}
 	if e.apply(s) {
+		s.recordWaits()
 		return true
 	}
 	switch e.(type) {

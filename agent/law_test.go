@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/conversation"
 	"github.com/reagent-dev/reagent/llm"
 )
 
@@ -41,6 +42,9 @@ type law struct {
 	ran       bool                 // the turn ran
 	spans     map[string]bool      // of turns that have ended or were stopped
 	callers   map[agent.Key]string // for whom each call was asked, by its key
+	listed    []conversation.Event // the list of events
+	dropped   int                  // messages before the list
+	grown     [2]int               // the numbers of messages and of waits when the list was made
 }
 
 // place identifies a call even if its arguments, and with them its key, are changed.
@@ -93,6 +97,47 @@ func (w *law) actsForOne(s *agent.State) {
 		w.callers[c.Key] = caller
 		if child, ok := s.Child(c.Child); ok && !strings.Contains(c.Arguments, "continue") && child.Caller != caller {
 			w.brokenf("call %s for caller %q waits for the sub-agent of %q", c.Key, caller, child.Caller)
+		}
+	}
+}
+
+// lists checks that the list of events only grows, and that each call that waits for somebody is in it.
+func (w *law) lists(s *agent.State) {
+	grown := [2]int{s.Count()}
+	for _, c := range s.Calls {
+		grown[1] += len(c.Waited)
+	}
+	if grown == w.grown && s.Dropped == w.dropped {
+		return
+	}
+	w.grown = grown
+	if s.Dropped != w.dropped {
+		w.listed = slices.DeleteFunc(w.listed, func(e conversation.Event) bool { return e.Position.Message < s.Dropped })
+		w.dropped = s.Dropped
+	}
+	list := conversation.Of(s.Dropped, s.Messages, s.Calls)
+	if len(list) < len(w.listed) {
+		w.brokenf("the list of events has become shorter: %d events, and %d before", len(list), len(w.listed))
+	}
+	last := conversation.Position{Message: -1}
+	for i, e := range list {
+		if e.Position.Compare(last) <= 0 {
+			w.brokenf("event %v comes after event %v", e.Position, last)
+		}
+		last = e.Position
+		if i < len(w.listed) {
+			was := w.listed[i]
+			if was.Message = e.Message; was != e {
+				w.brokenf("event %v was %v", e, was)
+			}
+		}
+	}
+	w.listed = list
+	for _, c := range s.Calls {
+		if c.Waits() && !c.Search && !slices.ContainsFunc(list, func(e conversation.Event) bool {
+			return e.Kind == conversation.Waits && e.Wait.Key == c.Key && e.Wait.For == c.Wait.For
+		}) && s.Searched == s.Reset {
+			w.brokenf("call %s waits, and the list of events does not say so", c.Key)
 		}
 	}
 }
@@ -177,6 +222,7 @@ func (w *law) hold(s *agent.State, e agent.Event, changed bool) {
 	w.guards(s, e, changed)
 	w.knows(s)
 	w.actsForOne(s)
+	w.lists(s)
 	if n := len(s.Compactions); n != w.summaries {
 		w.chain, w.sent, w.summaries = "", 0, n
 	}

@@ -40,6 +40,10 @@ type Message struct {
 	Decider *Decider `json:"decider,omitempty"`
 	// Child is the key of the sub-agent that the call of a tool message waited for. It is empty if there was none. No hash includes it.
 	Child Key `json:"child,omitempty"`
+	// Waited are the waits for somebody outside that the call of a tool message has begun: see [Call].Waited. No hash includes them.
+	Waited []Waited `json:"waited,omitempty"`
+	// Steer reports whether a user's message entered a turn that was running and that nobody had interrupted. No hash includes it.
+	Steer bool `json:"steer,omitempty"`
 	// Sender is the sender of a user's message; nil for any other message, and if the sender is not known. No hash includes it.
 	Sender *Actor `json:"sender,omitempty"`
 	// Metadata is what the sender of a user's message knows about it; nil for any other message. No hash includes it.

@@ -61,6 +61,8 @@ type QueuedMessage struct {
 	Brought bool `json:"brought,omitempty"`
 	// Late is the late result that the message brings; nil for any other message.
 	Late *LateResult `json:"late,omitempty"`
+	// Resumes reports whether the message has released a turn that a person had interrupted. Only the agent sets it.
+	Resumes bool `json:"resumes,omitempty"`
 	// Time is the time at which the agent received the message, in Unix milliseconds.
 	Time int64 `json:"time,omitempty"`
 }
@@ -241,7 +243,7 @@ func (e MessageReceived) apply(s *State) bool {
 	if e.Message.check() != nil || !see(&s.SeenMessageIDs, e.Message.ID) {
 		return false
 	}
-	e.Message.Time = e.Time
+	e.Message.Time, e.Message.Resumes = e.Time, s.Hold != nil && s.Hold.Class == Interrupted
 	s.Queue = append(s.Queue, e.Message)
 	if s.Hold != nil {
 		if s.Hold.Class == Interrupted {
@@ -362,8 +364,9 @@ func (e MessageTaken) apply(s *State) bool {
 		s.Recall = false
 	}
 	overrides := s.overridesOf(m)
+	begins := s.answered() || s.Count() == 0
 	switch {
-	case s.answered() || s.Count() == 0:
+	case begins:
 		s.Turn = Turn{Number: s.Turn.Number + 1, Began: e.Time, Before: s.Spent(), Trace: m.trace(e.Time)}
 		s.override(overrides)
 	case overrides != nil: // a person has interrupted the turn before
@@ -377,6 +380,7 @@ func (e MessageTaken) apply(s *State) bool {
 		}
 	}
 	message := Message{Message: m.message(), Key: Key(m.ID), Sender: m.sender(), Metadata: m.Metadata, Overrides: m.Overrides, Time: m.Time}
+	message.Steer = !begins && !m.Resumes && m.Late == nil
 	if t := s.check(TextMessage, Key(m.ID)); t != nil {
 		message.Content, message.Verdicts = t.Text, t.Verdicts
 		s.dropCheck(TextMessage, Key(m.ID))

@@ -30,6 +30,8 @@ type CallRecord struct {
 	Child Key `json:"child,omitempty"`
 	// Grant is what was reserved for the sub-agent: see [Child].Grant.
 	Grant Grant `json:"grant,omitzero"`
+	// Waited are the waits that the call had begun: see [Call].Waited.
+	Waited []Waited `json:"waited,omitempty"`
 }
 
 // RecordedResult is a late result that an earlier run got for a call: see [LateResult].
@@ -53,6 +55,12 @@ type RecordedResult struct {
 //
 // For a call without a sub-agent, such as a call that waits for an approval, see [State.recallTold].
 func (s *State) CallRecord(call Call) CallRecord {
+	r := s.callRecord(call)
+	r.Waited = s.waitedOf(call.Key)
+	return r
+}
+
+func (s *State) callRecord(call Call) CallRecord {
 	var r CallRecord
 	if had, opened := s.childOf(call.Key); opened {
 		call.Child, r.Child = had, had
@@ -116,6 +124,9 @@ func (r CallRecord) Join(older CallRecord) (all CallRecord, more bool) {
 	}
 	all.begun(r.Phase != ChildAsked || older.Phase != ChildAsked)
 	all.Decider = cmp.Or(r.Decider, older.Decider)
+	if all.Waited = r.Waited; len(all.Waited) == 0 {
+		all.Waited = older.Waited
+	}
 	if all.Result == nil && all.Child == "" {
 		all.Child, all.Grant = r.Child, r.Grant
 	}
@@ -151,6 +162,16 @@ func (s *State) childOf(call Key) (child Key, found bool) {
 }
 
 // deciderOf returns who has decided on the call with the given key; nil if nobody has.
+func (s *State) waitedOf(call Key) []Waited {
+	if c := s.call(call); c != nil {
+		return c.Waited
+	}
+	if i := s.resultIndex(call); i >= 0 {
+		return s.Messages[i].Waited
+	}
+	return nil
+}
+
 func (s *State) deciderOf(call Key) *Decider {
 	if c := s.call(call); c != nil {
 		return c.Decider
@@ -366,6 +387,9 @@ func (s *State) supersede(key Key, c *Call) {
 func (e CallFound) apply(s *State) bool {
 	approved := false
 	if c := s.call(e.Key); c != nil && c.Result == nil {
+		if len(c.Waited) < len(e.Record.Waited) {
+			c.Waited = e.Record.Waited
+		}
 		approved = s.foundApproval(c, e)
 		s.foundAssignment(c, e)
 	}

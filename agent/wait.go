@@ -14,6 +14,61 @@ type CallWait struct {
 	Notified bool `json:"notified,omitempty"`
 }
 
+// Waited says that a call has begun to wait for somebody outside. A wait that a permission, or a decision that has come before, ends at
+// once is none.
+type Waited struct {
+	// For is [WaitsForApproval], [WaitsForAnswer] or [WaitsForResult].
+	For WaitsFor `json:"for"`
+	// Key is the key that the call had then. A decision names it.
+	Key Key `json:"key"`
+	// Round is the number of the event after which the wait began, among the events after which calls of the same reply began to wait. It
+	// counts from 1. So waits with the same number began together.
+	Round int `json:"round"`
+}
+
+// waited adds what the call waits for to [Call].Waited, unless it is there. The number of the round is still to be set.
+func (c *Call) waited() {
+	begun := Waited{For: c.Wait.For, Key: c.Key}
+	if c.Wait.For != "" && !slices.ContainsFunc(c.Waited, func(w Waited) bool { return w.For == begun.For && w.Key == begun.Key }) {
+		c.Waited = append(slices.Clip(c.Waited), begun) // a copy of the state may share the old ones
+	}
+}
+
+// recordWaits records the waits that have begun with the event just applied: see [Call].Waited. A call about which the driver asks other
+// runs does not wait yet, because one of them may have its result.
+func (s *State) recordWaits() {
+	if s.unsearched() {
+		return
+	}
+	round := 0
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		if c.Waits() && !c.Search {
+			c.waited()
+		}
+		for j := range c.Waited {
+			if c.Waited[j].Round != 0 {
+				continue
+			}
+			if round == 0 {
+				round = s.nextRound()
+			}
+			c.Waited[j].Round = round
+		}
+	}
+}
+
+// nextRound returns a number that is greater than [Waited].Round of all calls.
+func (s *State) nextRound() int {
+	last := 0
+	for _, c := range s.Calls {
+		if n := len(c.Waited); n > 0 {
+			last = max(last, c.Waited[n-1].Round)
+		}
+	}
+	return last + 1
+}
+
 // Waits reports whether an open call waits for somebody outside the agent: for a decision, for the result of an
 // external call, or for the answer to a question.
 func (c *Call) Waits() bool { return c.Result == nil && c.Wait.For != "" }

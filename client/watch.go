@@ -28,6 +28,8 @@ type Progress struct {
 	WaitsFor WaitsFor
 	// Snapshot describes the agent. It is set only with a status, and has no messages, calls, queue, sub-agents or retry.
 	Snapshot *Snapshot
+	// Open are the calls of the last message that have no result in the transcript yet. It is set only with a status, and must not be changed.
+	Open []agent.Call
 	// NoWorker says that work of the agent has waited for several seconds, and no worker has taken it.
 	NoWorker bool
 	// NoServer says that Temporal does not answer at this time.

@@ -392,7 +392,7 @@ func (w *watcher) report() bool {
 		p.NoWorker = true
 	default:
 		if p.Status, p.WaitsFor = w.status, w.waitsFor; p.Status != "" {
-			p.Snapshot = w.snap
+			p.Snapshot, p.Open = w.snap, w.calls
 		}
 		if w.status == Running {
 			p.LoadsDefinition, p.Retry, p.PartialText, p.ToolOutputs = w.loads, w.found.retry, w.found.words, w.outputs
