@@ -9,12 +9,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"go.temporal.io/sdk/converter"
+
+	"github.com/reagent-dev/reagent/internal/loopback"
+	"github.com/reagent-dev/reagent/internal/origin"
 )
 
 const (
@@ -56,11 +57,8 @@ var ErrOpen = errors.New("everyone who can reach this address could decode all p
 
 // CheckOrigins returns an error for an origin that no browser sends.
 func CheckOrigins(origins []string) error {
-	for _, origin := range origins {
-		u, err := url.Parse(origin)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != origin || strings.ContainsAny(origin, "*@") {
-			return fmt.Errorf("--origin %q is not the origin of a page: write the address of the Web UI without a path, such as https://temporal.example.com", origin)
-		}
+	if err := origin.Check(origins); err != nil {
+		return fmt.Errorf("--origin %w", err)
 	}
 	return nil
 }
@@ -75,8 +73,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w; choose another address with --listen", o.Listen, err)
 	}
-	// The address is judged as it is: a name may mean several.
-	if at, ok := listener.Addr().(*net.TCPAddr); len(o.Auth) == 0 && (!ok || !at.IP.IsLoopback()) {
+	if len(o.Auth) == 0 && !loopback.Address(listener.Addr()) {
 		return nil, errors.Join(ErrOpen, listener.Close())
 	}
 	return &Server{listener: listener, http: &http.Server{
@@ -141,32 +138,21 @@ func newHandler(o Options) http.Handler {
 
 // allowed refuses pages of other origins: any page in a browser can send requests to this machine.
 func (h *handler) allowed(w http.ResponseWriter, r *http.Request) bool {
-	w.Header().Add("Vary", "Origin")
-	origin := r.Header.Get("Origin")
 	switch {
-	case origin == "":
-		return true
-	case !slices.Contains(h.Origins, origin):
+	case origin.Allow(w, r, h.Origins):
+		w.Header().Set("Access-Control-Allow-Credentials", "true")
+	case r.Header.Get("Origin") != "":
 		http.Error(w, "pages of this origin may not use the codec server: start it with --origin and the address of the Web UI", http.StatusForbidden)
 		return false
 	}
-	w.Header().Set("Access-Control-Allow-Origin", origin)
-	w.Header().Set("Access-Control-Allow-Credentials", "true")
 	return true
 }
 
 // preflight answers a browser that asks whether a page may send a request.
 func (h *handler) preflight(w http.ResponseWriter, r *http.Request) {
-	if !h.allowed(w, r) {
-		return
+	if h.allowed(w, r) {
+		origin.Preflight(w, r, "POST", "Authorization, Content-Type, X-Namespace")
 	}
-	w.Header().Set("Access-Control-Allow-Methods", "POST")
-	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Namespace")
-	if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
-		w.Header().Set("Access-Control-Allow-Private-Network", "true")
-	}
-	w.Header().Set("Access-Control-Max-Age", "600")
-	w.WriteHeader(http.StatusNoContent)
 }
 
 func (h *handler) authenticated(w http.ResponseWriter, r *http.Request) bool {
