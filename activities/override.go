@@ -13,6 +13,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/internal/protocol"
+	"github.com/reagent-dev/reagent/tool"
 )
 
 // ResolveOverrides checks whether the configuration allows the overrides of a message, and returns what they make of the agent's definition.
@@ -74,6 +75,17 @@ func (a *Activities) overrideTurn(conf Agent, in protocol.ResolveOverridesInput)
 	kept, err := narrow(in.Tools, o.Tools)
 	if err != nil {
 		return d, err
+	}
+	for _, t := range o.ClientTools {
+		if slices.ContainsFunc(in.Tools, func(own agent.Tool) bool { return own.Name == t.Name }) {
+			return d, fmt.Errorf("the agent has a tool %q itself; give the client tool another name", t.Name)
+		}
+		if err := tool.CheckSchema(t.Schema); err != nil {
+			return d, fmt.Errorf("the schema of the client tool %q: %w", t.Name, err)
+		}
+	}
+	if err := tool.CheckSchema(o.OutputSchema); err != nil {
+		return d, fmt.Errorf("the output schema: %w", err)
 	}
 	for _, t := range kept {
 		d.Tools = append(d.Tools, t.Name)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,6 +72,10 @@ func (o Overrides) checkOfMessage() error {
 	if max(len(o.Instructions), len(o.WholeInstructions)) > MaxMessageInstructions {
 		return fmt.Errorf("the instructions in the overrides of the message have more than %d bytes; put them into the text of the message, or into the overrides of the start", MaxMessageInstructions)
 	}
+	if err := o.checkClientTools(); err != nil {
+		return err
+	}
+	o.ClientTools, o.OutputSchema = nil, nil
 	return o.Check()
 }
 
@@ -159,10 +164,28 @@ func (o *TurnOverrides) with(d Definition, is TurnDefinition) Definition {
 	if len(is.Tools) > 0 {
 		d.Tools = slices.DeleteFunc(slices.Clone(d.Tools), func(t Tool) bool { return !slices.Contains(is.Tools, t.Name) })
 	}
+	if len(o.Overrides.ClientTools) > 0 {
+		d.Tools = slices.Clip(d.Tools)
+	}
+	for _, t := range o.Overrides.ClientTools {
+		if _, known := d.Tool(t.Name); !known { // the activity refuses such overrides
+			d.Tools = append(d.Tools, Tool{Name: t.Name, Description: t.Description, Schema: clientToolSchema(t.Schema), Effect: EffectExternal})
+		}
+	}
+	if len(o.Overrides.OutputSchema) > 0 {
+		d.Params.OutputSchema = o.Overrides.OutputSchema
+	}
 	limits := o.Overrides.Limits
 	limits.Tokens, limits.Cost = o.Budget.Tokens, o.Budget.Cost
 	d.Limits = d.Limits.Lowered(limits)
 	return d
+}
+
+func clientToolSchema(schema json.RawMessage) json.RawMessage {
+	if len(schema) == 0 {
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	return schema
 }
 
 func addInstructions(to, more string) string {

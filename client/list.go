@@ -59,6 +59,8 @@ type ListOptions struct {
 	Metadata agent.Metadata
 	// Parent selects only the sub-agents of the agent with this ID. Empty means all agents.
 	Parent string
+	// IDPrefix selects only agents whose ID begins with this text. Empty means all.
+	IDPrefix string
 	// Orphans selects only running agents whose parent has ended. No parent waits for the answers of these agents.
 	Orphans bool
 	// outside selects only agents whose calls wait for somebody outside, and agents without search attributes.
@@ -158,6 +160,9 @@ func (o ListOptions) query() string {
 	}
 	if o.Parent != "" {
 		terms = append(terms, "ParentWorkflowId = "+quote(o.Parent))
+	}
+	if o.IDPrefix != "" {
+		terms = append(terms, "WorkflowId STARTS_WITH "+quote(o.IDPrefix))
 	}
 	if o.Orphans {
 		terms = append(terms, "ParentWorkflowId IS NOT NULL", "ExecutionStatus = 'Running'")

@@ -1,0 +1,267 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/internal/exact"
+)
+
+// decodeForeign decodes JSON of a program that may send more than this package knows.
+func decodeForeign(data []byte, v any) error { return exact.Decode(data, v, exact.Foreign) }
+
+// readRequest decodes the body of a request.
+func readRequest(req *http.Request, v any) error {
+	data, err := io.ReadAll(req.Body)
+	if err != nil {
+		return err
+	}
+	if err := decodeForeign(data, v); err != nil {
+		return invalid("", "the request body is not the JSON that is expected: "+err.Error())
+	}
+	return nil
+}
+
+// content is the content of a message: a text, or parts.
+type content []contentPart
+
+// contentPart is a part of a message, in the form of either API.
+type contentPart struct {
+	Type     string          `json:"type"`
+	Text     string          `json:"text"`
+	Refusal  string          `json:"refusal"`
+	ImageURL json.RawMessage `json:"image_url"` // a text, or an object with the field url
+}
+
+// UnmarshalJSON reads a text, null or an array of parts.
+func (c *content) UnmarshalJSON(data []byte) error {
+	switch data = bytes.TrimSpace(data); {
+	case bytes.Equal(data, []byte("null")):
+		return nil
+	case bytes.HasPrefix(data, []byte(`"`)):
+		var text string
+		if err := json.Unmarshal(data, &text); err != nil {
+			return err
+		}
+		*c = content{{Type: "text", Text: text}}
+		return nil
+	}
+	var parts []contentPart
+	if err := decodeForeign(data, &parts); err != nil {
+		return err
+	}
+	*c = parts
+	return nil
+}
+
+// text returns the texts of the parts.
+func (c content) text() string {
+	var texts []string
+	for _, p := range c {
+		if text := p.Text + p.Refusal; text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// images returns the addresses of the images. `param` names the field for an error.
+func (c content) images(param string) ([]string, error) {
+	var all []string
+	for i, p := range c {
+		switch p.Type {
+		case "text", "input_text", "output_text", "refusal":
+		case "image_url", "input_image":
+			var url string
+			var object struct {
+				URL string `json:"url"`
+			}
+			if json.Unmarshal(p.ImageURL, &url) != nil && decodeForeign(p.ImageURL, &object) == nil {
+				url = object.URL
+			}
+			if url == "" {
+				return nil, invalid(fmt.Sprintf("%s.content[%d]", param, i), "an image needs the field image_url, with an address or a data: URL; files that were uploaded before are not known here")
+			}
+			all = append(all, url)
+		default:
+			return nil, unsupported(fmt.Sprintf("%s.content[%d].type", param, i), "an agent takes text and images, and no "+quoted(p.Type))
+		}
+	}
+	return all, nil
+}
+
+// inputItem is an item of the input of a response.
+type inputItem struct {
+	Type              string          `json:"type"`
+	ID                string          `json:"id"`
+	Role              string          `json:"role"`
+	Content           content         `json:"content"`
+	CallID            string          `json:"call_id"`
+	Output            json.RawMessage `json:"output"`
+	ApprovalRequestID string          `json:"approval_request_id"`
+	Approve           *bool           `json:"approve"`
+	Reason            string          `json:"reason"`
+}
+
+type input []inputItem
+
+// UnmarshalJSON reads a text, or an array of items.
+func (in *input) UnmarshalJSON(data []byte) error {
+	if data = bytes.TrimSpace(data); bytes.HasPrefix(data, []byte(`"`)) {
+		var c content
+		if err := c.UnmarshalJSON(data); err != nil {
+			return err
+		}
+		*in = input{{Type: "message", Role: "user", Content: c}}
+		return nil
+	}
+	var items []inputItem
+	if err := decodeForeign(data, &items); err != nil {
+		return err
+	}
+	*in = items
+	return nil
+}
+
+// settled is what the client says about a call that waits for it.
+type settled struct {
+	key      agent.Key
+	decision agent.Decision
+}
+
+// given is what the input of a response gives to an agent: at most one message, and what settles calls.
+type given struct {
+	text         string
+	images       []string
+	instructions string
+	settled      []settled
+	// earlier are messages before the last one of the user, which a new conversation begins with.
+	earlier []string
+}
+
+func (g given) hasMessage() bool { return g.text != "" || len(g.images) > 0 }
+
+// read returns what the input gives to an agent.
+func (in input) read() (g given, err error) {
+	for i, item := range in {
+		param := fmt.Sprintf("input[%d]", i)
+		switch {
+		case item.Type == "mcp_approval_response":
+			if item.Approve == nil || !strings.HasPrefix(item.ApprovalRequestID, approvalPrefix) {
+				return g, invalid(param, "an approval response needs approve and the ID of the approval request")
+			}
+			key := agent.Key(strings.TrimPrefix(item.ApprovalRequestID, approvalPrefix))
+			reason := item.Reason
+			if *item.Approve {
+				reason = ""
+			}
+			g.settled = append(g.settled, settled{key, agent.Decision{Approve: *item.Approve, Reason: reason}})
+		case item.Type == "function_call_output":
+			var text content
+			if err := text.UnmarshalJSON(item.Output); err != nil || item.CallID == "" {
+				return g, invalid(param, "a function call output needs call_id and output")
+			}
+			g.settled = append(g.settled, settled{agent.Key(item.CallID), agent.Decision{Result: &agent.GivenResult{Content: text.text()}}})
+		case item.Role == "system" || item.Role == "developer":
+			g.instructions = strings.TrimPrefix(g.instructions+"\n\n"+item.Content.text(), "\n\n")
+		case item.Role == "user":
+			images, err := item.Content.images(param)
+			if err != nil {
+				return g, err
+			}
+			if g.hasMessage() {
+				g.earlier = append(g.earlier, "User: "+g.text)
+			}
+			g.text, g.images = item.Content.text(), images
+		case item.Role == "assistant":
+			if g.hasMessage() {
+				g.earlier = append(g.earlier, "User: "+g.text)
+				g.text, g.images = "", nil
+			}
+			g.earlier = append(g.earlier, "Assistant: "+item.Content.text())
+		case item.Type == "" || item.Type == "message":
+			return g, invalid(param+".role", "the role must be user, assistant, system or developer")
+		case strings.HasSuffix(item.Type, "_call") || item.Type == "reasoning" || item.Type == "mcp_approval_request" || item.Type == "item_reference" || strings.HasSuffix(item.Type, "_call_output") || item.Type == "mcp_list_tools":
+			// What the agent itself has said comes back, and it knows it.
+		default:
+			return g, unsupported(param+".type", "an agent takes no input of the type "+quoted(item.Type))
+		}
+	}
+	return g, nil
+}
+
+// whole returns the text of a message that begins a conversation. What was said before stands before it, because the agent does not know it.
+func (g given) whole() string {
+	if len(g.earlier) == 0 {
+		return g.text
+	}
+	return "The conversation so far:\n\n" + strings.Join(g.earlier, "\n\n") + "\n\nUser: " + g.text
+}
+
+// clientTools reads the tools of a request.
+func clientTools(tools []requestTool) ([]agent.ClientTool, error) {
+	var all []agent.ClientTool
+	for i, t := range tools {
+		if t.Type != "function" {
+			return nil, unsupported(fmt.Sprintf("tools[%d].type", i), "only tools of the type function can be passed on to the client; the agent has its own tools besides, not "+quoted(t.Type))
+		}
+		if t.Function != nil {
+			t.Name, t.Description, t.Parameters = t.Function.Name, t.Function.Description, t.Function.Parameters
+		}
+		if bytes.Equal(bytes.TrimSpace(t.Parameters), []byte("null")) {
+			t.Parameters = nil
+		}
+		all = append(all, agent.ClientTool{Name: t.Name, Description: t.Description, Schema: t.Parameters})
+	}
+	return all, nil
+}
+
+// requestTool is a tool in a request of either API.
+type requestTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Function    *struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// formatOf returns the JSON schema for the format of an answer; empty for text.
+func formatOf(param string, f *responseFormat) (schema json.RawMessage, name string, err error) {
+	if f == nil {
+		return nil, "", nil
+	}
+	if f.JSONSchema != nil {
+		f.Name, f.Schema = f.JSONSchema.Name, f.JSONSchema.Schema
+	}
+	switch f.Type {
+	case "", "text":
+		return nil, "", nil
+	case "json_object":
+		return json.RawMessage(`{"type":"object"}`), "", nil
+	case "json_schema":
+		if len(f.Schema) == 0 {
+			return nil, "", invalid(param, "a format of the type json_schema needs a schema")
+		}
+		return f.Schema, f.Name, nil
+	}
+	return nil, "", unsupported(param+".type", "the format must be text, json_object or json_schema, and not "+quoted(f.Type))
+}
+
+type responseFormat struct {
+	Type       string          `json:"type"`
+	Name       string          `json:"name"`
+	Schema     json.RawMessage `json:"schema"`
+	JSONSchema *struct {
+		Name   string          `json:"name"`
+		Schema json.RawMessage `json:"schema"`
+	} `json:"json_schema"`
+}

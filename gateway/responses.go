@@ -1,0 +1,535 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/reagent-dev/reagent/agent"
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/conversation"
+	"github.com/reagent-dev/reagent/gateway/access"
+)
+
+// responseRequest has the parameters of POST /v1/responses that an agent takes. The others are ignored, except those that
+// [responseRequest.check] refuses.
+type responseRequest struct {
+	Model              string           `json:"model"`
+	Input              input            `json:"input"`
+	Instructions       string           `json:"instructions"`
+	PreviousResponseID string           `json:"previous_response_id"`
+	Conversation       conversationName `json:"conversation"`
+	Stream             bool             `json:"stream"`
+	Background         bool             `json:"background"`
+	Metadata           agent.Metadata   `json:"metadata"`
+	Tools              []requestTool    `json:"tools"`
+	Text               struct {
+		Format *responseFormat `json:"format"`
+	} `json:"text"`
+	Prompt      json.RawMessage `json:"prompt"`
+	Store       *bool           `json:"store"`
+	TopLogprobs int             `json:"top_logprobs"`
+}
+
+// conversationName is the ID of a conversation, as a text or in an object.
+type conversationName string
+
+// UnmarshalJSON reads a text, null or an object with the field id.
+func (n *conversationName) UnmarshalJSON(data []byte) error {
+	var id string
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		var object conversationRef
+		if err := decodeForeign(data, &object); err != nil {
+			return err
+		}
+		id = object.ID
+	} else if err := json.Unmarshal(data, &id); err != nil {
+		return err
+	}
+	*n = conversationName(id)
+	return nil
+}
+
+func (r *responseRequest) check() error {
+	switch {
+	case len(r.Prompt) > 0 && !bytes.Equal(r.Prompt, []byte("null")):
+		return unsupported("prompt", "stored prompts are not known here; the agent has its own instructions, and the field instructions adds to them")
+	case r.PreviousResponseID != "" && r.Conversation != "":
+		return invalid("conversation", "previous_response_id and conversation exclude each other; give one of them")
+	case r.TopLogprobs > 0:
+		return unsupported("top_logprobs", "an agent has no log probabilities; leave top_logprobs out")
+	case r.Store != nil && !*r.Store && r.Background:
+		return invalid("store", "a response in the background is always stored")
+	}
+	return nil
+}
+
+// target is the agent to which a request goes.
+type target struct {
+	client *client.Client
+	id     string
+	agent  string
+	// base is the beginning of the ID of a new agent, which gets a number; empty if the ID is known.
+	base string
+	// from is the section that the request goes on from; nil if there is none.
+	from *section
+}
+
+func (g *Gateway) createResponse(w http.ResponseWriter, req *http.Request) error {
+	var r responseRequest
+	if err := readRequest(req, &r); err != nil {
+		return err
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	in, err := r.Input.read()
+	if err != nil {
+		return err
+	}
+	m, err := r.message(req, in)
+	if err != nil {
+		return err
+	}
+	to, err := g.target(req, &r, &in, &m)
+	if err != nil {
+		return err
+	}
+	var ref responseRef
+	if to.base != "" && in.hasMessage() {
+		ref, err = g.start(req.Context(), to, m, retries(req))
+	} else {
+		ref, err = g.give(req.Context(), to, in, m)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.Stream:
+		return g.streamResponse(w, req, to.client, ref, to.agent, -1)
+	case r.Background:
+		return g.answerWith(w, req, ref, to.agent, false)
+	}
+	return g.answerWith(w, req, ref, to.agent, true)
+}
+
+// message returns the message of the request. Its text may be empty.
+func (r *responseRequest) message(req *http.Request, in given) (client.Message, error) {
+	m := client.Message{Text: in.text, Images: in.images, By: access.FromContext(req.Context()).Name, Metadata: agent.Metadata{}, PartialText: r.Stream}
+	if err := checkMetadata(r.Metadata); err != nil {
+		return m, err
+	}
+	m.Metadata = m.Metadata.With(r.Metadata)
+	if r.PreviousResponseID != "" {
+		m.Metadata = m.Metadata.With(agent.Metadata{metadataPrevious: "1"})
+	}
+	if r.Background {
+		m.Metadata = m.Metadata.With(agent.Metadata{metadataBackground: "1"})
+	}
+	var err error
+	if m.Overrides.ClientTools, err = clientTools(r.Tools); err != nil {
+		return m, err
+	}
+	schema, name, err := formatOf("text.format", r.Text.Format)
+	if err != nil {
+		return m, err
+	}
+	if m.Overrides.OutputSchema = schema; name != "" {
+		m.Metadata = m.Metadata.With(agent.Metadata{metadataSchemaName: name})
+	}
+	m.Overrides.Instructions = joined(r.Instructions, in.instructions)
+	m.ID, _, err = messageID(req)
+	return m, err
+}
+
+func joined(a, b string) string {
+	if a != "" && b != "" {
+		return a + "\n\n" + b
+	}
+	return a + b
+}
+
+// target finds the agent for a request: that of the previous response or of the conversation, or a new one. For a branch from an earlier
+// response, it makes a fork.
+func (g *Gateway) target(req *http.Request, r *responseRequest, in *given, m *client.Message) (target, error) {
+	ctx := req.Context()
+	if r.PreviousResponseID != "" {
+		return g.after(ctx, r.PreviousResponseID, in, m)
+	}
+	if len(in.settled) > 0 && r.Conversation == "" {
+		return target{}, invalid("previous_response_id", "the input settles calls; name the response that asks for them in previous_response_id")
+	}
+	a, model, err := g.agentNamed(ctx, r.Model)
+	if err != nil {
+		return target{}, err
+	}
+	m.Overrides.Model = model
+	to := target{client: g.clientFor(a), agent: a.Name}
+	name, err := header(req, g.headers...)
+	switch {
+	case err != nil:
+		return to, err
+	case r.Conversation != "":
+		gone := missing("the conversation", string(r.Conversation))
+		id, ok := parseConversationID(string(r.Conversation))
+		if !ok {
+			return to, gone
+		}
+		to.id = id
+		found, err := g.conversationOf(ctx, access.Talk, id, gone)
+		if errors.Is(err, gone) && owns(ctx, id) {
+			return to, nil // no response has begun in it
+		}
+		to.agent = found.Agent
+		return to, err
+	case name != "":
+		to.id = agentPrefix + hashed(access.FromContext(ctx).Name, a.Name, name)
+		return to, nil
+	}
+	m.Text = in.whole()
+	if _, repeatable, _ := messageID(req); repeatable {
+		to.id = agentPrefix + hashed(access.FromContext(ctx).Name, m.ID)
+		return to, nil
+	}
+	m.ID = ""
+	to.base = agentPrefix + hashed(append([]string{"response", access.FromContext(ctx).Name, a.Name, m.Text, m.Overrides.Instructions}, m.Images...)...)
+	return to, nil
+}
+
+// after returns the agent for a request that goes on from a response. If the agent waits for the answer to a question, the message of the
+// request becomes this answer.
+func (g *Gateway) after(ctx context.Context, previous string, in *given, m *client.Message) (target, error) {
+	gone := &apiError{
+		Status: http.StatusBadRequest, Type: typeInvalid, Param: "previous_response_id", Code: "previous_response_not_found",
+		Message: "the previous response " + quoted(previous) + " does not exist, or you may not read it",
+	}
+	ref, ok := parseResponseID(previous)
+	if !ok {
+		return target{}, gone
+	}
+	found, err := g.conversationOf(ctx, access.Talk, ref.Agent, gone)
+	if err != nil {
+		return target{}, err
+	}
+	to := target{client: g.client, id: ref.Agent, agent: found.Agent, from: &section{from: ref.start}}
+	o, err := g.follow(ctx, ref.Agent, to.from, false, nil)
+	switch {
+	case errors.Is(err, errNotThere):
+		return to, gone
+	case err != nil:
+		return to, err
+	case o.ending == running:
+		return to, conflict("response_in_progress", "the previous response is still in progress; wait for it, or cancel it")
+	case o.ending != waiting && len(in.settled) > 0:
+		return to, invalid("input", "the previous response waits for no call")
+	case len(in.settled) > 0 || !in.hasMessage():
+		return to, nil
+	}
+	p, err := g.past(ctx, ref.Agent)
+	if err != nil {
+		return to, err
+	}
+	if p.open && p.last.from == ref.start {
+		return to, in.answer(to.from.asks)
+	}
+	last := p.heard[len(p.heard)-1].at
+	if last == ref.start || o.ending == waiting && last == to.from.at {
+		return to, nil
+	}
+	// Somebody has gone on from the previous response before, so this is a branch.
+	to.id = agentPrefix + hashed(ref.Agent, previous, m.ID)
+	_, err = g.client.Fork(ctx, ref.Agent, client.ForkOptions{At: to.from.messages, ID: to.id, Mode: agent.Chat})
+	to.from = nil
+	return to, err
+}
+
+// answer makes the message the answer to the questions that wait.
+func (g *given) answer(asks []conversation.Event) error {
+	for _, e := range asks {
+		if e.Wait.For != agent.WaitsForAnswer {
+			return invalid("input", "the call "+quoted(string(e.Wait.Key))+" of the previous response waits: send an mcp_approval_response or a function_call_output for each call that waits")
+		}
+		g.settled = append(g.settled, settled{e.Wait.Key, agent.Decision{Result: &agent.GivenResult{Content: g.text}}})
+	}
+	g.text, g.images = "", nil
+	return nil
+}
+
+// give gives the input of a request to the agent, and returns the response to it.
+func (g *Gateway) give(ctx context.Context, to target, in given, m client.Message) (responseRef, error) {
+	ref := responseRef{Agent: to.id}
+	if len(in.settled) > 0 {
+		at, err := g.settle(ctx, to, in.settled)
+		if err != nil || !in.hasMessage() {
+			ref.start = at
+			return ref, err
+		}
+	}
+	if !in.hasMessage() {
+		return ref, invalid("input", "the input has no message of a user and settles no call; give one of them")
+	}
+	sent, err := to.client.SendOrStart(ctx, to.id, m, client.StartOptions{Agent: to.agent, By: m.By, Metadata: ownedBy(ctx)})
+	switch {
+	case err != nil:
+		return ref, err
+	case sent.Differs:
+		return ref, conflict("idempotency_key_reused", "the Idempotency-Key was used for another message before; choose another one")
+	case sent.Answered != "": // it has become the answer to a question
+		p, err := g.past(ctx, to.id)
+		if err == nil {
+			ref.start = p.lastWaits()
+		}
+		return ref, err
+	}
+	ref.Message = m.ID
+	return ref, nil
+}
+
+// ownedBy returns the metadata of a conversation that the caller starts.
+func ownedBy(ctx context.Context) agent.Metadata {
+	if name := access.FromContext(ctx).Name; name != "" {
+		return agent.Metadata{OwnerKey: name}
+	}
+	return nil
+}
+
+// settle decides on calls and gives results, and returns where the section begins that follows.
+func (g *Gateway) settle(ctx context.Context, to target, all []settled) (start, error) {
+	if to.from == nil {
+		p, err := g.past(ctx, to.id)
+		if err != nil {
+			return start{}, err
+		}
+		if to.from = p.last; to.from == nil {
+			to.from = &section{}
+		}
+	}
+	caller := access.FromContext(ctx)
+	at := start{}
+	for _, each := range all {
+		waited, known := conversation.Event{}, false
+		for _, e := range to.from.asks {
+			if e.Wait.Key == each.key {
+				waited, known = e, true
+			}
+		}
+		if !known || (each.decision.Result == nil) != (waited.Wait.For == agent.WaitsForApproval) {
+			return at, invalid("input", "no call "+quoted(string(each.key))+" waits for this in the previous response")
+		}
+		if waited.Wait.For == agent.WaitsForApproval {
+			if refused := caller.Require(access.Approve, to.agent); refused != nil {
+				return at, forbidden(refused.Message)
+			}
+		}
+		at = start{Reply: waited.Call.Reply, Round: waited.Wait.Round}
+	}
+	for _, each := range all {
+		if err := g.decide(ctx, to, each, caller.Name); err != nil {
+			return at, err
+		}
+	}
+	return at, nil
+}
+
+// decide gives one decision. If the agent has the same one already, decide changes nothing.
+func (g *Gateway) decide(ctx context.Context, to target, each settled, by string) error {
+	d := each.decision
+	if d.Result != nil {
+		err := to.client.GiveResult(ctx, to.id, each.key, d.Result.Content, client.CompleteOptions{By: by})
+		if errors.Is(err, client.ErrSettled) {
+			return conflict("already_settled", "the call "+quoted(string(each.key))+" has another result already")
+		}
+		return err
+	}
+	d.Actor = agent.Actor{By: by}
+	err := to.client.Decide(ctx, client.Waits{AgentID: to.id, Call: agent.Call{Key: each.key}}, d)
+	if errors.Is(err, client.ErrRefused) {
+		if same, unread := g.decided(ctx, to.id, each); unread == nil && same {
+			return nil
+		}
+		return conflict("already_decided", "somebody has decided on the call "+quoted(string(each.key))+" before, and that decision stands")
+	}
+	return err
+}
+
+// decided reports whether the agent has the same decision on a call already.
+func (g *Gateway) decided(ctx context.Context, id string, each settled) (bool, error) {
+	for u, err := range g.client.Events(ctx, id, 0) {
+		if err != nil {
+			return false, err
+		}
+		for _, e := range u.Events {
+			if e.Kind == conversation.Result && e.Message.Decider != nil && waitedFor(e.Message, each.key) {
+				return e.Message.Decider.Denied == !each.decision.Approve, nil
+			}
+		}
+		if u.Status != "" {
+			for _, c := range u.Open {
+				if c.Decider != nil && c.Key == each.key {
+					return c.Decider.Denied == !each.decision.Approve, nil
+				}
+			}
+			return false, nil
+		}
+	}
+	return false, context.Cause(ctx)
+}
+
+func waitedFor(m *agent.Message, key agent.Key) bool {
+	for _, w := range m.Waited {
+		if w.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// answerWith answers a request with a response. If `whole` is set, it waits for the end.
+func (g *Gateway) answerWith(w http.ResponseWriter, req *http.Request, ref responseRef, agentName string, whole bool) error {
+	r, err := g.read(req.Context(), ref, agentName, whole)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, r)
+	return nil
+}
+
+// read returns a response as it is now, or at its end.
+func (g *Gateway) read(ctx context.Context, ref responseRef, agentName string, whole bool) (*response, error) {
+	s := &section{from: ref.start}
+	p := newProjection(ref, agentName, s, nil)
+	o, err := g.follow(ctx, ref.Agent, s, whole, p)
+	if err != nil {
+		g.hungUp(ctx, ref.Agent)
+		return nil, err
+	}
+	if p.response == nil {
+		p.response = newResponse(ref, s, agentName)
+		p.response.Status = "queued"
+	}
+	p.finish(o)
+	return p.response, nil
+}
+
+// hungUp interrupts the turn of a client that is gone, if the gateway is to do so.
+func (g *Gateway) hungUp(ctx context.Context, id string) {
+	if g.hangUp && ctx.Err() != nil {
+		_ = g.client.Interrupt(context.WithoutCancel(ctx), id)
+	}
+}
+
+// streamResponse streams a response, without the events up to the number `after`.
+func (g *Gateway) streamResponse(w http.ResponseWriter, req *http.Request, c *client.Client, ref responseRef, agentName string, after int) error {
+	s := &section{from: ref.start}
+	out := newStream(w, g.ping)
+	defer out.end()
+	p := newProjection(ref, agentName, s, func(e streamEvent) {
+		if e["sequence_number"].(int) > after {
+			out.event(e["type"].(string), e)
+		}
+	})
+	o, err := g.follow(req.Context(), ref.Agent, s, true, p)
+	if req.Context().Err() != nil {
+		g.hungUp(req.Context(), ref.Agent)
+		return nil
+	}
+	if p.response == nil {
+		p.begin()
+	}
+	if err != nil {
+		e := apiErrorOf(err)
+		p.send("error", streamEvent{"code": e.Code, "message": e.Message, "param": nil})
+		o = outcome{ending: failed, reason: e.Message}
+	}
+	p.finish(o)
+	return nil
+}
+
+// responseOf returns the response that a request names.
+func (g *Gateway) responseOf(req *http.Request, scope access.Scope) (responseRef, client.Entry, error) {
+	id := req.PathValue("id")
+	gone := missing("the response", id)
+	ref, ok := parseResponseID(id)
+	if !ok {
+		return ref, client.Entry{}, gone
+	}
+	found, err := g.conversationOf(req.Context(), scope, ref.Agent, gone)
+	return ref, found, err
+}
+
+func (g *Gateway) getResponse(w http.ResponseWriter, req *http.Request) error {
+	ref, found, err := g.responseOf(req, access.Read)
+	if err != nil {
+		return err
+	}
+	query := req.URL.Query()
+	if query.Get("stream") != "true" {
+		return g.orMissing(g.answerWith(w, req, ref, found.Agent, false), req)
+	}
+	after := -1
+	if text := query.Get("starting_after"); text != "" {
+		if after, err = strconv.Atoi(text); err != nil || after < 0 {
+			return invalid("starting_after", "starting_after must be the sequence_number of an event, which is 0 or more")
+		}
+	}
+	if _, err := g.read(req.Context(), ref, found.Agent, false); err != nil { // before the headers are sent
+		return g.orMissing(err, req)
+	}
+	if found.Status == client.Running && !g.hold {
+		_ = g.client.RequestPartialText(req.Context(), ref.Agent, partialTextTime) // without it, the text comes when it is recorded
+	}
+	return g.streamResponse(w, req, g.client, ref, found.Agent, after)
+}
+
+func (g *Gateway) orMissing(err error, req *http.Request) error {
+	if errors.Is(err, errNotThere) {
+		return missing("the response", req.PathValue("id"))
+	}
+	return err
+}
+
+func (g *Gateway) cancelResponse(w http.ResponseWriter, req *http.Request) error {
+	ref, found, err := g.responseOf(req, access.Talk)
+	if err != nil {
+		return err
+	}
+	r, err := g.read(req.Context(), ref, found.Agent, false)
+	if err != nil {
+		return g.orMissing(err, req)
+	}
+	if r.Status == "in_progress" || r.Status == "queued" {
+		if err := g.client.Interrupt(req.Context(), ref.Agent); err != nil && !errors.Is(err, client.ErrRefused) {
+			return err
+		}
+		return g.answerWith(w, req, ref, found.Agent, true)
+	}
+	writeJSON(w, http.StatusOK, r)
+	return nil
+}
+
+// deleteResponse deletes the conversation of a response that is its only one. A transcript is never edited.
+func (g *Gateway) deleteResponse(w http.ResponseWriter, req *http.Request) error {
+	ref, found, err := g.responseOf(req, access.Talk)
+	if err != nil {
+		return err
+	}
+	s := &section{from: ref.start}
+	if _, err := g.follow(req.Context(), ref.Agent, s, false, nil); err != nil {
+		return g.orMissing(err, req)
+	}
+	p, err := g.past(req.Context(), ref.Agent)
+	if err != nil {
+		return err
+	}
+	if s.previous != nil || len(p.heard) > 1 {
+		return conflict("response_in_conversation", "the response is part of a conversation with others, and a transcript is never edited; DELETE /v1/conversations/"+conversationID(ref.Agent)+" deletes all of it")
+	}
+	if err := g.remove(req.Context(), found.ID); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"id": ref.id(), "object": "response", "deleted": true})
+	return nil
+}

@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/gateway/access"
+)
+
+var idLetters = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// hashed returns a short name for texts. Each text is hashed with its length, so that no two lists of texts are the same.
+func hashed(texts ...string) string {
+	h := sha256.New()
+	for _, text := range texts {
+		var size [8]byte
+		binary.BigEndian.PutUint64(size[:], uint64(len(text)))
+		h.Write(size[:])
+		h.Write([]byte(text))
+	}
+	return idLetters.EncodeToString(h.Sum(nil)[:15])
+}
+
+// maxHeaderBytes limits the headers that say who is speaking.
+const maxHeaderBytes = 500
+
+// header returns the first of the headers that is set.
+func header(req *http.Request, names ...string) (string, error) {
+	for _, name := range names {
+		if value := req.Header.Get(name); value != "" {
+			if len(value) > maxHeaderBytes {
+				return "", invalid("", "the header "+name+" is longer than "+strconv.Itoa(maxHeaderBytes)+" bytes")
+			}
+			return value, nil
+		}
+	}
+	return "", nil
+}
+
+// retries reports whether the client says that it sends the request again. OpenAI's libraries say so.
+func retries(req *http.Request) bool {
+	n, err := strconv.Atoi(req.Header.Get("X-Stainless-Retry-Count"))
+	return err == nil && n > 0
+}
+
+// messageID returns the ID for the message of a request. The same Idempotency-Key of the same caller gives the same ID.
+func messageID(req *http.Request) (id string, repeatable bool, err error) {
+	key, err := header(req, "Idempotency-Key")
+	if err != nil || key == "" {
+		return uuid.NewString(), false, err
+	}
+	return "key-" + hashed(access.FromContext(req.Context()).Name, key), true, nil
+}
+
+// agentPrefix begins the IDs of agents that the gateway has started.
+const agentPrefix = "gw-"
+
+// maxNumber limits the search for the number of a conversation.
+const maxNumber = 1 << 30
+
+// newest returns the largest number n for which the agent "base-n" exists, and 0 if there is none. It asks Temporal for single agents, whose
+// existence is known at once, and not for a list, which may lag behind. Numbers follow each other, except that Temporal deletes the oldest
+// ones after its retention period.
+func (g *Gateway) newest(ctx context.Context, base string) (int, error) {
+	exists := func(n int) (bool, error) {
+		_, err := g.client.Find(ctx, numbered(base, n))
+		if errors.Is(err, client.ErrNotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	last := 0
+	for e, err := range g.client.List(ctx, client.ListOptions{IDPrefix: base + "-"}) {
+		if err != nil {
+			return 0, err
+		}
+		if n, err := strconv.Atoi(strings.TrimPrefix(e.ID, base+"-")); err == nil && n > last && n < maxNumber {
+			last = n
+		}
+	}
+	for {
+		there, err := exists(last + 1)
+		if err != nil || !there {
+			return last, err
+		}
+		last++
+	}
+}
+
+func numbered(base string, n int) string { return base + "-" + strconv.Itoa(n) }
