@@ -32,7 +32,7 @@ const (
 	// asksPerMinute limits the requests to the issuer. A token with an unknown key ID makes one, and everyone can send such tokens.
 	asksPerMinute = 30
 	// askBurst is enough to discover an issuer and to learn a new key.
-	askBurst = 5
+	askBurst = 10
 	maxName  = 200 // as in an agent's transcript
 )
 

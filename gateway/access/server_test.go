@@ -1,0 +1,199 @@
+package access
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// short is a limit whose effect tests wait for.
+const short = 100 * time.Millisecond
+
+// served returns the address of a server for a handler. It ends with the test.
+func served(t *testing.T, handler http.Handler, l ServerLimits) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := NewServer(handler, l, slog.New(slog.DiscardHandler))
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(LimitConnections(listener)) }()
+	t.Cleanup(func() {
+		require.NoError(t, server.Close())
+		require.ErrorIs(t, <-ended, http.ErrServerClosed)
+	})
+	return listener.Addr().String()
+}
+
+// dialed connects and sends a text.
+func dialed(t *testing.T, address, text string) net.Conn {
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	_, err = io.WriteString(conn, text)
+	require.NoError(t, err)
+	return conn
+}
+
+// A client that does not send all of its body is answered with an error and loses the connection. An event stream that is older goes on.
+func TestSlowBodyIsCutAndEventStreamIsNot(t *testing.T) {
+	events := make(chan string)
+	defer close(events)
+	mux := http.NewServeMux()
+	mux.Handle("/", controlled(t, "", Options{}).Handler(whoami))
+	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
+		for event := range events {
+			if r.Context().Err() != nil {
+				event = "the request has ended"
+			}
+			fmt.Fprintln(w, event)
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+	address := served(t, mux, ServerLimits{Request: short})
+	stream := bufio.NewReader(dialed(t, address, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+	events <- "first"
+	answer, err := http.ReadResponse(stream, nil)
+	require.NoError(t, err)
+	lines := bufio.NewReader(answer.Body)
+	line, err := lines.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "first\n", line)
+
+	for _, length := range []string{"Content-Length: 100\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n64\r\n"} {
+		slow := bufio.NewReader(dialed(t, address, "POST / HTTP/1.1\r\nHost: localhost\r\n"+length+"some"))
+		refused, err := http.ReadResponse(slow, nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusRequestTimeout, refused.StatusCode)
+		_, err = io.Copy(io.Discard, refused.Body)
+		require.NoError(t, err)
+		_, err = slow.ReadByte()
+		require.ErrorIs(t, err, io.EOF, "the connection is closed")
+
+		events <- "second"
+		line, err = lines.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "second\n", line)
+	}
+}
+
+// A client that does not send the header of its request loses the connection.
+func TestSlowHeaderIsCut(t *testing.T) {
+	address := served(t, whoami, ServerLimits{Header: short})
+	for _, text := range []string{"", "GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "} {
+		_, err := io.ReadAll(dialed(t, address, text))
+		require.NoError(t, err, "the connection ends")
+	}
+}
+
+// A client that never reads its event stream loses the connection. A stream that was silent meanwhile ends as it should.
+func TestStreamThatNobodyReadsIsDropped(t *testing.T) {
+	dropped := make(chan error, 1)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/unread", func(w http.ResponseWriter, _ *http.Request) {
+		event := []byte(strings.Repeat("x", 64<<10))
+		for {
+			if _, err := w.Write(event); err != nil {
+				dropped <- err
+				return
+			}
+		}
+	})
+	silence := make(chan struct{})
+	mux.HandleFunc("/silent", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "all")
+		w.(http.Flusher).Flush()
+		<-silence
+	})
+	address := served(t, mux, ServerLimits{Write: 2 * time.Second}) // a slow machine needs some time for a write that does not block
+	silent, err := http.ReadResponse(bufio.NewReader(dialed(t, address, "GET /silent HTTP/1.1\r\nHost: localhost\r\n\r\n")), nil)
+	require.NoError(t, err)
+	dialed(t, address, "GET /unread HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	require.ErrorIs(t, <-dropped, os.ErrDeadlineExceeded)
+	close(silence) // its last deadline was before that of the other one
+	text, err := io.ReadAll(silent.Body)
+	require.NoError(t, err)
+	require.Equal(t, "all", string(text))
+}
+
+// Connections that do nothing do not keep others from being served.
+func TestIdleConnectionsDoNotStopOthers(t *testing.T) {
+	address := served(t, whoami, ServerLimits{})
+	for range 2000 {
+		dialed(t, address, "")
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(dialed(t, address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")), nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+}
+
+// certificate writes a certificate for 127.0.0.1 and its key, and returns the certificate.
+func certificate(t *testing.T, certFile, keyFile string, serial int64) *x509.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: secret}} {
+		require.NoError(t, os.WriteFile(file+".new", pem.EncodeToMemory(block), 0o600))
+		require.NoError(t, os.Rename(file+".new", file))
+	}
+	parsed, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	return parsed
+}
+
+// A renewed certificate is served without a restart; one that cannot be used is not.
+func TestRenewedCertificateIsServed(t *testing.T) {
+	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	b := controlled(t, "", Options{})
+	_, err := TLS(certFile, keyFile, nil)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	pool := x509.NewCertPool()
+	pool.AddCert(certificate(t, certFile, keyFile, 1))
+	settings, err := newTLS(certFile, keyFile, b.Control.log, b.clock.now)
+	require.NoError(t, err)
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := NewServer(whoami, ServerLimits{}, nil)
+	server.TLSConfig = settings
+	go server.ServeTLS(listener, "", "")
+	t.Cleanup(func() { server.Close() })
+	serial := func() int64 {
+		b.clock.pass(reloadEvery)
+		client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+		defer client.CloseIdleConnections()
+		answer, err := client.Get("https://" + listener.Addr().String())
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		require.Equal(t, 2, answer.ProtoMajor)
+		return answer.TLS.PeerCertificates[0].SerialNumber.Int64()
+	}
+	require.EqualValues(t, 1, serial())
+	pool.AddCert(certificate(t, certFile, keyFile, 2))
+	require.EqualValues(t, 2, serial())
+	require.NoError(t, os.WriteFile(keyFile, []byte("no key"), 0o600))
+	require.EqualValues(t, 2, serial())
+	require.EqualValues(t, 2, serial())
+	require.Equal(t, 1, strings.Count(b.log.String(), "The changed certificate cannot be used"))
+}
