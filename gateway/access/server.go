@@ -5,11 +5,8 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // ServerLimits are the limits of a server: see [NewServer]. The zero ServerLimits are the defaults.
@@ -24,6 +21,9 @@ type ServerLimits struct {
 	Write time.Duration
 	// Idle limits the time between two requests of a connection. Defaults to a minute.
 	Idle time.Duration
+	// Connections limits the open connections. If there are more, the server closes one that has no request; if all have one, it closes the new
+	// one. Defaults to 10,000.
+	Connections int
 }
 
 // maxHeader is more than a request with a token and a cookie has, in bytes.
@@ -40,7 +40,8 @@ func NewServer(handler http.Handler, l ServerLimits, log *slog.Logger) *http.Ser
 			d.extend() // for what is sent when the handler has returned
 		}),
 		ReadHeaderTimeout: cmp.Or(l.Header, 10*time.Second), ReadTimeout: cmp.Or(l.Request, time.Minute), IdleTimeout: cmp.Or(l.Idle, time.Minute),
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(cmp.Or(log, slog.Default()).Handler(), slog.LevelWarn),
+		MaxHeaderBytes: maxHeader, ConnState: newConnections(cmp.Or(l.Connections, 10_000)).changed,
+		ErrorLog: slog.NewLogLogger(cmp.Or(log, slog.Default()).Handler(), slog.LevelWarn),
 	}
 }
 
@@ -72,12 +73,6 @@ func (d *deadlineWriter) Flush() { _ = d.FlushError() }
 
 // Unwrap lets [http.ResponseController] find the connection.
 func (d *deadlineWriter) Unwrap() http.ResponseWriter { return d.ResponseWriter }
-
-// MaxConnections is how many connections a server has at the same time. More wait until one ends.
-const MaxConnections = 10_000
-
-// LimitConnections returns a listener that accepts at most [MaxConnections] at the same time.
-func LimitConnections(l net.Listener) net.Listener { return netutil.LimitListener(l, MaxConnections) }
 
 // TLS returns a configuration with the certificate and the key in these files, in PEM. They are read again when they change. A pair that cannot
 // be used is logged once, and the one from before stays.

@@ -32,7 +32,7 @@ func served(t *testing.T, handler http.Handler, l ServerLimits) string {
 	require.NoError(t, err)
 	server := NewServer(handler, l, slog.New(slog.DiscardHandler))
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(LimitConnections(listener)) }()
+	go func() { ended <- server.Serve(listener) }()
 	t.Cleanup(func() {
 		require.NoError(t, server.Close())
 		require.ErrorIs(t, <-ended, http.ErrServerClosed)
@@ -131,15 +131,39 @@ func TestStreamThatNobodyReadsIsDropped(t *testing.T) {
 	require.Equal(t, "all", string(text))
 }
 
-// Connections that do nothing do not keep others from being served.
+// Connections that do nothing do not keep others from being served, even if there are more of them than a server may have. Those with a request
+// stay.
 func TestIdleConnectionsDoNotStopOthers(t *testing.T) {
-	address := served(t, whoami, ServerLimits{})
-	for range 2000 {
-		dialed(t, address, "")
+	const most = 100
+	begun, end := make(chan bool), make(chan bool)
+	mux := http.NewServeMux()
+	mux.Handle("/", whoami)
+	mux.HandleFunc("/long", func(http.ResponseWriter, *http.Request) {
+		begun <- true
+		<-end
+	})
+	address := served(t, mux, ServerLimits{Connections: most})
+	get := func(path string) *bufio.Reader {
+		return bufio.NewReader(dialed(t, address, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 	}
-	answer, err := http.ReadResponse(bufio.NewReader(dialed(t, address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")), nil)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, answer.StatusCode)
+	status := func(conn *bufio.Reader) int {
+		answer, err := http.ReadResponse(conn, nil)
+		require.NoError(t, err)
+		return answer.StatusCode
+	}
+	long := get("/long")
+	<-begun
+	idle := make([]net.Conn, 2000)
+	for i := range idle {
+		idle[i] = dialed(t, address, "")
+	}
+	require.Equal(t, http.StatusOK, status(get("/")))
+	for _, conn := range idle[:len(idle)-most] {
+		_, err := conn.Read(make([]byte, 1))
+		require.Error(t, err, "the oldest ones are closed")
+	}
+	close(end)
+	require.Equal(t, http.StatusOK, status(long))
 }
 
 // certificate writes a certificate for 127.0.0.1 and its key, and returns the certificate.
