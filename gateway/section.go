@@ -93,8 +93,8 @@ func (s *section) read(e conversation.Event) bool {
 		}
 		return e.Begins() // waits belong to the section that they end
 	}
-	if here == s.from {
-		return s.from.Message != "" // not another wait of the round with which the section begins
+	if s.stops(e) && here == s.from {
+		return false // another wait of the round with which the section begins
 	}
 	s.messages = e.Position.Message + 1
 	if s.stops(e) {

@@ -112,7 +112,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(usage.FlagError)
 	g.Register(root)
 	root.AddCommand(newDemo(g), newDemoWorker(g), newDev(g), newCheck(g), newSchema(), newSetup(g), newDoctor(g), newRun(g), newChat(g), newSend(g), newAside(g), newTail(g), newShow(g), newList(g), newInbox(g), newApprove(g), newDeny(g), newPermissions(g), newRevoke(g), newAnswer(g), newComplete(g),
-		newResume(g), newFork(g), newRerun(g), newDiff(g), newReload(g), newUpgrade(g), newInterrupt(g), newClose(g), newCancel(g), newRemove(g), newForget(g), newAudit(g), newCodecServer())
+		newResume(g), newFork(g), newRerun(g), newDiff(g), newReload(g), newUpgrade(g), newInterrupt(g), newClose(g), newCancel(g), newRemove(g), newForget(g), newAudit(g), newCodecServer(), newServe(g))
 	return root
 }
 

@@ -98,6 +98,8 @@ func examples() []Object {
 		},
 		Server{Address: "127.0.0.1:7233", Namespace: "default", WebUI: "http://127.0.0.1:8233", DBFilename: "dev.db"},
 		CodecServer{Address: "127.0.0.1:8081", KeyID: "2026", KeyIDs: []string{"2025", "2026"}},
+		Gateway{Address: "127.0.0.1:8090", BaseURL: "http://127.0.0.1:8090/v1", Agents: []string{"assistant", "support"}},
+		APIKey{Key: "rg_FODjrTPBsq03pd", Entry: "- {name: 'alice', hash: 'sha256:3f2a91c4', agents: ['*'], scopes: [talk]}"},
 		Setup{Namespace: "default", Registered: []string{"ReagentStatus"}},
 		Finding{
 			Check: "attributes", Level: Warning, Finding: "the namespace lacks the search attributes ReagentStatus", Cure: "register them: `starter setup`",

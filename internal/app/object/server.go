@@ -20,6 +20,27 @@ type Setup struct {
 
 func (Setup) kind() string { return "setup" }
 
+// Gateway is a gateway that runs.
+type Gateway struct {
+	Address string `json:"address"`
+	// BaseURL is the base URL for OpenAI clients.
+	BaseURL string `json:"base_url"`
+	// Agents has the names of the agents, which are models for the clients.
+	Agents []string `json:"agents"`
+}
+
+func (Gateway) kind() string { return "gateway" }
+
+// APIKey is a new key for the gateway.
+type APIKey struct {
+	// Key is the secret.
+	Key string `json:"api_key"`
+	// Entry is the entry with the hash of the key, as YAML.
+	Entry string `json:"entry"`
+}
+
+func (APIKey) kind() string { return "api_key" }
+
 // CodecServer is a codec server that runs.
 type CodecServer struct {
 	Address string `json:"address"`

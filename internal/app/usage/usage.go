@@ -65,6 +65,14 @@ func OneID(cmd *cobra.Command, args []string) error {
 	return SomeIDs(cmd, args)
 }
 
+// OneName returns an error unless a command has exactly one argument, the name of something new.
+func OneName(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("%s takes one name, but got %d arguments: `%s NAME`", cmd.Name(), len(args), cmd.CommandPath())
+	}
+	return nil
+}
+
 // UpToOneID returns an error if a command has more than one argument, the ID of an agent.
 func UpToOneID(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

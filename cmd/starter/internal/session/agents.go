@@ -28,6 +28,39 @@ func (g *Flags) Agents(ctx context.Context) (c *client.Client, queue string, don
 	return g.client(temporal, queue), queue, temporal.Close, nil
 }
 
+// Serve connects to Temporal, and calls `serve` with the connection and a client until it returns. The error has an exit code.
+func (g *Flags) Serve(ctx context.Context, serve func(context.Context, sdk.Client, *client.Client) error) error {
+	queue, err := g.TaskQueue()
+	if err != nil {
+		return err
+	}
+	temporal, err := g.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
+	return WithExitCode(serve(ctx, temporal, g.client(temporal, queue)), queue)
+}
+
+// Definition is an agent in the configuration.
+type Definition struct{ Name, Description string }
+
+// Definitions returns the agents of the configuration, by their names. There is at least one. All errors have the code [exit.Usage].
+func (g *Flags) Definitions() ([]Definition, error) {
+	cfg, err := g.config()
+	if err != nil {
+		return nil, err
+	}
+	if cfg == nil {
+		return nil, exit.Errorf(exit.Usage, "there is no configuration with agents: name it with --config or %s", ConfigEnv)
+	}
+	var all []Definition
+	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
+		all = append(all, Definition{name, cfg.Agents[name].Description})
+	}
+	return all, nil
+}
+
 // client returns a client that writes into the texts of the Web UI what the configuration allows. A configuration that cannot be read
 // stops no command: a command that needs one reports the mistake itself.
 func (g *Flags) client(temporal sdk.Client, queue string) *client.Client {
