@@ -82,14 +82,14 @@ func (g *Gateway) past(ctx context.Context, id string) (*past, error) {
 }
 
 // match compares the turns of a request with what the agent has heard. It returns how many turns are the same, and how much of what was heard
-// they are. A wait may be ended by a turn, or by somebody elsewhere.
+// they are. A wait may be ended by a turn, or by somebody elsewhere. One that is open is not part of it.
 func (p *past) match(turns []turn) (same, of int) {
-	for same < len(turns) && of < len(p.heard) {
+	for same < len(turns) && of < p.over() {
 		h := p.heard[of]
 		switch {
 		case h.isMessage() && h.text != turns[same].text:
 			return same, of
-		case !h.isMessage() && of+1 < len(p.heard) && p.heard[of+1].isMessage() && p.heard[of+1].text == turns[same].text && len(turns[same].results) == 0:
+		case !h.isMessage() && of+1 < p.over() && p.heard[of+1].isMessage() && p.heard[of+1].text == turns[same].text && len(turns[same].results) == 0:
 			of++ // the wait was ended elsewhere
 		default:
 			same, of = same+1, of+1
@@ -108,8 +108,8 @@ func (p *past) lastWaits() start {
 	return start{}
 }
 
-// settledHeard returns the number of things that were heard and are over: without the waits that are open.
-func (p *past) settledHeard() int {
+// over returns the number of things that were heard, without the waits that are open.
+func (p *past) over() int {
 	if p.open {
 		return len(p.heard) - 1
 	}
@@ -153,11 +153,11 @@ func (g *Gateway) speak(req *http.Request, a Agent, c chat, m client.Message) (r
 			continue
 		}
 		same, of := p.match(c.turns)
-		if same == len(c.turns)-1 && of >= p.settledHeard() {
+		if same == len(c.turns)-1 && of == p.over() {
 			return g.goOn(ctx, a, p, c, m)
 		}
-		if same == len(c.turns) && of == len(p.heard) && (again || p.outcome.ending == running) {
-			return responseRef{Agent: p.id, start: p.heard[len(p.heard)-1].at}, nil
+		if same == len(c.turns) && of == p.over() && (again || p.outcome.ending == running) {
+			return responseRef{Agent: p.id, start: p.last.from}, nil
 		}
 		if best == nil && (same == len(c.turns)-1 || same == len(c.turns)) && same > 0 {
 			best = p

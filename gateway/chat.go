@@ -113,10 +113,37 @@ func (r *chatRequest) read() (c chat, err error) {
 			return c, invalid(param+".role", "the role must be user, assistant, system, developer or tool, and not "+quoted(m.Role))
 		}
 	}
+	if unsettled := openCalls(r.Messages); unsettled != "" {
+		return c, invalid("messages", "the tool call "+quoted(unsettled)+" has no tool message after it; send one for each tool call")
+	}
 	if len(c.turns) == 0 || after {
 		return c, invalid("messages", "the last message must be one of the user, or a tool message")
 	}
 	return c, nil
+}
+
+// openCalls returns the ID of a tool call without a tool message; "" if there is none.
+func openCalls(messages []chatMessage) string {
+	open := map[string]bool{}
+	var asked []string
+	for _, m := range messages {
+		var calls []struct {
+			ID string `json:"id"`
+		}
+		if m.Role == "assistant" && len(m.ToolCalls) > 0 && decodeForeign(m.ToolCalls, &calls) == nil {
+			for _, c := range calls {
+				open[c.ID] = true
+				asked = append(asked, c.ID)
+			}
+		}
+		delete(open, m.ToolCallID)
+	}
+	for _, id := range asked {
+		if open[id] {
+			return id
+		}
+	}
+	return ""
 }
 
 // whole returns the text of a message that begins a conversation. What was said before stands before it, because the agent does not know it.
