@@ -44,6 +44,14 @@ oidc: {issuer: "https://login.example.com", audience: reagent, name_claim: email
 	}, found.oidc)
 }
 
+// The access file of the documentation is valid.
+func TestDocumentedAccessFileIsValid(t *testing.T) {
+	found, err := readRules("testdata/access.yaml")
+	require.NoError(t, err)
+	require.Len(t, found.keys, 2)
+	require.NotNil(t, found.oidc)
+}
+
 // A mistake in an access file is told with its line and its field, and never with a secret.
 func TestMistakesInAccessFilesNameTheField(t *testing.T) {
 	secret, _ := made(t, "alice")

@@ -142,7 +142,7 @@ func TestIdleConnectionsDoNotStopOthers(t *testing.T) {
 		begun <- true
 		<-end
 	})
-	address := served(t, mux, ServerLimits{Connections: most})
+	address := served(t, mux, ServerLimits{Connections: most, Header: time.Hour})
 	get := func(path string) *bufio.Reader {
 		return bufio.NewReader(dialed(t, address, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 	}
