@@ -51,6 +51,7 @@ type Control struct {
 	cross, sameOrigin *http.CrossOriginProtection
 	callers           *rateLimits // by name
 	failures          *rateLimits // by address
+	running           *running
 	onError           func(http.ResponseWriter, *http.Request, *Error)
 	log               *slog.Logger
 	now               func() time.Time
@@ -63,7 +64,7 @@ func newControl(o Options, now func() time.Time) (*Control, error) {
 	c := &Control{
 		https: o.HTTPS, origins: o.Origins, cross: http.NewCrossOriginProtection(), sameOrigin: http.NewCrossOriginProtection(),
 		callers: newRateLimits(), failures: newRateLimits(), onError: o.OnError, log: cmp.Or(o.Log, slog.Default()), now: now,
-		issuers: newIssuers(now),
+		issuers: newIssuers(now), running: newRunning(),
 	}
 	if c.onError == nil {
 		c.onError = plainError
@@ -116,10 +117,14 @@ func (c *Control) Handler(next http.Handler) http.Handler {
 		if refused == nil {
 			refused = limitBody(w, r, p.limits.maxBody)
 		}
+		if refused == nil {
+			refused = c.running.begin(p.caller.Name)
+		}
 		if refused != nil {
 			c.Refuse(w, r, refused)
 			return
 		}
+		defer c.running.end(p.caller.Name)
 		next.ServeHTTP(w, r.WithContext(WithCaller(r.Context(), p.caller)))
 	})
 }
@@ -179,7 +184,8 @@ func (c *Control) authenticate(r *http.Request) (proof, *Error) {
 		return proof{local(), limits{maxBody: DefaultMaxBody}}, nil
 	}
 	p, refused := c.proved(r)
-	if refused != nil && refused.Status == http.StatusUnauthorized {
+	// A page whose session has ended asks until somebody logs in again, and that is no wrong key.
+	if refused != nil && refused.Status == http.StatusUnauthorized && len(r.Header.Values("Authorization")) > 0 {
 		return proof{}, c.failed(r, refused)
 	}
 	return p, refused

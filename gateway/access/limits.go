@@ -1,9 +1,11 @@
 package access
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -67,9 +69,7 @@ func (c *Control) failed(r *http.Request, refused *Error) *Error {
 			Message: "too many wrong keys came from this address; use the right one, or wait",
 		}
 	}
-	if r.Header.Get("Authorization") != "" {
-		c.log.Warn("A request with a wrong key or token was refused.", "from", from)
-	}
+	c.log.Warn("A wrong key or token was refused.", "from", from)
 	return refused
 }
 
@@ -89,6 +89,39 @@ func client(r *http.Request) string {
 		return network.String()
 	}
 	return at.String()
+}
+
+// maxRunning is how many requests of one caller may run at once. Event streams run for long, and each has a connection.
+const maxRunning = 200
+
+// running counts the requests of each caller that are running.
+type running struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func newRunning() *running { return &running{count: map[string]int{}} }
+
+// begin counts a request until [running.end], if it returns nil.
+func (r *running) begin(who string) *Error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count[who] >= maxRunning {
+		return &Error{
+			Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", RetryAfter: time.Second,
+			Message: fmt.Sprintf("%d of your requests are running; wait until one has ended", maxRunning),
+		}
+	}
+	r.count[who]++
+	return nil
+}
+
+func (r *running) end(who string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count[who]--; r.count[who] == 0 {
+		delete(r.count, who)
+	}
 }
 
 // limitBody lets the handler read at most `limit` bytes.

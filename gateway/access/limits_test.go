@@ -60,12 +60,44 @@ func TestWrongCredentialsOfAnAddressAreLimited(t *testing.T) {
 	}
 	require.Equal(t, http.StatusTooManyRequests, from("[2001:db8::2]:1", "wrong"), "one network")
 	require.Equal(t, http.StatusUnauthorized, from("[2001:db8:0:1::1]:1", "wrong"))
+	for range 100 {
+		require.Equal(t, http.StatusUnauthorized, b.ask("GET", "").Code, "no key is no wrong key")
+	}
 	w := httptest.NewRecorder()
 	for range 100 {
 		_, refused := b.Login(w, request("POST", ""), "wrong")
 		w.Code = refused.Status
 	}
 	require.Equal(t, http.StatusTooManyRequests, w.Code, "the form is no way around it")
+}
+
+// So many requests of a caller may run at once, and those of others run beside them.
+func TestRunningRequestsOfACallerAreLimited(t *testing.T) {
+	alice, alices := made(t, "alice")
+	bob, bobs := made(t, "bob")
+	b := controlled(t, "keys:\n"+strings.TrimSuffix(alices, "}")+", requests_per_minute: 6000}\n"+bobs, Options{})
+	begun, end, ended := make(chan bool), make(chan bool), make(chan bool)
+	stream := b.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		begun <- true
+		<-end
+	}))
+	for range maxRunning {
+		go func() {
+			stream.ServeHTTP(httptest.NewRecorder(), request("GET", "", bearer(alice)...))
+			ended <- true
+		}()
+		<-begun
+	}
+	require.Equal(t, http.StatusTooManyRequests, b.ask("GET", "", bearer(alice)...).Code)
+	require.Equal(t, http.StatusOK, b.ask("GET", "", bearer(bob)...).Code)
+	end <- true
+	<-ended
+	require.Equal(t, http.StatusOK, b.ask("GET", "", bearer(alice)...).Code)
+	close(end)
+	for range maxRunning - 1 {
+		<-ended
+	}
+	require.Empty(t, b.running.count)
 }
 
 // The number of callers and addresses that are counted is bounded.

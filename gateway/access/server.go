@@ -35,7 +35,7 @@ func NewServer(handler http.Handler, l ServerLimits, log *slog.Logger) *http.Ser
 	return &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			d := &deadlineWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: write}
-			d.extend() // for the answer to Expect: 100-continue
+			d.clear() // of the request before
 			handler.ServeHTTP(d, r)
 			d.extend() // for what is sent when the handler has returned
 		}),
@@ -45,7 +45,8 @@ func NewServer(handler http.Handler, l ServerLimits, log *slog.Logger) *http.Ser
 	}
 }
 
-// deadlineWriter gives the connection a new deadline before each write. [http.Server.WriteTimeout] would end event streams.
+// deadlineWriter has a deadline while it writes, and none in between: with HTTP/2, a deadline that passes ends the stream, also if nothing is
+// being written. [http.Server.WriteTimeout] would end event streams in the same way.
 type deadlineWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -56,15 +57,19 @@ func (d *deadlineWriter) extend() {
 	_ = d.control.SetWriteDeadline(time.Now().Add(d.limit)) // a recorder of a test has none
 }
 
+func (d *deadlineWriter) clear() { _ = d.control.SetWriteDeadline(time.Time{}) }
+
 // Write implements [http.ResponseWriter].
 func (d *deadlineWriter) Write(p []byte) (int, error) {
 	d.extend()
+	defer d.clear()
 	return d.ResponseWriter.Write(p)
 }
 
 // FlushError implements the interface that [http.ResponseController] looks for.
 func (d *deadlineWriter) FlushError() error {
 	d.extend()
+	defer d.clear()
 	return d.control.Flush()
 }
 

@@ -28,16 +28,35 @@ const short = 100 * time.Millisecond
 
 // served returns the address of a server for a handler. It ends with the test.
 func served(t *testing.T, handler http.Handler, l ServerLimits) string {
+	return servedTLS(t, handler, l, nil)
+}
+
+// servedTLS speaks HTTPS if there are settings for it.
+func servedTLS(t *testing.T, handler http.Handler, l ServerLimits, settings *tls.Config) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := NewServer(handler, l, slog.New(slog.DiscardHandler))
+	server.TLSConfig = settings
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	go func() {
+		if settings != nil {
+			ended <- server.ServeTLS(listener, "", "")
+		} else {
+			ended <- server.Serve(listener)
+		}
+	}()
 	t.Cleanup(func() {
 		require.NoError(t, server.Close())
 		require.ErrorIs(t, <-ended, http.ErrServerClosed)
 	})
 	return listener.Addr().String()
+}
+
+// trusting returns a client for servers with a certificate of the pool. It prefers HTTP/2.
+func trusting(t *testing.T, pool *x509.CertPool) *http.Client {
+	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
 }
 
 // dialed connects and sends a text.
@@ -101,9 +120,10 @@ func TestSlowHeaderIsCut(t *testing.T) {
 	}
 }
 
-// A client that never reads its event stream loses the connection. A stream that was silent meanwhile ends as it should.
+// A client that never reads its event stream loses the connection. A stream that was silent meanwhile ends as it should. So it is with HTTP/1.1
+// and with HTTP/2.
 func TestStreamThatNobodyReadsIsDropped(t *testing.T) {
-	dropped := make(chan error, 1)
+	dropped := make(chan error, 2)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/unread", func(w http.ResponseWriter, _ *http.Request) {
 		event := []byte(strings.Repeat("x", 64<<10))
@@ -120,15 +140,37 @@ func TestStreamThatNobodyReadsIsDropped(t *testing.T) {
 		w.(http.Flusher).Flush()
 		<-silence
 	})
-	address := served(t, mux, ServerLimits{Write: 2 * time.Second}) // a slow machine needs some time for a write that does not block
-	silent, err := http.ReadResponse(bufio.NewReader(dialed(t, address, "GET /silent HTTP/1.1\r\nHost: localhost\r\n\r\n")), nil)
+	pool := x509.NewCertPool()
+	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	pool.AddCert(certificate(t, certFile, keyFile, 1))
+	settings, err := TLS(certFile, keyFile, nil)
 	require.NoError(t, err)
-	dialed(t, address, "GET /unread HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	require.ErrorIs(t, <-dropped, os.ErrDeadlineExceeded)
-	close(silence) // its last deadline was before that of the other one
-	text, err := io.ReadAll(silent.Body)
-	require.NoError(t, err)
-	require.Equal(t, "all", string(text))
+	limits := ServerLimits{Write: 2 * time.Second} // a slow machine needs some time for a write that does not block
+	urls := []string{"http://" + served(t, mux, limits), "https://" + servedTLS(t, mux, limits, settings)}
+	client := trusting(t, pool)
+	get := func(url string) *http.Response {
+		answer, err := client.Get(url)
+		require.NoError(t, err)
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer
+	}
+	var silent []*http.Response
+	for i, url := range urls {
+		silent = append(silent, get(url+"/silent"))
+		require.Equal(t, i+1, silent[i].ProtoMajor)
+	}
+	for _, url := range urls {
+		get(url + "/unread")
+	}
+	for range urls {
+		require.Error(t, <-dropped)
+	}
+	close(silence) // their last write was before those of the others
+	for _, answer := range silent {
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.Equal(t, "all", string(text))
+	}
 }
 
 // Connections that do nothing do not keep others from being served, even if there are more of them than a server may have. Those with a request
@@ -197,20 +239,12 @@ func TestRenewedCertificateIsServed(t *testing.T) {
 	settings, err := newTLS(certFile, keyFile, b.Control.log, b.clock.now)
 	require.NoError(t, err)
 
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	server := NewServer(whoami, ServerLimits{}, nil)
-	server.TLSConfig = settings
-	go server.ServeTLS(listener, "", "")
-	t.Cleanup(func() { server.Close() })
+	address := servedTLS(t, whoami, ServerLimits{}, settings)
 	serial := func() int64 {
 		b.clock.pass(reloadEvery)
-		client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
-		defer client.CloseIdleConnections()
-		answer, err := client.Get("https://" + listener.Addr().String())
+		answer, err := trusting(t, pool).Get("https://" + address) // a new connection
 		require.NoError(t, err)
 		defer answer.Body.Close()
-		require.Equal(t, 2, answer.ProtoMajor)
 		return answer.TLS.PeerCertificates[0].SerialNumber.Int64()
 	}
 	require.EqualValues(t, 1, serial())
