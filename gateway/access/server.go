@@ -16,7 +16,7 @@ type ServerLimits struct {
 	// Request limits the time to read a request with its body. It does not end an event stream, because no more is read then. Defaults to a
 	// minute.
 	Request time.Duration
-	// Write limits the time to send what a handler has written or flushed in one call. So a client that does not read its event stream loses the
+	// Write limits the time to send 64 KB of what a handler has written, or what it has flushed. So a client that does not read its event stream loses the
 	// connection, and one that reads keeps it for as long as the handler likes. Defaults to 30 seconds.
 	Write time.Duration
 	// Idle limits the time between two requests of a connection. Defaults to a minute.
@@ -59,11 +59,19 @@ func (d *deadlineWriter) extend() {
 
 func (d *deadlineWriter) clear() { _ = d.control.SetWriteDeadline(time.Time{}) }
 
+// maxWrite is how many bytes must be sent within the deadline. On a slow line, a larger answer takes longer, and is no stalled one.
+const maxWrite = 64 << 10
+
 // Write implements [http.ResponseWriter].
-func (d *deadlineWriter) Write(p []byte) (int, error) {
-	d.extend()
+func (d *deadlineWriter) Write(p []byte) (n int, err error) {
 	defer d.clear()
-	return d.ResponseWriter.Write(p)
+	for {
+		d.extend()
+		written, err := d.ResponseWriter.Write(p[n:min(n+maxWrite, len(p))])
+		if n += written; err != nil || n == len(p) {
+			return n, err
+		}
+	}
 }
 
 // FlushError implements the interface that [http.ResponseController] looks for.

@@ -173,6 +173,25 @@ func TestStreamThatNobodyReadsIsDropped(t *testing.T) {
 	}
 }
 
+// An answer is sent as it was written, however large it is.
+func TestLargeAnswerIsWhole(t *testing.T) {
+	for _, size := range []int{0, 1, maxWrite - 1, maxWrite, maxWrite + 1, 3*maxWrite + 7} {
+		body := strings.Repeat("0123456789abcde", size/15+1)[:size]
+		answer, err := http.Get("http://" + served(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			n, err := w.Write([]byte(body))
+			if n != size || err != nil {
+				t.Error(n, err)
+			}
+		}), ServerLimits{}))
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.Equal(t, size, len(text))
+		require.True(t, body == string(text))
+	}
+}
+
 // Connections that do nothing do not keep others from being served, even if there are more of them than a server may have. Those with a request
 // stay.
 func TestIdleConnectionsDoNotStopOthers(t *testing.T) {
