@@ -207,11 +207,14 @@ func (t issuerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxIssuerAnswer))
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("HTTP %d", answer.StatusCode)
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("HTTP %d", answer.StatusCode)
 	}
 	answer.Body = io.NopCloser(bytes.NewReader(body))
-	return answer, err
+	return answer, nil
 }
 
 // callerName returns the claim that names the caller. An email address counts only if the issuer has verified it: elsewhere, people write the
