@@ -49,8 +49,8 @@ func TestChat(t *testing.T) {
 	require.Equal(t, "I heard /hello/other", s.chat("hello", first, "other"), "an edited message is a branch")
 	require.Equal(t, "I heard /hello/other/and", other.chat("hello", first, "other", "I heard /hello/other", "and"), "which goes on")
 	require.Equal(t, "I heard /hello/again/more/last", s.chat("hello", first, "again", "I heard /hello/again", "more", "…", "last"))
-	require.Equal(t, "I heard /hello", other.chat("hello"), "the same first message is another conversation")
 	require.Equal(t, "I heard /hello/again", s.chat("hello", first, "again"), "the same message again is another answer")
+	require.Equal(t, "I heard /hello", other.chat("hello"), "the same first message is another conversation")
 
 	retried := s.with("X-Stainless-Retry-Count", "1")
 	before := asked(w)

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -164,4 +165,12 @@ func types(response object) (all []string) {
 		all = append(all, item.(object)["type"].(string))
 	}
 	return all
+}
+
+// agentOf returns the ID of the agent that a conversation is.
+func agentOf(t testing.TB, conversation string) string {
+	t.Helper()
+	id, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(conversation, "conv_"))
+	require.NoError(t, err)
+	return string(id)
 }
