@@ -3,8 +3,8 @@ package page
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/reagent-dev/reagent/client"
@@ -155,10 +155,13 @@ func (h *handler) sees(r *http.Request, c Caller, w client.Waits) bool {
 	return err == nil
 }
 
+// childID matches the IDs of sub-agents: see [agent.ChildID].
+var childID = regexp.MustCompile(`^(.+)/[^/]+-[0-9a-f]{16}$`)
+
 // parentOf returns the ID of the agent that has started a sub-agent, by the ID of the sub-agent; empty if the ID is not that of one.
 func parentOf(id string) string {
-	if i := strings.LastIndexByte(id, '/'); i > 0 {
-		return id[:i]
+	if m := childID.FindStringSubmatch(id); m != nil {
+		return m[1]
 	}
 	return ""
 }

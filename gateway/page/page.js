@@ -32,7 +32,7 @@
     let problem = "";
     let answer = {};
     try {
-      const r = await fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" }, redirect: "error" });
+      const r = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { Accept: "application/json" }, redirect: "error" });
       answer = await r.json();
       if (!r.ok) problem = answer.error || "The server has refused the form.";
     } catch {

@@ -10,7 +10,8 @@ import (
 
 // status is the line that says what the agent does.
 type status struct {
-	// Status is the status of the agent, for the style sheet. Text says it to people, and Problem why it does not go on.
+	// Status is the status of the agent, or "idle" if it waits for a message. The style sheet has colours for it. Text says it to people, and
+	// Problem why it does not go on.
 	Status, Text, Problem string
 	// Usage is what the agent has used.
 	Usage string
@@ -34,8 +35,11 @@ func statusOf(s client.Snapshot) status {
 		Status: string(s.Status), Text: statusTexts[s.WaitsFor], Ended: s.Status.Ended(), Closed: s.Status == client.Completed,
 		Problem: printable.Text(s.Failure),
 	}
-	if v.Text == "" {
+	if v.Text == "" || s.Status == client.Held {
 		v.Text = endTexts[s.Status]
+	}
+	if s.Status == client.Waiting && s.WaitsFor == client.WaitsForMessage {
+		v.Status = "idle"
 	}
 	if s.Stopped != "" {
 		v.Problem = "The last turn was stopped by the limit " + printable.Name(s.Stopped) + "."

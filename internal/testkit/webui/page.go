@@ -49,6 +49,27 @@ func (b *Browser) Click(text string) (bool, error) {
 	return found, nil
 }
 
+// Press presses keys one after the other, as a person types. A tab is "\t", and the key Enter is "\r". If `ctrl` is true, the key Ctrl is held
+// meanwhile.
+func (b *Browser) Press(keys string, ctrl bool) error {
+	held := chromedp.ModifierNone
+	if ctrl {
+		held = chromedp.ModifierCtrl
+	}
+	if err := chromedp.Do(b.ctx, chromedp.KeyEvent(keys, chromedp.KeyModifiers(held))); err != nil {
+		return fmt.Errorf("press %q: %w", keys, err)
+	}
+	return nil
+}
+
+// Resize gives the window another size, in CSS pixels.
+func (b *Browser) Resize(width, height int) error {
+	if _, err := chromedp.Run(b.ctx, chromedp.EmulateViewport(int64(width), int64(height))); err != nil {
+		return fmt.Errorf("resize the window: %w", err)
+	}
+	return nil
+}
+
 // Screenshot writes a picture of the window to a PNG file.
 func (b *Browser) Screenshot(file string) error {
 	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
