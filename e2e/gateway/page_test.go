@@ -256,6 +256,7 @@ func liveText(s *stage) {
 	s.fill("#text", "Thanks.")
 	s.click("Send")
 	s.reads("the next answer, on the same page", "You said: Thanks.")
+	s.is("no message is in the queue", "document.querySelectorAll('.queued').length == 0")
 	require.Empty(s.t, s.script("document.getElementById('text').value"))
 }
 

@@ -75,8 +75,12 @@ func (w *writer) call(c conversation.Call, result *agent.Message, open *agent.Ca
 			v.Wait.ID, v.Wait.Inside, v.Wait.May = "wait-"+v.ID, true, w.approves
 		}
 	}
-	if v.Wait.Question == "" || c.Name != agent.AskUser { // else the arguments are the question
-		v.Form = linesOf(form)
+	v.Form = linesOf(form)
+	if q, ok := (&agent.Call{Name: c.Name, Arguments: arguments}).Question(); ok {
+		v.Summary = printable.Line(q.Question, 160)
+		if v.Waits {
+			v.Form = nil // the question is there
+		}
 	}
 	if id := w.childID(c.Name, child); id != "" {
 		v.Child, v.ChildName = conversationPath(id), printable.Name(id)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
+	"github.com/reagent-dev/reagent/internal/printable"
 )
 
 // sendLimit limits how long a form waits for an agent.
@@ -89,7 +90,10 @@ func (h *handler) message(w http.ResponseWriter, r *http.Request) error {
 	case sent.Differs:
 		return &problem{http.StatusConflict, "This form has sent another message before.", "Reload the page, and send the message again."}
 	}
-	return done(w, r, conversationPath(id))
+	if sent.Answered != "" || sent.Duplicate {
+		return done(w, r, conversationPath(id))
+	}
+	return answer(w, r, conversationPath(id), printable.Line(m.Text, 300))
 }
 
 // decide settles a call: it approves or denies it, or gives it an answer or a result. The key names the call with the arguments that the
@@ -204,11 +208,14 @@ func (h *handler) form(r *http.Request, scope string) (c Caller, id string, snap
 // lines returns the text of a form with line feeds alone. Browsers send carriage returns, too.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// done answers a form: the script gets the ID of the next message, and a browser without it is led to a page.
-func done(w http.ResponseWriter, r *http.Request, to string) error {
+func done(w http.ResponseWriter, r *http.Request, to string) error { return answer(w, r, to, "") }
+
+// answer answers a form: the script gets the ID of the next message, and the beginning of a message that is now in the queue of the agent. A
+// browser without the script is led to a page.
+func answer(w http.ResponseWriter, r *http.Request, to, queued string) error {
 	if wantsJSON(r) {
 		w.Header().Set("Content-Type", "application/json")
-		return json.NewEncoder(w).Encode(map[string]string{"message_id": "page-" + newToken()})
+		return json.NewEncoder(w).Encode(map[string]string{"message_id": "page-" + newToken(), "queued": queued})
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil

@@ -19,6 +19,9 @@
   };
   localTimes(document);
 
+  // The number of messages that have come since the page was loaded. Each takes one from the queue.
+  let messages = 0;
+
   // Forms that change this page are sent without leaving it.
   document.addEventListener("submit", async (e) => {
     const form = e.target;
@@ -31,6 +34,7 @@
     buttons.forEach((b) => { b.disabled = true; });
     let problem = "";
     let answer = {};
+    const taken = messages;
     try {
       const r = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { Accept: "application/json" }, redirect: "error" });
       answer = await r.json();
@@ -47,6 +51,13 @@
       form.elements.steer.checked = false;
       form.elements.message_id.value = answer.message_id;
       form.elements.text.focus();
+      if (answer.queued && taken === messages) {
+        const note = document.createElement("p");
+        note.className = "queued";
+        note.dir = "auto";
+        note.textContent = "Queued: " + answer.queued;
+        $("queue").append(note);
+      }
       follow();
     } else if (form.classList.contains("decide")) {
       const wait = form.closest(".wait");
@@ -93,6 +104,10 @@
     localTimes(fresh);
     if (!old) {
       $(d.in)?.append(fresh);
+      if (fresh.matches(".user")) {
+        messages++;
+        $("queue")?.firstElementChild?.remove();
+      }
       return;
     }
     if (old.matches("details") && old.open) fresh.open = true;
