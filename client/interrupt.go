@@ -16,9 +16,15 @@ import (
 // end. It needs a running worker.
 //
 // The error wraps [ErrRefused] if no turn is running, and [ErrClosed] if the agent has ended.
-func (c *Client) Interrupt(ctx context.Context, id string) error {
+//
+// The audit trail names the user of this process. A program that interrupts for somebody else calls [Client.InterruptBy].
+func (c *Client) Interrupt(ctx context.Context, id string) error { return c.InterruptBy(ctx, id, "") }
+
+// InterruptBy is [Client.Interrupt] in the name of the person or program `by`, which has at most 200 bytes. Nothing proves it. Empty means the
+// user of this process.
+func (c *Client) InterruptBy(ctx context.Context, id, by string) error {
 	return c.updateRun(ctx, id, nil, protocol.InterruptUpdate, func(run string) any {
-		return agent.Interrupt{Run: run, Actor: stated(agent.Actor{})}
+		return agent.Interrupt{Run: run, Actor: stated(agent.Actor{By: by})}
 	})
 }
 

@@ -97,6 +97,10 @@ type ForkOptions struct {
 	ID string
 	// Message is sent to the fork, which takes it next. Empty means no message.
 	Message string
+	// By names who sends the message: see [Message].By.
+	By string
+	// PartialText asks for the text of the replies to the message while they grow: see [StartOptions].
+	PartialText bool
 	// Mode says what the fork does when it has answered. Empty means the mode of the original agent if there is a message.
 	// Without a message, empty means [agent.Chat]: the fork can then wait for a message.
 	Mode agent.Mode
@@ -146,7 +150,7 @@ func (c *Client) Fork(ctx context.Context, id string, o ForkOptions) (Started, e
 	}
 	if o.Message != "" {
 		// With Steer, a fork in the middle of a turn takes the message before its next model call.
-		if in.Message, err = newMessage(agent.QueuedMessage{Text: o.Message, Steer: true}); err != nil {
+		if in.Message, err = newMessage(agent.QueuedMessage{Text: o.Message, Steer: true, Actor: agent.Actor{By: o.By}, PartialText: o.PartialText}); err != nil {
 			return Started{}, fmt.Errorf("fork agent %q: %w", id, err)
 		}
 		signedBy(ctx, in.Message)
