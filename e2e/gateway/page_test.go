@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/gateway/page"
+	"github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/internal/testkit/webui"
 	"github.com/reagent-dev/reagent/llm"
@@ -27,9 +29,9 @@ import (
 )
 
 // screenshotEnv is the name of an environment variable with the path of a folder. If the variable is set, [TestPageInABrowser] writes
-// pictures of the page to this folder:
+// pictures of the page to this folder. Two of them are in docs/images:
 //
-//	REAGENT_PAGE_SCREENSHOTS=$PWD/docs/images go test ./e2e/gateway -run Page -count=1
+//	REAGENT_PAGE_SCREENSHOTS=/tmp/pictures go test ./e2e/gateway -run Page -count=1
 const screenshotEnv = "REAGENT_PAGE_SCREENSHOTS"
 
 const (
@@ -111,7 +113,8 @@ func newStage(t *testing.T) *stage {
 	t.Cleanup(s.goOn)
 	s.w.Worker()
 	server := httptest.NewServer(page.New(page.Options{
-		Client: s.w.Client, Agents: []page.Agent{{Name: "x", Description: "edits, asks and tells"}}, WebUI: world.Server.UIURL(),
+		Client: s.w.Client, Caller: func(*http.Request) page.Caller { return page.Caller{Name: "ann", SeesAll: true} },
+		Agents: []page.Agent{{Name: "x", Description: "edits, asks and tells"}}, WebUI: world.Server.UIURL(),
 	}))
 	t.Cleanup(func() {
 		browser.Close()
@@ -298,14 +301,20 @@ func question(s *stage) {
 }
 
 func interrupt(s *stage) {
-	s.start("Take your time.")
+	id := s.start("Take your time.")
 	s.slow.Wait(s.t)
 	s.is("the agent works", "document.body.dataset.status == 'running'")
 	s.click("Interrupt")
 	s.reads("that it has stopped", "Stopped; a message lets it go on")
+	s.picture("page-interrupt")
 	s.fill("#text", "Go on.")
 	require.NoError(s.t, s.browser.Press("\r", true))
 	s.reads("that it goes on", "You said: Go on.")
+	by := map[object.Act]string{}
+	for _, line := range world.Objects[object.AuditLine](s.w, "audit", id, "--json") {
+		by[line.Act] = line.By
+	}
+	require.Equal(s.t, "ann", by["interrupted"])
 }
 
 // A person edits an earlier message in a fork. The conversation stays as it is.
@@ -322,6 +331,8 @@ func editAndFork(s *stage) {
 	s.is("the fork is there", fmt.Sprintf("location.pathname != %q && location.pathname.startsWith('/c/')", "/c/"+url.PathEscape(id)))
 	s.reads("the fork", "You said: First.", "You said: Another.")
 	require.NotContains(s.t, s.text, "Second.")
+	require.Equal(s.t, "ann,ann", s.script("[...document.querySelectorAll('.user strong')].map(e => e.textContent)"))
+	s.picture("page-fork")
 	fork := strings.TrimPrefix(s.script("location.pathname"), "/c/")
 	require.NotEqual(s.t, id, fork)
 	s.visit("/c/" + url.PathEscape(id))

@@ -84,7 +84,7 @@ func (f *fake) SendOrStart(_ context.Context, id string, m client.Message, _ cli
 }
 
 func (f *fake) Fork(_ context.Context, id string, o client.ForkOptions) (client.Started, error) {
-	return client.Started{}, f.did("fork %s at %d to %s with %q", id, o.At, o.ID, o.Message)
+	return client.Started{}, f.did("fork %s at %d to %s with %q by %q", id, o.At, o.ID, o.Message, o.By)
 }
 
 func (f *fake) Decide(_ context.Context, w client.Waits, d agent.Decision) error {
@@ -94,9 +94,9 @@ func (f *fake) Decide(_ context.Context, w client.Waits, d agent.Decision) error
 	}
 	return f.did("decide %s %s approve %t reason %q remember %q result %q by %q", w.AgentID, w.Call.Key, d.Approve, d.Reason, d.Remember, given, d.By)
 }
-func (f *fake) Interrupt(_ context.Context, id string) error { return f.did("interrupt %s", id) }
-func (f *fake) RequestPartialText(context.Context, string, time.Duration) error {
-	return nil
+
+func (f *fake) InterruptBy(_ context.Context, id, by string) error {
+	return f.did("interrupt %s by %q", id, by)
 }
 
 var ann = Caller{Name: "key:ann", ProvedBy: "api key"}

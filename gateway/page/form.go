@@ -140,13 +140,13 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h *handler) interrupt(w http.ResponseWriter, r *http.Request) error {
-	_, id, _, err := h.form(r, scopeTalk)
+	c, id, _, err := h.form(r, scopeTalk)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), sendLimit)
 	defer cancel()
-	if err := h.agents.Interrupt(ctx, id); err != nil {
+	if err := h.agents.InterruptBy(ctx, id, c.Name); err != nil {
 		return err
 	}
 	return done(w, r, conversationPath(id))
@@ -154,7 +154,7 @@ func (h *handler) interrupt(w http.ResponseWriter, r *http.Request) error {
 
 // fork starts a new conversation with the first messages of another one, and with an edited message if there is one.
 func (h *handler) fork(w http.ResponseWriter, r *http.Request) error {
-	_, id, snap, err := h.form(r, scopeTalk)
+	c, id, snap, err := h.form(r, scopeTalk)
 	if err != nil {
 		return err
 	}
@@ -172,15 +172,11 @@ func (h *handler) fork(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), sendLimit)
 	defer cancel()
 	if at == 0 { // a fork without messages is a new conversation
-		c := h.caller(r)
 		_, err = h.agents.Start(ctx, client.StartOptions{
 			ID: fork, Agent: snap.Agent, Mode: agent.Chat, Message: text, MessageID: "page-" + token, By: c.Name, PartialText: true, Metadata: snap.Metadata,
 		})
-	} else if _, err = h.agents.Fork(ctx, id, client.ForkOptions{At: at, ID: fork, Message: text, Mode: agent.Chat}); err == nil {
-		// The fork works without it, and shows its text when a reply is complete.
-		asking, cancel := context.WithTimeout(ctx, 5*time.Second)
-		_ = h.agents.RequestPartialText(asking, fork, time.Hour)
-		cancel()
+	} else {
+		_, err = h.agents.Fork(ctx, id, client.ForkOptions{At: at, ID: fork, Message: text, By: c.Name, PartialText: true, Mode: agent.Chat})
 	}
 	if err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
@@ -61,8 +60,7 @@ type agents interface {
 	SendOrStart(ctx context.Context, id string, m client.Message, o client.StartOptions) (client.Sent, error)
 	Fork(ctx context.Context, id string, o client.ForkOptions) (client.Started, error)
 	Decide(ctx context.Context, w client.Waits, d agent.Decision) error
-	Interrupt(ctx context.Context, id string) error
-	RequestPartialText(ctx context.Context, id string, d time.Duration) error
+	InterruptBy(ctx context.Context, id, by string) error
 }
 
 type handler struct {

@@ -146,7 +146,7 @@ func TestForms(t *testing.T) {
 	require.Empty(t, post("/start", url.Values{"agent": {"z"}, "text": {"Hi"}, "token": {token}}, bad))
 	require.Empty(t, post("/start", url.Values{"agent": {"x"}, "text": {"Hi"}, "token": {"../../other"}}, bad))
 	require.Equal(t, []string{`send c m1 "Hi" by "key:ann" steer true automatic false`}, post("/c/c/message", url.Values{"message_id": {"m1"}, "text": {"Hi"}, "steer": {"1"}}, ok))
-	require.Equal(t, []string{`interrupt c`}, post("/c/c/interrupt", nil, ok))
+	require.Equal(t, []string{`interrupt c by "key:ann"`}, post("/c/c/interrupt", nil, ok))
 	decide := func(form url.Values, want int) []string {
 		form["key"] = []string{"tool-1"}
 		return post("/c/c/decide", form, want)
@@ -160,9 +160,9 @@ func TestForms(t *testing.T) {
 	require.Empty(t, decide(url.Values{}, bad))
 
 	plain := post("/c/c/fork", url.Values{"token": {token}, "at": {"2"}, "text": {"ignored"}}, ok)
-	require.Equal(t, []string{`fork c at 2 to x-` + forkID(token, 2, "") + ` with ""`}, plain)
+	require.Equal(t, []string{`fork c at 2 to x-` + forkID(token, 2, "") + ` with "" by "key:ann"`}, plain)
 	edited := post("/c/c/fork", url.Values{"token": {token}, "at": {"2"}, "text": {"Hi"}, "edit": {"1"}}, ok)
-	require.Equal(t, []string{`fork c at 2 to x-` + forkID(token, 2, "Hi") + ` with "Hi"`}, edited)
+	require.Equal(t, []string{`fork c at 2 to x-` + forkID(token, 2, "Hi") + ` with "Hi" by "key:ann"`}, edited)
 	require.NotEqual(t, forkID(token, 2, ""), forkID(token, 2, "Hi"))
 	require.Equal(t, []string{`start x-` + forkID(token, 0, "Hi") + ` x "Hi" page-` + token + ` by "key:ann" map[gateway.owner:key:ann]`},
 		post("/c/c/fork", url.Values{"token": {token}, "at": {"0"}, "text": {"Hi"}, "edit": {"1"}}, ok), "an edit of the first message leaves nothing to keep")
