@@ -113,7 +113,6 @@ func (g *Gateway) Handler() http.Handler {
 // metadataPrefix.
 const (
 	metadataPrefix     = "gateway."
-	OwnerKey           = metadataPrefix + "owner" // the name of the caller to whom a conversation belongs
 	metadataPrevious   = metadataPrefix + "previous"
 	metadataBackground = metadataPrefix + "background"
 	metadataSchemaName = metadataPrefix + "schema"
@@ -159,7 +158,7 @@ func (g *Gateway) conversationOf(ctx context.Context, scope access.Scope, id str
 			found.Metadata = snap.Metadata
 		}
 	}
-	if !caller.Sees(found.Metadata[OwnerKey]) {
+	if !caller.Sees(found.Metadata[access.OwnerKey]) {
 		return found, gone
 	}
 	if refused := caller.Require(scope, found.Agent); refused != nil {

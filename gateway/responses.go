@@ -291,7 +291,7 @@ func (g *Gateway) give(ctx context.Context, to target, in given, m client.Messag
 // ownedBy returns the metadata of a conversation that the caller starts.
 func ownedBy(ctx context.Context) agent.Metadata {
 	if name := access.FromContext(ctx).Name; name != "" {
-		return agent.Metadata{OwnerKey: name}
+		return agent.Metadata{access.OwnerKey: name}
 	}
 	return nil
 }

@@ -31,9 +31,9 @@ func newServe(g *session.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Let OpenAI clients talk to the agents",
-		Long: `serve answers OpenAI's API until Ctrl-C: each agent of the configuration is a model. It
-keeps nothing, so any number of replicas may run behind one address, and all of them may
+		Short: "Let OpenAI clients and people in a browser talk to the agents",
+		Long: `serve answers OpenAI's API until Ctrl-C: each agent of the configuration is a model. At the
+root, it has a page for people, with an inbox for approvals and questions. It keeps nothing, so any number of replicas may run behind one address, and all of them may
 be killed at any time: the agents are in Temporal. See docs/gateway.md.
 
 It answers POST /v1/chat/completions, /v1/responses, /v1/conversations and GET /v1/models,
@@ -72,6 +72,7 @@ and its entry for the file: "starter serve key NAME".`,
 					_, err := temporal.CheckHealth(ctx, &sdk.CheckHealthRequest{})
 					return err
 				}
+				o.WebUI = g.WebUI(ctx)
 				server, err := front.New(ctx, o)
 				if errors.Is(err, access.ErrOpen) {
 					return exit.Errorf(exit.Usage, "--listen %s: %w", o.Listen, err)
@@ -121,7 +122,7 @@ func serveGreeting(server *front.Server, o front.Options, names []string) string
 	if o.Access.File != "" {
 		clients = "whoever has a key or a token that " + o.Access.File + " accepts"
 	}
-	return fmt.Sprintf("Base URL  %s\nModels    %s\nClients   %s\nReady.\n", baseURL(server, o), strings.Join(names, ", "), clients)
+	return fmt.Sprintf("Page      %s\nBase URL  %s\nModels    %s\nClients   %s\nReady.\n", strings.TrimSuffix(baseURL(server, o), "v1"), baseURL(server, o), strings.Join(names, ", "), clients)
 }
 
 func newServeKey() *cobra.Command {

@@ -21,7 +21,7 @@ import (
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
 	"github.com/reagent-dev/reagent/gateway/page"
-	"github.com/reagent-dev/reagent/internal/app/object"
+	printed "github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/standin"
 	"github.com/reagent-dev/reagent/internal/testkit/webui"
 	"github.com/reagent-dev/reagent/llm"
@@ -310,8 +310,8 @@ func interrupt(s *stage) {
 	s.fill("#text", "Go on.")
 	require.NoError(s.t, s.browser.Press("\r", true))
 	s.reads("that it goes on", "You said: Go on.")
-	by := map[object.Act]string{}
-	for _, line := range world.Objects[object.AuditLine](s.w, "audit", id, "--json") {
+	by := map[printed.Act]string{}
+	for _, line := range world.Objects[printed.AuditLine](s.w, "audit", id, "--json") {
 		by[line.Act] = line.By
 	}
 	require.Equal(s.t, "ann", by["interrupted"])

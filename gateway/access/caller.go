@@ -25,6 +25,10 @@ const (
 // Scopes returns all scopes.
 func Scopes() []Scope { return []Scope{Talk, Read, Approve} }
 
+// OwnerKey is the name in an agent's metadata that has the name of the caller who owns the conversation: see [Caller].Name. Sub-agents and
+// forks have the owner of their origin.
+const OwnerKey = "gateway.owner"
+
 // Grant is what a caller may do, and with which agents. The zero Grant permits nothing.
 type Grant struct {
 	// Agents are names of agents or patterns of names in the syntax of [path.Match], such as support-*.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reagent-dev/reagent/gateway/access"
+
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
@@ -92,7 +94,7 @@ func hostile(text string) client.Snapshot {
 	}
 	return client.Snapshot{
 		Agent: text, Task: text, Failure: text, Stopped: text, Status: client.Waiting, Count: 8, ChildCount: 1,
-		Metadata: agent.Metadata{OwnerKey: ann.Name},
+		Metadata: agent.Metadata{access.OwnerKey: ann.Name},
 		Messages: []agent.Message{
 			{Key: "m1", Sender: &agent.Actor{By: text}, Message: llm.Message{Role: llm.User, Content: text, Parts: []llm.Part{
 				{URL: text}, {URL: "https://elsewhere.example/x.png"}, {URL: "data:image/svg+xml;base64,PHN2Zz4="}, {URL: "data:image/png;base64,AAAA"},
@@ -161,7 +163,7 @@ func TestMarkdown(t *testing.T) {
 // A conversation of somebody else, and one that does not exist, look the same, whatever is asked.
 func TestAttackOtherOwnersConversationIsNotThere(t *testing.T) {
 	f := &fake{snaps: map[string]client.Snapshot{
-		"anns": {Agent: "x", Metadata: agent.Metadata{OwnerKey: ann.Name}}, "bens": {Agent: "x", Metadata: agent.Metadata{OwnerKey: "key:ben"}}, "nobodys": {Agent: "x"},
+		"anns": {Agent: "x", Metadata: agent.Metadata{access.OwnerKey: ann.Name}}, "bens": {Agent: "x", Metadata: agent.Metadata{access.OwnerKey: "key:ben"}}, "nobodys": {Agent: "x"},
 	}}
 	for _, owner := range []string{"anns", "bens", "nobodys"} {
 		f.entries = append(f.entries, client.Entry{ID: owner, Agent: "x", Task: "task of " + owner, Metadata: f.snaps[owner].Metadata})

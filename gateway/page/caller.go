@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/reagent-dev/reagent/gateway/access"
+
 	"github.com/reagent-dev/reagent/client"
 )
 
@@ -45,7 +47,7 @@ func (h *handler) find(ctx context.Context, c Caller, id, scope string) (client.
 	switch {
 	case errors.Is(err, client.ErrNoServer), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return snap, err
-	case errors.Is(err, client.ErrNotFound), !c.SeesAll && (err != nil || !c.owns(snap.Metadata[OwnerKey])):
+	case errors.Is(err, client.ErrNotFound), !c.SeesAll && (err != nil || !c.owns(snap.Metadata[access.OwnerKey])):
 		return snap, errNotFound
 	case err != nil:
 		return snap, err

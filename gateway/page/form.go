@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reagent-dev/reagent/gateway/access"
+
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
@@ -65,7 +67,7 @@ func owned(c Caller) agent.Metadata {
 	if c.Name == "" {
 		return nil
 	}
-	return agent.Metadata{OwnerKey: c.Name}
+	return agent.Metadata{access.OwnerKey: c.Name}
 }
 
 // message sends a message. An agent that has failed or was stopped goes on with it.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/reagent-dev/reagent/gateway/access"
+
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/internal/printable"
 )
@@ -57,7 +59,7 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request) error {
 		}
 		scanned++
 		last = e
-		if owner := e.Metadata[OwnerKey]; e.Parent == "" && c.owns(owner) && c.may(scopeRead, e.Agent) {
+		if owner := e.Metadata[access.OwnerKey]; e.Parent == "" && c.owns(owner) && c.may(scopeRead, e.Agent) {
 			p.Entries = append(p.Entries, rowOf(e, c))
 		}
 	}
@@ -76,7 +78,7 @@ func rowOf(e client.Entry, c Caller) row {
 	if e.Status == client.Running {
 		v.Status = "open" // the list does not say whether it works or waits
 	}
-	if owner := e.Metadata[OwnerKey]; owner != c.Name {
+	if owner := e.Metadata[access.OwnerKey]; owner != c.Name {
 		v.Owner = printable.Name(owner)
 	}
 	return v

@@ -19,10 +19,6 @@ import (
 	"github.com/reagent-dev/reagent/internal/weblink"
 )
 
-// OwnerKey is the name in an agent's metadata that has the name of the caller who owns the conversation: see [Caller].Name. Sub-agents and
-// forks have the owner of their origin.
-const OwnerKey = "gateway.owner"
-
 // Agent is an agent with which people can start conversations.
 type Agent struct {
 	// Name is the name of the agent's definition.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reagent-dev/reagent/gateway/access"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -20,7 +22,7 @@ import (
 // A conversation has the calls with what they do, what they wait for, and who has decided; and forks, cost and links.
 func TestConversation(t *testing.T) {
 	snap := client.Snapshot{
-		Agent: "x", Task: "Mend it", Status: client.Waiting, WaitsFor: client.WaitsForApproval, Count: 6, ChildCount: 1, Metadata: agent.Metadata{OwnerKey: ann.Name},
+		Agent: "x", Task: "Mend it", Status: client.Waiting, WaitsFor: client.WaitsForApproval, Count: 6, ChildCount: 1, Metadata: agent.Metadata{access.OwnerKey: ann.Name},
 		Spent: &agent.Spending{Usage: llm.Usage{InputTokens: 120, OutputTokens: 30}, Cost: agent.Dollar / 2}, Usage: agent.Usage{ModelCalls: 2, ToolCalls: 1},
 		Definition: &agent.Definition{Tools: []agent.Tool{{Name: "ask_clerk", Agent: "clerk"}}},
 		Messages: []agent.Message{
@@ -102,7 +104,7 @@ func TestListHasPages(t *testing.T) {
 	for i := range 2*maxScanned + 10 {
 		f.entries = append(f.entries, client.Entry{ID: fmt.Sprint("c", i), Agent: "x", Status: client.Running})
 	}
-	f.entries[3].Metadata = agent.Metadata{OwnerKey: ann.Name}
+	f.entries[3].Metadata = agent.Metadata{access.OwnerKey: ann.Name}
 	f.entries[4].Metadata, f.entries[4].Parent = f.entries[3].Metadata, "c3"
 	_, page, _ := serve(t, f, &ann).get("/")
 	require.Equal(t, 1, strings.Count(page, `<a href="/c/`))
@@ -122,7 +124,7 @@ func TestListHasPages(t *testing.T) {
 
 // A form does what it says, in the name of the caller. A form that is sent twice does the same with the same IDs, so it has effect once.
 func TestForms(t *testing.T) {
-	snap := client.Snapshot{Agent: "x", Status: client.Waiting, Count: 4, Metadata: agent.Metadata{OwnerKey: ann.Name}}
+	snap := client.Snapshot{Agent: "x", Status: client.Waiting, Count: 4, Metadata: agent.Metadata{access.OwnerKey: ann.Name}}
 	f := &fake{snaps: map[string]client.Snapshot{"c": snap}}
 	s := serve(t, f, &ann)
 	token := strings.Repeat("0", 32)
@@ -180,7 +182,7 @@ func TestAttackScopesHold(t *testing.T) {
 	posts := map[string]string{"/start": scopeTalk, "/c/c/message": scopeTalk, "/c/c/interrupt": scopeTalk, "/c/c/fork": scopeTalk, "/c/c/decide": scopeApprove}
 	form := url.Values{"text": {"x"}, "agent": {"x"}, "message_id": {"m"}, "action": {"approve"}, "key": {"tool-1"}, "at": {"1"}, "token": {newToken()}}
 	for _, scope := range []string{"", scopeTalk, scopeRead, scopeApprove} {
-		f := &fake{snaps: map[string]client.Snapshot{"c": {Agent: "x", Count: 1, Metadata: agent.Metadata{OwnerKey: ann.Name}}}}
+		f := &fake{snaps: map[string]client.Snapshot{"c": {Agent: "x", Count: 1, Metadata: agent.Metadata{access.OwnerKey: ann.Name}}}}
 		f.entries = []client.Entry{{ID: "c", Agent: "x", Metadata: f.snaps["c"].Metadata}}
 		c := ann
 		c.May = func(s, name string) bool { return s == scope && name == "x" }

@@ -25,8 +25,8 @@ type Options struct {
 	CertFile, KeyFile string
 	// Ready returns an error if Temporal does not answer.
 	Ready func(context.Context) error
-	// Page answers the paths that belong to no API. Nil means that there are none.
-	Page http.Handler
+	// WebUI is the address of Temporal's Web UI, for links; empty means none.
+	WebUI string
 	// Drain is the time that open requests get when the server ends. Defaults to 10 seconds. Then event streams end, and their clients go on at
 	// another replica.
 	Drain time.Duration
@@ -45,7 +45,7 @@ type Server struct {
 
 // New makes the server listen. Connections wait until [Server.Serve]. The error wraps [access.ErrOpen] if everyone could use the agents.
 func New(ctx context.Context, o Options) (*Server, error) {
-	o.Access.OnError, o.Access.Log, o.Access.HTTPS = gateway.OnError, o.Log, o.Access.HTTPS || o.CertFile != ""
+	o.Access.OnError, o.Access.Log, o.Access.HTTPS = onError, o.Log, o.Access.HTTPS || o.CertFile != ""
 	control, err := access.New(o.Access)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,8 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		}
 		return ""
 	}))
-	mux.Handle("/", control.Handler(gateway.New(o.Gateway).Handler()))
+	mux.Handle("/v1/", control.Handler(gateway.New(o.Gateway).Handler()))
+	addPage(mux, control, o)
 	s.server = access.NewServer(mux, access.ServerLimits{}, o.Log)
 	base, stop := context.WithCancel(context.Background())
 	s.stop = stop

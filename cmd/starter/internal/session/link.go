@@ -27,6 +27,15 @@ const uiTimeout = 500 * time.Millisecond
 //   - that of Temporal Cloud, for a server in Temporal Cloud
 //   - for a server on this machine, the one at Temporal's port plus 1000, if it answers; `starter dev` uses this port by default
 func (g *Flags) Link(ctx context.Context, id string) string {
+	base := g.WebUI(ctx)
+	if base == "" {
+		return ""
+	}
+	return weblink.Agent(base, g.Namespace, id)
+}
+
+// WebUI returns the address of Temporal's Web UI, or "" if none is known: see [Flags.Link].
+func (g *Flags) WebUI(ctx context.Context) string {
 	base := strings.TrimSuffix(os.Getenv(uiEnv), "/")
 	switch {
 	case base != "":
@@ -35,10 +44,7 @@ func (g *Flags) Link(ctx context.Context, id string) string {
 	default:
 		base = uiOf(ctx, g.Address)
 	}
-	if base == "" {
-		return ""
-	}
-	return weblink.Agent(base, g.Namespace, id)
+	return base
 }
 
 // InCloud reports whether the server is in Temporal Cloud.
