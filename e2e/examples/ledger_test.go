@@ -65,7 +65,8 @@ var (
 
 // serves reports whether the command runs until somebody stops it.
 func (d documented) serves() bool {
-	return strings.HasPrefix(d.text, "worker") || strings.HasPrefix(d.text, "starter codec-server")
+	return strings.HasPrefix(d.text, "worker") || strings.HasPrefix(d.text, "starter codec-server") ||
+		strings.HasPrefix(d.text, "starter serve") && !strings.HasPrefix(d.text, "starter serve key")
 }
 
 // documentedCommands returns the commands of the documents in blocks without a name. Those of docs/loop.md come first, because other pages
