@@ -20,6 +20,8 @@ const (
 	pingPause = 15 * time.Second
 	// lookPause is the time between two looks at the sub-agents of an agent, and lookLimit limits the time of one.
 	lookPause, lookLimit = 5 * time.Second, 15 * time.Second
+	// streamLife is the time after which a stream ends. The browser connects again at once, and proves again who reads.
+	streamLife = 15 * time.Minute
 	// writeLimit is how long a reader may take to read what was sent.
 	writeLimit = 30 * time.Second
 )
@@ -43,7 +45,10 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy that keeps text back would take the life out of it
 	s := &stream{to: w, control: http.NewResponseController(w), at: at, writer: h.writer(c, id, snap), sent: map[string]string{}}
-	s.comment("hello")
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	s.write("retry: 1000\n\n")
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	h.follow(ctx, c, s)
@@ -56,11 +61,15 @@ func (h *handler) follow(ctx context.Context, c Caller, s *stream) {
 	ping, look := time.NewTicker(pingPause), time.NewTicker(lookPause)
 	defer ping.Stop()
 	defer look.Stop()
+	life := time.NewTimer(streamLife)
+	defer life.Stop()
 	looks := make(chan looked, 1)
 	looking := false
 	for s.err == nil {
 		select {
 		case <-ctx.Done():
+			return
+		case <-life.C:
 			return
 		case u := <-updates:
 			switch {

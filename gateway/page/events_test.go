@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -227,4 +229,33 @@ func TestWhatIsSoNow(t *testing.T) {
 	require.Equal(t, []string{"wait-" + string(text.Key), "[wait-" + string(text.Key) + "]", "status-line", "[]", "status-line", "end"}, get(status(client.Waiting, text)))
 	require.Equal(t, []string{"trueab", "[]", "status-line", "falsecd", "false\\u202e", "true… yz", "truenew", "true", "status-line", "end"},
 		get(says("ab", 2, 1), says("abcd", 4, 1), says("abcd", 4, 1), says("bcd\u202e", 7, 1), says("yz", 90, 1), says("new", 3, 2)))
+}
+
+// What the calls of sub-agents wait for is on the page of the parent, and comes there live.
+func TestWaitsOfSubAgentsAreOnThePageOfTheParent(t *testing.T) {
+	f := &fake{
+		snaps:   map[string]client.Snapshot{"c": {Agent: "x", Status: client.Waiting, ChildCount: 1, Children: []client.Child{{Status: client.Running}}}},
+		entries: []client.Entry{{ID: "c/clerk", Parent: "c", Status: client.Running}},
+		inbox: []client.Waits{
+			{AgentID: "c/clerk", Agent: "clerk", Call: agent.Call{Key: "tool-1", Name: "pay", Arguments: `{"euros":1}`, Wait: agent.CallWait{For: agent.WaitsForApproval}}},
+		},
+	}
+	_, page, _ := serve(t, f, nil).get("/c/c")
+	form := `action="/c/c%2Fclerk/decide"`
+	require.Contains(t, page, form)
+
+	out := httptest.NewRecorder()
+	s := &stream{to: out, control: http.NewResponseController(out), writer: &writer{id: "c"}, sent: map[string]string{}}
+	looks := (&handler{Options: Options{Log: slog.Default()}, agents: f}).look(t.Context(), Caller{SeesAll: true}, "c")
+	s.show(looks)
+	s.show(looks)
+	told := out.Body.String()
+	require.Equal(t, 1, strings.Count(told, "wait-tool-1\"]"))
+	require.Equal(t, 1, strings.Count(told, "c%2Fclerk/decide"))
+	require.Contains(t, told, "event: waits")
+	require.True(t, s.busy)
+	out.Body.Reset()
+	s.show(looked{tree: []*node{{Status: "completed"}}})
+	require.Contains(t, out.Body.String(), `{"ids":[]}`)
+	require.False(t, s.busy)
 }

@@ -215,6 +215,6 @@ func answer(w http.ResponseWriter, r *http.Request, to, queued string) error {
 		w.Header().Set("Content-Type", "application/json")
 		return json.NewEncoder(w).Encode(map[string]string{"message_id": "page-" + newToken(), "queued": queued})
 	}
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // it is a path of this page: see conversationPath
 	return nil
 }

@@ -124,6 +124,14 @@
     old.replaceWith(fresh);
     if (focused) (fresh.querySelector("summary") || fresh).focus();
   };
+  let pause = 1000; // before the next try to connect, in milliseconds
+  const speak = (text, reset) => {
+    const live = $("live");
+    if (reset) live.textContent = "";
+    live.append(text);
+    live.normalize();
+    live.hidden = live.textContent === "";
+  };
   const follow = () => {
     if (!at || source) return;
     source = new EventSource(at.dataset.src + "?after=" + encodeURIComponent(last));
@@ -136,16 +144,15 @@
     source.addEventListener("error", () => {
       if (source?.readyState !== EventSource.CLOSED) return;
       source = null;
-      setTimeout(follow, 5000);
+      setTimeout(follow, pause);
+      pause = Math.min(2 * pause, 60000);
+    });
+    source.addEventListener("open", () => {
+      pause = 1000;
+      speak("", true); // what the model says comes again
     });
     on("block", place);
-    on("live", (d) => {
-      const live = $("live");
-      if (d.reset) live.textContent = "";
-      live.append(d.text);
-      live.normalize();
-      live.hidden = live.textContent === "";
-    });
+    on("live", (d) => speak(d.text, d.reset));
     on("waits", (d) => {
       for (const w of [...$("waits").children]) if (!d.ids.includes(w.id)) w.remove();
     });
