@@ -239,6 +239,7 @@ func inputOf(m *agent.Message) identified {
 
 // items is a viewer that collects the items of a whole conversation.
 type items struct {
+	agent   string
 	all     []identified
 	section section
 	p       *projection
@@ -249,7 +250,9 @@ func (i *items) read(e conversation.Event) {
 		i.p = newProjection(responseRef{}, "", &i.section, nil)
 		i.p.begin()
 	}
-	i.section.read(e)
+	if i.section.read(e); !i.section.stops(e) { // waits belong to the section that they end
+		i.p.ref = responseRef{Agent: i.agent, start: i.section.at}
+	}
 	if e.Kind == conversation.Message {
 		i.all = append(i.all, inputOf(e.Message))
 	}
@@ -279,7 +282,7 @@ func (g *Gateway) conversationItems(w http.ResponseWriter, req *http.Request) er
 	if err != nil {
 		return err
 	}
-	var list items
+	list := items{agent: found.ID}
 	if begun {
 		for u, err := range g.client.Events(req.Context(), found.ID, 0) {
 			if err != nil {

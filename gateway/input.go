@@ -108,6 +108,23 @@ type inputItem struct {
 	Reason            string          `json:"reason"`
 }
 
+// response returns the response to which the item belongs, if it is one of an agent's.
+func (i inputItem) response() (responseRef, bool) {
+	if of, _, ok := parseItemID(i.ID); ok {
+		return of, true
+	}
+	of, _, ok := parseItemID(i.CallID)
+	return of, ok
+}
+
+// call returns the key of the call to which the item belongs.
+func (i inputItem) call() agent.Key {
+	if _, key, ok := parseItemID(i.CallID); ok {
+		return agent.Key(key)
+	}
+	return agent.Key(i.CallID)
+}
+
 type input []inputItem
 
 // UnmarshalJSON reads a text, or an array of items.
@@ -140,6 +157,8 @@ type given struct {
 	images       []string
 	instructions string
 	settled      []settled
+	// after is the response whose items came last; what the agent has heard before them is left out. It has no agent if no item is known.
+	after responseRef
 	// earlier are messages before the last one of the user, which a new conversation begins with.
 	earlier []string
 }
@@ -150,6 +169,9 @@ func (g given) hasMessage() bool { return g.text != "" || len(g.images) > 0 }
 func (in input) read() (g given, err error) {
 	for i, item := range in {
 		param := fmt.Sprintf("input[%d]", i)
+		if of, known := item.response(); known && of != g.after {
+			g = given{instructions: g.instructions, after: of}
+		}
 		switch {
 		case item.Type == "mcp_approval_response":
 			if item.Approve == nil || !strings.HasPrefix(item.ApprovalRequestID, approvalPrefix) {
@@ -166,7 +188,7 @@ func (in input) read() (g given, err error) {
 			if err := text.UnmarshalJSON(item.Output); err != nil || item.CallID == "" {
 				return g, invalid(param, "a function call output needs call_id and output")
 			}
-			g.settled = append(g.settled, settled{agent.Key(item.CallID), agent.Decision{Result: &agent.GivenResult{Content: text.text()}}})
+			g.settled = append(g.settled, settled{item.call(), agent.Decision{Result: &agent.GivenResult{Content: text.text()}}})
 		case item.Role == "system" || item.Role == "developer":
 			g.instructions = strings.TrimPrefix(g.instructions+"\n\n"+item.Content.text(), "\n\n")
 		case item.Role == "user":

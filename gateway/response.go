@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"strconv"
-	"strings"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/conversation"
@@ -141,11 +140,6 @@ type (
 // serverLabel names the agent itself where OpenAI's API names an MCP server.
 const serverLabel = "agent"
 
-// itemID makes the ID of an item from a key of the agent.
-func itemID(prefix string, key agent.Key) string {
-	return prefix + strings.ReplaceAll(string(key), "-", "_")
-}
-
 // newResponse returns the response that a section is, without its output.
 func newResponse(ref responseRef, s *section, agentName string) *response {
 	r := &response{
@@ -251,9 +245,9 @@ func (p *projection) see(e conversation.Event) {
 
 func (p *projection) write(e conversation.Event) {
 	if p.text == nil {
-		p.text = &messageItem{ID: itemID("msg_", e.Reply), Type: "message", Status: "in_progress", Role: "assistant", Content: []textPart{}}
+		p.text = &messageItem{ID: p.ref.itemID("msg_", string(e.Reply)), Type: "message", Status: "in_progress", Role: "assistant", Content: []textPart{}}
 		if e.Reply == "" {
-			p.text.ID = "msg_notice_" + strconv.Itoa(e.Position.Message)
+			p.text.ID = p.ref.itemID("msg_", "notice-"+strconv.Itoa(e.Position.Message))
 		}
 		p.send("response.output_item.added", streamEvent{"output_index": p.index(), "item": *p.text})
 		p.send("response.content_part.added", streamEvent{"item_id": p.text.ID, "output_index": p.index(), "content_index": 0, "part": part("")})
@@ -304,7 +298,8 @@ func (p *projection) wait(e conversation.Event) {
 		}
 		p.closeText("final_answer")
 	case p.section.clientTool(e.Call.Name):
-		item := functionCallItem{ID: itemID("fc_", e.Wait.Key), Type: "function_call", Status: "in_progress", CallID: string(e.Wait.Key), Name: e.Call.Name}
+		key := string(e.Wait.Key)
+		item := functionCallItem{ID: p.ref.itemID("fc_", key), Type: "function_call", Status: "in_progress", CallID: p.ref.itemID("call_", key), Name: e.Call.Name}
 		p.send("response.output_item.added", streamEvent{"output_index": p.index(), "item": item})
 		place := streamEvent{"item_id": item.ID, "output_index": p.index()}
 		delta := maps.Clone(place)
@@ -324,7 +319,7 @@ func approvalID(key agent.Key) string { return approvalPrefix + string(key) }
 func (p *projection) result(e conversation.Event) {
 	m := e.Message
 	item := mcpCallItem{
-		ID: itemID("mcp_", e.Call.Reply) + "_" + strconv.Itoa(e.Call.Index), Type: "mcp_call", Status: "in_progress", ServerLabel: serverLabel,
+		ID: p.ref.itemID("mcp_", string(e.Call.Reply)+"-"+strconv.Itoa(e.Call.Index)), Type: "mcp_call", Status: "in_progress", ServerLabel: serverLabel,
 		Name: e.Call.Name, Arguments: e.Call.Arguments,
 	}
 	for _, w := range m.Waited {

@@ -32,6 +32,21 @@ func parseResponseID(id string) (r responseRef, ok bool) {
 	return r, r.id() == id // one ID for each response
 }
 
+// itemID makes the ID of an item of the response. It says which response this is: many clients send items back instead of the response's ID.
+func (r responseRef) itemID(prefix, key string) string {
+	return prefix + strings.TrimPrefix(r.id(), responsePrefix) + "." + key
+}
+
+// parseItemID returns the response to which an item belongs, and the key of the item in it.
+func parseItemID(id string) (of responseRef, key string, ok bool) {
+	id, key, ok = strings.Cut(id, ".")
+	if _, id, _ = strings.Cut(id, "_"); !ok {
+		return of, "", false
+	}
+	of, ok = parseResponseID(responsePrefix + id)
+	return of, key, ok
+}
+
 func decodeID(id, prefix string) ([]byte, bool) {
 	text, found := strings.CutPrefix(id, prefix)
 	if !found || len(id) > maxIDBytes {

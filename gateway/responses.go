@@ -90,6 +90,9 @@ func (g *Gateway) createResponse(w http.ResponseWriter, req *http.Request) error
 	if err != nil {
 		return err
 	}
+	if r.PreviousResponseID == "" && r.Conversation == "" && in.after.Agent != "" {
+		r.PreviousResponseID = in.after.id()
+	}
 	m, err := r.message(req, in)
 	if err != nil {
 		return err
