@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
@@ -494,6 +495,9 @@ func (g *Gateway) orMissing(err error, req *http.Request) error {
 	return err
 }
 
+// cancelTime is how long a request waits for a response to begin, so that it can be cancelled.
+const cancelTime = 20 * time.Second
+
 func (g *Gateway) cancelResponse(w http.ResponseWriter, req *http.Request) error {
 	ref, found, err := g.responseOf(req, access.Talk)
 	if err != nil {
@@ -503,11 +507,27 @@ func (g *Gateway) cancelResponse(w http.ResponseWriter, req *http.Request) error
 	if err != nil {
 		return g.orMissing(err, req)
 	}
-	if r.Status == "in_progress" || r.Status == "queued" {
-		if err := g.client.Interrupt(req.Context(), ref.Agent); err != nil && !errors.Is(err, client.ErrRefused) {
-			return err
+	late := time.After(cancelTime)
+	for r.Status == "queued" || r.Status == "in_progress" {
+		if r.Status == "in_progress" { // what runs now is this response, and no other one of the conversation
+			err := g.client.Interrupt(req.Context(), ref.Agent)
+			if err == nil {
+				return g.answerWith(w, req, ref, found.Agent, true)
+			}
+			if !errors.Is(err, client.ErrRefused) {
+				return err
+			}
 		}
-		return g.answerWith(w, req, ref, found.Agent, true)
+		select { // it is about to begin, or has just ended
+		case <-time.After(100 * time.Millisecond):
+		case <-late:
+			return conflict("response_queued", "the response has not begun, because the agent does something else first; cancel it again in a moment")
+		case <-req.Context().Done():
+			return context.Cause(req.Context())
+		}
+		if r, err = g.read(req.Context(), ref, found.Agent, false); err != nil {
+			return g.orMissing(err, req)
+		}
 	}
 	writeJSON(w, http.StatusOK, r)
 	return nil
