@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/reagent-dev/reagent/agent"
@@ -37,7 +38,9 @@ const screenshotEnv = "REAGENT_PAGE_SCREENSHOTS"
 const (
 	story = "# Plums\n\nThe quick brown fox jumps over the lazy dog, and picks *ripe* plums."
 	evil  = `<script>window.evil=1</script><img src=x onerror="window.evil=1">`
-	edit  = `{"path":"list.txt","old":"one\ntwo\nthree\n","new":"one\n2\nthree\n"}`
+	// ann owns all conversations of the test, so that those of other tests are in no list.
+	ann  = "ann@example.com"
+	edit = `{"path":"list.txt","old":"one\ntwo\nthree\n","new":"one\n2\nthree\n"}`
 )
 
 // talk is the model. It answers to the last message from outside.
@@ -113,7 +116,7 @@ func newStage(t *testing.T) *stage {
 	t.Cleanup(s.goOn)
 	s.w.Worker()
 	server := httptest.NewServer(page.New(page.Options{
-		Client: s.w.Client, Caller: func(*http.Request) page.Caller { return page.Caller{Name: "ann", SeesAll: true} },
+		Client: s.w.Client, Caller: func(*http.Request) page.Caller { return page.Caller{Name: ann} },
 		Agents: []page.Agent{{Name: "x", Description: "edits, asks and tells"}}, WebUI: world.Server.UIURL(),
 	}))
 	t.Cleanup(func() {
@@ -277,14 +280,26 @@ func approval(s *stage) {
 	s.visit("/c/" + url.PathEscape(id))
 	s.reads("the same after a reload", "The result is: 2 replaces two", "edit_file", "done")
 
-	s.start("Mend the list.")
-	s.fill("[name=reason]", "not today")
-	s.finds("/inbox", "the inbox", "edit_file", "- two", "+ 2")
-	s.fill("[name=reason]", "not today")
-	s.click("Deny")
-	s.reads("that the decision was sent", "Sent.")
-	s.finds("/inbox", "the empty inbox", "Nothing waits for you.")
+	id = s.start("Mend the list.")
+	s.reads("the edit", "waits for approval")
+	s.finds("/inbox", "the inbox", id, "edit_file", "- two", "+ 2")
+	s.deny(id)
+	s.until("the call is not in the inbox", func() bool {
+		s.visit("/inbox")
+		return !s.shows([]string{id})
+	})
 	require.Len(s.t, s.w.Tools.Effects(), 1)
+	s.visit("/c/" + url.PathEscape(id))
+	s.reads("the answer to the denial", "not today")
+}
+
+// deny denies the call of an agent in the inbox, with a reason.
+func (s *stage) deny(id string) {
+	s.t.Helper()
+	form := fmt.Sprintf("form[action=%q] ", "/c/"+url.PathEscape(id)+"/decide")
+	s.fill(form+"[name=reason]", "not today")
+	s.script(fmt.Sprintf("document.querySelector(%q).click()", form+"[value=deny]"))
+	s.reads("that the decision was sent", "Sent.")
 }
 
 func question(s *stage) {
@@ -314,7 +329,7 @@ func interrupt(s *stage) {
 	for _, line := range world.Objects[printed.AuditLine](s.w, "audit", id, "--json") {
 		by[line.Act] = line.By
 	}
-	require.Equal(s.t, "ann", by["interrupted"])
+	require.Equal(s.t, ann, by["interrupted"])
 }
 
 // A person edits an earlier message in a fork. The conversation stays as it is.
@@ -331,7 +346,7 @@ func editAndFork(s *stage) {
 	s.is("the fork is there", fmt.Sprintf("location.pathname != %q && location.pathname.startsWith('/c/')", "/c/"+url.PathEscape(id)))
 	s.reads("the fork", "You said: First.", "You said: Another.")
 	require.NotContains(s.t, s.text, "Second.")
-	require.Equal(s.t, "ann,ann", s.script("[...document.querySelectorAll('.user strong')].map(e => e.textContent)"))
+	require.Equal(s.t, ann+","+ann, s.script("[...document.querySelectorAll('.user strong')].map(e => e.textContent)"))
 	s.picture("page-fork")
 	fork := strings.TrimPrefix(s.script("location.pathname"), "/c/")
 	require.NotEqual(s.t, id, fork)
@@ -388,14 +403,13 @@ func smallScreen(s *stage) {
 		require.NoError(s.t, err)
 		require.LessOrEqual(s.t, width, 360, s.script("location.href"))
 	}
-	s.start("Mend the list.")
+	id := s.start("Mend the list.")
 	s.reads("the edit", "waits for approval", "+ 2")
 	fits()
 	s.picture("page-phone")
-	s.finds("/inbox", "the inbox", "edit_file", "+ 2")
+	s.finds("/inbox", "the inbox", id, "+ 2")
 	fits()
-	s.click("Deny")
-	s.reads("that the decision was sent", "Sent.")
+	s.deny(id)
 	s.start("A" + strings.Repeat("verylongword", 40))
 	s.reads("the answer", "You said: Averylongword")
 	s.script("document.querySelectorAll('details').forEach(d => { d.open = true })")
@@ -406,8 +420,8 @@ func smallScreen(s *stage) {
 
 // Texts and names of all kinds run no script, and load nothing from elsewhere.
 func attackText(s *stage) {
-	const name = `"><img/src=x/onerror=window.evil=1>'`
-	_, err := s.w.Client.Start(s.t.Context(), client.StartOptions{ID: name, Agent: "x", Mode: agent.Chat, Message: "Be evil.", By: evil})
+	name := `"><img/src=x/onerror=window.evil=1>'` + uuid.NewString()
+	_, err := s.w.Client.Start(s.t.Context(), client.StartOptions{ID: name, Agent: "x", Mode: agent.Chat, Message: "Be evil.", By: evil, Metadata: agent.Metadata{page.OwnerKey: ann}})
 	require.NoError(s.t, err)
 	s.visit("/c/" + url.PathEscape(name))
 	s.reads("the edit", "waits for approval", "window.evil=1")
@@ -418,7 +432,7 @@ func attackText(s *stage) {
 		require.Equal(s.t, "0", s.script("document.querySelectorAll('img').length"))
 	}
 	harmless()
-	s.finds("/inbox", "the inbox", "edit_file", "window.evil=1")
+	s.finds("/inbox", "the inbox", name)
 	harmless()
 	s.visit("/c/" + url.PathEscape(name))
 	s.click("Approve")

@@ -35,6 +35,7 @@
     let problem = "";
     let answer = {};
     const taken = messages;
+    const text = form.elements.text?.value;
     try {
       const r = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { Accept: "application/json" }, redirect: "error" });
       answer = await r.json();
@@ -45,12 +46,14 @@
     form.ariaBusy = "false";
     buttons.forEach((b) => { b.disabled = false; });
     alert(problem);
-    if (problem) return;
+    if (problem || !form.isConnected) return;
+    // A button that is disabled has lost the focus to the body. A person who has gone on stays there.
+    const stayed = document.activeElement === document.body || form.contains(document.activeElement);
     if (form.id === "compose") {
-      form.elements.text.value = "";
+      if (form.elements.text.value === text) form.elements.text.value = ""; // else somebody goes on typing
       form.elements.steer.checked = false;
       form.elements.message_id.value = answer.message_id;
-      form.elements.text.focus();
+      if (stayed) form.elements.text.focus();
       if (answer.queued && taken === messages) {
         const note = document.createElement("p");
         note.className = "queued";
@@ -60,15 +63,13 @@
       }
       follow();
     } else if (form.classList.contains("decide")) {
-      const wait = form.closest(".wait");
       const note = document.createElement("p");
       note.className = "meta";
       note.tabIndex = -1;
       note.textContent = "Sent.";
       note.setAttribute("role", "status");
       form.replaceWith(note);
-      note.focus();
-      if (!source && wait) wait.classList.add("settled");
+      if (stayed) note.focus();
     }
   });
 
@@ -82,7 +83,6 @@
 
   // Live events.
   const at = $("source");
-  const main = $("compose") || at ? $("log") : null;
   let source = null;
   let last = at ? at.dataset.after : "";
   const title = document.title;
@@ -164,6 +164,6 @@
     });
   };
   if (at && !at.dataset.ended) follow();
-  if (main && $("compose")) scrollTo(0, document.documentElement.scrollHeight);
+  if ($("compose")) scrollTo(0, document.documentElement.scrollHeight);
   setStatus();
 })();
