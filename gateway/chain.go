@@ -294,14 +294,14 @@ func (g *Gateway) goOn(ctx context.Context, a Agent, p *past, c chat, m client.M
 	to := target{client: g.clientFor(a), id: p.id, agent: a.Name, from: p.last}
 	var all []settled
 	for _, e := range p.last.asks {
-		switch {
-		case e.Wait.For == agent.WaitsForApproval:
+		switch e.Wait.For {
+		case agent.WaitsForApproval:
 			d := agent.Decision{Approve: approves(last.text)}
 			if !d.Approve {
 				d.Reason = last.text
 			}
 			all = append(all, settled{e.Wait.Key, d})
-		case e.Wait.For == agent.WaitsForAnswer:
+		case agent.WaitsForAnswer:
 			all = append(all, settled{e.Wait.Key, agent.Decision{Result: &agent.GivenResult{Content: last.text}}})
 		default:
 			i := slices.IndexFunc(last.results, func(s settled) bool { return s.key == e.Wait.Key })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -188,11 +189,8 @@ func pageOf(req *http.Request, all []identified, newestFirst bool) (page, error)
 		return page{}, invalid("order", "order must be asc or desc")
 	}
 	if newestFirst {
-		turned := make([]identified, 0, len(all))
-		for i := len(all) - 1; i >= 0; i-- {
-			turned = append(turned, all[i])
-		}
-		all = turned
+		all = slices.Clone(all)
+		slices.Reverse(all)
 	}
 	if after := query.Get("after"); after != "" {
 		found := false

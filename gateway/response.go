@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"strconv"
+	"strings"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/conversation"
@@ -196,13 +197,11 @@ type projection struct {
 	emit     func(streamEvent)
 	number   int // of the next event
 
-	text  *messageItem // the message that is being written
-	reply agent.Key    // of text
-	asked map[string]agent.Key
+	text *messageItem // the message that is being written
 }
 
 func newProjection(ref responseRef, agentName string, s *section, emit func(streamEvent)) *projection {
-	return &projection{ref: ref, agent: agentName, section: s, emit: emit, asked: map[string]agent.Key{}}
+	return &projection{ref: ref, agent: agentName, section: s, emit: emit}
 }
 
 func (p *projection) send(kind string, fields streamEvent) {
@@ -290,7 +289,6 @@ func (p *projection) whole(item any) {
 func (p *projection) wait(e conversation.Event) {
 	switch {
 	case e.Wait.For == agent.WaitsForApproval:
-		p.asked[e.Call.String()] = e.Wait.Key
 		p.whole(approvalItem{ID: approvalID(e.Wait.Key), Type: "mcp_approval_request", ServerLabel: serverLabel, Name: e.Call.Name, Arguments: e.Call.Arguments})
 	case e.Wait.For == agent.WaitsForAnswer:
 		for piece := range conversation.Pieces(question(e)) {
@@ -402,9 +400,5 @@ func question(e conversation.Event) string {
 	if e.Call.Name != agent.AskUser || decodeForeign([]byte(e.Call.Arguments), &asked) != nil || asked.Question == "" {
 		return "The tool " + e.Call.Name + " asks a question. Open the agent to read it, or answer here."
 	}
-	text := asked.Question
-	for _, c := range asked.Choices {
-		text += "\n- " + c
-	}
-	return text
+	return strings.Join(append([]string{asked.Question}, asked.Choices...), "\n- ")
 }

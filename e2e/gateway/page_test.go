@@ -21,6 +21,7 @@ import (
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
 	"github.com/reagent-dev/reagent/e2e/internal/world"
+	"github.com/reagent-dev/reagent/gateway/access"
 	"github.com/reagent-dev/reagent/gateway/page"
 	printed "github.com/reagent-dev/reagent/internal/app/object"
 	"github.com/reagent-dev/reagent/internal/standin"
@@ -421,7 +422,7 @@ func smallScreen(s *stage) {
 // Texts and names of all kinds run no script, and load nothing from elsewhere.
 func attackText(s *stage) {
 	name := `"><img/src=x/onerror=window.evil=1>'` + uuid.NewString()
-	_, err := s.w.Client.Start(s.t.Context(), client.StartOptions{ID: name, Agent: "x", Mode: agent.Chat, Message: "Be evil.", By: evil, Metadata: agent.Metadata{page.OwnerKey: ann}})
+	_, err := s.w.Client.Start(s.t.Context(), client.StartOptions{ID: name, Agent: "x", Mode: agent.Chat, Message: "Be evil.", By: evil, Metadata: agent.Metadata{access.OwnerKey: ann}})
 	require.NoError(s.t, err)
 	s.visit("/c/" + url.PathEscape(name))
 	s.reads("the edit", "waits for approval", "window.evil=1")

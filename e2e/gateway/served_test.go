@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -67,9 +68,7 @@ func (s *served) request(method, path string, body any) *http.Response {
 	}
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, data)
 	require.NoError(s.t, err)
-	for name, values := range s.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, s.header)
 	if s.key != "" {
 		req.Header.Set("Authorization", "Bearer "+s.key)
 	}
