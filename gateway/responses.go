@@ -161,7 +161,7 @@ func joined(a, b string) string {
 func (g *Gateway) target(req *http.Request, r *responseRequest, in *given, m *client.Message) (target, error) {
 	ctx := req.Context()
 	if r.PreviousResponseID != "" {
-		return g.after(ctx, r.PreviousResponseID, in, m)
+		return g.after(ctx, r.PreviousResponseID, in, m, retries(req))
 	}
 	if len(in.settled) > 0 && r.Conversation == "" {
 		return target{}, invalid("previous_response_id", "the input settles calls; name the response that asks for them in previous_response_id")
@@ -204,8 +204,9 @@ func (g *Gateway) target(req *http.Request, r *responseRequest, in *given, m *cl
 }
 
 // after returns the agent for a request that goes on from a response. If the agent waits for the answer to a question, the message of the
-// request becomes this answer.
-func (g *Gateway) after(ctx context.Context, previous string, in *given, m *client.Message) (target, error) {
+// request becomes this answer. A message that the agent has got before gets its ID again: the one with the same ID or, if `again` is set because
+// the client sends the request again, the one with the same text.
+func (g *Gateway) after(ctx context.Context, previous string, in *given, m *client.Message, again bool) (target, error) {
 	gone := &apiError{
 		Status: http.StatusBadRequest, Type: typeInvalid, Param: "previous_response_id", Code: "previous_response_not_found",
 		Message: "the previous response " + quoted(previous) + " does not exist, or you may not read it",
@@ -242,6 +243,12 @@ func (g *Gateway) after(ctx context.Context, previous string, in *given, m *clie
 	last := p.heard[len(p.heard)-1].at
 	if last == ref.start || o.ending == waiting && last == to.from.at {
 		return to, nil
+	}
+	for i, h := range p.heard[1:] {
+		if p.heard[i].at == ref.start && h.isMessage() && (h.at.Message == m.ID || again && h.text == in.text) {
+			m.ID = h.at.Message
+			return to, nil
+		}
 	}
 	// Somebody has gone on from the previous response before, so this is a branch.
 	to.id = agentPrefix + hashed(ref.Agent, previous, m.ID)
