@@ -53,6 +53,9 @@ func (g *Gateway) follow(ctx context.Context, id string, s *section, whole bool,
 		if s.end != running {
 			return outcome{ending: s.end}, nil
 		}
+		if u.NoWorker && !whole {
+			return outcome{}, nil // nobody has begun it
+		}
 		if o, over := s.status(u.Progress); over || !whole && u.Status != "" {
 			if !over && !s.begun && u.WaitsFor == client.WaitsForMessage {
 				return outcome{}, errNotThere

@@ -114,8 +114,12 @@ func (g *Gateway) createResponse(w http.ResponseWriter, req *http.Request) error
 	switch {
 	case r.Stream:
 		return g.streamResponse(w, req, to.client, ref, to.agent, -1)
-	case r.Background:
-		return g.answerWith(w, req, ref, to.agent, false)
+	case r.Background: // without a look at the agent, which no worker may have begun
+		s := &section{from: ref.start, message: &agent.Message{Metadata: m.Metadata, Overrides: m.Overrides, Time: time.Now().UnixMilli()}}
+		queued := newResponse(ref, s, to.agent)
+		queued.Status = "queued"
+		writeJSON(w, http.StatusOK, queued)
+		return nil
 	}
 	return g.answerWith(w, req, ref, to.agent, true)
 }
