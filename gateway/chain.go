@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/reagent-dev/reagent/agent"
 	"github.com/reagent-dev/reagent/client"
@@ -15,8 +18,8 @@ import (
 // A chat completion sends the whole conversation each time, and no ID. So the gateway finds the agent whose transcript the messages are, among
 // the agents whose ID is a hash of the caller, the agent's name, and the first message or the ID in a header.
 
-// maxCandidates limits the agents whose transcripts are compared with a request, newest first.
-const maxCandidates = 30
+// listLag is how long Temporal's list may lag behind. Until then, a conversation that is not found is looked for again.
+const listLag, listPause = 2 * time.Second, 100 * time.Millisecond
 
 // heard is what an agent has heard from outside, in the order of its transcript: messages, and waits that somebody has ended.
 type heard struct {
@@ -134,144 +137,123 @@ func (g *Gateway) speak(req *http.Request, a Agent, c chat, m client.Message) (r
 	if m.ID = ""; repeatable {
 		m.ID = id
 	}
-	base := agentPrefix + hashed("chat", owner, a.Name, c.turns[0].text)
-	if name != "" {
-		base = agentPrefix + hashed(owner, a.Name, name)
+	f := finding{
+		chat: c, base: agentPrefix + hashed("chat", owner, a.Name, c.turns[0].text), named: name != "", again: repeatable || retries(req),
 	}
-	again := repeatable || retries(req)
-	candidates, err := g.candidates(ctx, base, name != "", c, again)
-	if err != nil {
+	if f.named {
+		f.base = agentPrefix + hashed(owner, a.Name, name)
+	}
+	found, err := g.find(ctx, f)
+	switch {
+	case err != nil:
 		return responseRef{}, err
+	case found.past == nil:
+		return g.begin(ctx, a, f, m)
+	case found.same:
+		return responseRef{Agent: found.past.id, start: found.past.last.from}, nil
+	case found.next:
+		return g.goOn(ctx, a, found.past, c, m)
 	}
-	var best *past
-	for _, candidate := range candidates {
-		p, err := g.past(ctx, candidate)
-		if err != nil {
-			return responseRef{}, err
-		}
-		if len(p.heard) == 0 {
-			continue
-		}
-		same, of := p.match(c.turns)
-		if same == len(c.turns)-1 && of == p.over() {
-			return g.goOn(ctx, a, p, c, m)
-		}
-		if same == len(c.turns) && of == p.over() && (again || p.outcome.ending == running) {
-			return responseRef{Agent: p.id, start: p.last.from}, nil
-		}
-		if best == nil && (same == len(c.turns)-1 || same == len(c.turns)) && same > 0 {
-			best = p
-		}
-	}
-	if best != nil {
-		return g.branch(ctx, a, base, best, c, m)
-	}
-	return g.begin(ctx, a, base, name != "", c, m)
+	return g.branch(ctx, a, f, found.past, m)
 }
 
-// candidates returns the IDs of the agents that may have the conversation, newest first.
-func (g *Gateway) candidates(ctx context.Context, base string, named bool, c chat, again bool) ([]string, error) {
-	if len(c.turns) == 1 && !named && !again {
-		return nil, nil // a new conversation, also if another one has begun with the same words
-	}
-	var found []client.Entry
-	for e, err := range g.client.List(ctx, client.ListOptions{IDPrefix: base}) {
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, e)
-	}
-	slices.SortStableFunc(found, func(x, y client.Entry) int { return y.Started.Compare(x.Started) })
-	var ids []string
-	for _, e := range found {
-		ids = append(ids, e.ID)
-	}
-	// Temporal's list may lag behind, so the agents that the last requests have made are looked for by their IDs.
-	missed := func(id string) bool {
-		if slices.Contains(ids, id) {
-			return true
-		}
-		_, err := g.client.Find(ctx, id)
-		if err == nil {
-			ids = slices.Insert(ids, 0, id)
-		}
-		return err == nil
-	}
-	if named {
-		missed(base)
-	} else {
-		last := 0
-		for _, id := range ids {
-			if n, err := strconv.Atoi(strings.TrimPrefix(id, base+"-")); err == nil {
-				last = max(last, n)
-			}
-		}
-		for missed(numbered(base, last+1)) {
-			last++
-		}
-	}
-	for n := len(c.turns); n > 0 && len(c.turns)-n < maxCandidates; n-- {
-		missed(forkID(base, c.turns[:n], ""))
-	}
-	return ids[:min(len(ids), maxCandidates)], nil
+// finding says which conversation is looked for.
+type finding struct {
+	chat chat
+	// base is the beginning of the IDs of the agents that may have it. With `named`, it is the ID of the first of them.
+	base  string
+	named bool
+	// again says that the client sends the request again.
+	again bool
 }
 
-// forkID returns the ID of the fork that begins with these turns.
-func forkID(base string, turns []turn, again string) string {
-	texts := []string{again}
-	for _, t := range turns {
-		texts = append(texts, t.text)
+// found is a conversation that a request may belong to. Its past is nil if there is none.
+type found struct {
+	past *past
+	// same says that the last turn is the last message of the conversation, and next that it comes after it. Otherwise it comes in place of an
+	// earlier message, or the last one is to be answered once more.
+	same, next bool
+}
+
+// find looks for the conversation of a request. Temporal's list of agents may lag behind, so find waits a little before it gives up.
+func (g *Gateway) find(ctx context.Context, f finding) (found, error) {
+	if len(f.chat.turns) == 1 && !f.named && !f.again {
+		return found{}, nil // a new conversation, also if another one has begun with the same words
 	}
-	return base + "-f" + hashed(texts...)
+	for began := time.Now(); ; {
+		best, err := g.best(ctx, f)
+		if err != nil || best.past != nil || time.Since(began) > listLag || f.named && len(f.chat.turns) == 1 {
+			return best, err
+		}
+		select {
+		case <-ctx.Done():
+			return found{}, context.Cause(ctx)
+		case <-time.After(listPause):
+		}
+	}
+}
+
+// best compares a request with the conversations that there are.
+func (g *Gateway) best(ctx context.Context, f finding) (best found, err error) {
+	ids, err := g.begun(ctx, f.base)
+	if err != nil {
+		return best, err
+	}
+	if f.named && !slices.Contains(ids, f.base) {
+		if _, err := g.client.Find(ctx, f.base); err == nil {
+			ids = append(ids, f.base)
+		}
+	}
+	turns := f.chat.turns
+	for _, id := range ids {
+		p, err := g.past(ctx, id)
+		if err != nil {
+			return best, err
+		}
+		same, of := p.match(turns)
+		switch {
+		case len(p.heard) == 0:
+		case same == len(turns)-1 && of == p.over():
+			return found{past: p, next: true}, nil
+		case same == len(turns) && of == p.over() && (f.again || p.outcome.ending == running):
+			return found{past: p, same: true}, nil
+		case best.past == nil && same >= len(turns)-1 && same > 0:
+			best.past = p
+		}
+	}
+	return best, nil
 }
 
 // begin starts a new agent with the chat.
-func (g *Gateway) begin(ctx context.Context, a Agent, base string, named bool, c chat, m client.Message) (responseRef, error) {
-	if len(c.turns[len(c.turns)-1].results) > 0 {
+func (g *Gateway) begin(ctx context.Context, a Agent, f finding, m client.Message) (responseRef, error) {
+	if len(f.chat.turns[len(f.chat.turns)-1].results) > 0 {
 		return responseRef{}, invalid("messages", "the tool messages belong to no conversation that is known here")
 	}
-	m.Text = c.whole()
-	if named {
-		return g.say(ctx, a, base, 0, m)
+	m.Text = f.chat.whole()
+	id := f.base
+	switch {
+	case f.named:
+		if found, err := g.client.Find(ctx, id); err == nil && found.ID != "" { // its messages are others
+			id += "-" + hashed(uuid.NewString())
+		}
+		return g.say(ctx, a, id, 0, m)
+	case m.ID != "":
+		id += "-" + hashed(m.ID) // the same request sent twice at once is one conversation
+	default:
+		id, m.ID = id+"-"+hashed(uuid.NewString()), firstMessage
 	}
-	return g.start(ctx, target{client: g.clientFor(a), agent: a.Name, base: base}, m, false)
+	_, err := g.clientFor(a).Start(ctx, client.StartOptions{
+		ID: id, Agent: a.Name, Mode: agent.Chat, Message: m.Text, MessageID: m.ID, Images: m.Images, By: m.By, MessageMetadata: m.Metadata,
+		MessageOverrides: m.Overrides, PartialText: m.PartialText, Metadata: ownedBy(ctx),
+	})
+	return responseRef{Agent: id, start: start{Message: m.ID}}, err
 }
 
-// start starts an agent with the next free number, and its first message. Two conversations that begin with the same words are two agents. If
-// `again` is set, the client sends the request again, and start returns the newest agent if there is one.
-func (g *Gateway) start(ctx context.Context, to target, m client.Message, again bool) (responseRef, error) {
-	n, err := g.newest(ctx, to.base)
-	if err != nil {
-		return responseRef{}, err
-	}
-	own := m.ID
-	if again && n > 0 && own == "" {
-		return responseRef{Agent: numbered(to.base, n), start: start{Message: firstMessage}}, nil
-	}
-	for {
-		n++
-		if m.ID = own; own == "" {
-			m.ID = firstMessage
-		}
-		id := numbered(to.base, n)
-		started, err := to.client.Start(ctx, client.StartOptions{
-			ID: id, Agent: to.agent, Mode: agent.Chat, Message: m.Text, MessageID: m.ID, Images: m.Images, By: m.By, MessageMetadata: m.Metadata,
-			MessageOverrides: m.Overrides, PartialText: m.PartialText, Metadata: ownedBy(ctx),
-		})
-		if err != nil {
-			return responseRef{}, err
-		}
-		if !started.Found {
-			return responseRef{Agent: id, start: start{Message: m.ID}}, nil
-		}
-	}
-}
-
-// firstMessage is the ID of the first message of an agent with a number.
+// firstMessage is the ID of the first message of a conversation whose agent has an ID of its own.
 const firstMessage = "first"
 
-// say sends a message to an agent, which has heard n things before. Without an ID of its own, the message gets one from its place and its text, so that the same
-// request sent twice at once is one message.
+// say sends a message to an agent, which has heard n things before. Without an ID of its own, the message gets one from its place and its text,
+// so that the same request sent twice at once is one message.
 func (g *Gateway) say(ctx context.Context, a Agent, id string, n int, m client.Message) (responseRef, error) {
 	if m.ID == "" {
 		m.ID = "m-" + hashed(id, strconv.Itoa(n), m.Text)
@@ -315,30 +297,24 @@ func (g *Gateway) goOn(ctx context.Context, a Agent, p *past, c chat, m client.M
 	return responseRef{Agent: p.id, start: at}, err
 }
 
-// branch makes a fork before the message that the last turn replaces, or asks for again.
-func (g *Gateway) branch(ctx context.Context, a Agent, base string, p *past, c chat, m client.Message) (responseRef, error) {
-	same, of := p.match(c.turns)
-	again := ""
-	if same == len(c.turns) { // the same message again
+// branch makes a fork before the message that the last turn replaces, or asks for again. A client that asks for the same change twice gets one
+// fork, and a further one for each time that it asks for another answer.
+func (g *Gateway) branch(ctx context.Context, a Agent, f finding, p *past, m client.Message) (responseRef, error) {
+	same, of := p.match(f.chat.turns)
+	texts := []string{p.id}
+	if same == len(f.chat.turns) { // the same message again
 		of--
-		again = "again"
+		texts = append(texts, uuid.NewString())
 	}
-	if of >= len(p.heard) || !p.heard[of].isMessage() {
-		return g.begin(ctx, a, base, false, c, m)
+	if of >= len(p.heard) || !p.heard[of].isMessage() || p.heard[of].before == 0 {
+		f.named = false
+		return g.begin(ctx, a, f, m)
 	}
-	keep := p.heard[of].before
-	if keep == 0 {
-		return g.begin(ctx, a, base, false, c, m)
+	for _, t := range f.chat.turns {
+		texts = append(texts, t.text)
 	}
-	id := forkID(base, c.turns, again)
-	if again != "" {
-		n, err := g.newest(ctx, id)
-		if err != nil {
-			return responseRef{}, err
-		}
-		id = numbered(id, n+1)
-	}
-	if _, err := g.clientFor(a).Fork(ctx, p.id, client.ForkOptions{At: keep, ID: id, Mode: agent.Chat}); err != nil {
+	id := f.base + "-" + hashed(texts...)
+	if _, err := g.clientFor(a).Fork(ctx, p.id, client.ForkOptions{At: p.heard[of].before, ID: id, Mode: agent.Chat, By: m.By}); err != nil {
 		return responseRef{}, err
 	}
 	return g.say(ctx, a, id, of, m)

@@ -103,7 +103,7 @@ func (r *chatRequest) read() (c chat, err error) {
 			t.results = append(t.results, settled{agent.Key(m.ToolCallID), agent.Decision{Result: &agent.GivenResult{Content: m.Content.text()}}})
 		case "assistant":
 			if len(c.turns) == 0 {
-				c.instructions = joined(c.instructions, "You have begun the conversation with these words: "+m.Content.text())
+				c.instructions = joined(c.instructions, begunByAssistant+m.Content.text())
 				continue
 			}
 			last := &c.turns[len(c.turns)-1]
@@ -148,14 +148,22 @@ func openCalls(messages []chatMessage) string {
 
 // whole returns the text of a message that begins a conversation. What was said before stands before it, because the agent does not know it.
 func (c chat) whole() string {
-	g := given{text: c.turns[len(c.turns)-1].text}
-	for _, t := range c.turns[:len(c.turns)-1] {
-		g.earlier = append(g.earlier, "User: "+t.text)
-		if t.answered != "" {
-			g.earlier = append(g.earlier, "Assistant: "+t.answered)
-		}
+	last := len(c.turns) - 1
+	if last == 0 {
+		return c.turns[0].text
 	}
-	return g.whole()
+	text := "The conversation so far:\n\n"
+	for _, t := range c.turns[:last] {
+		text = joined(text+"User: "+t.text, prefixed("Assistant: ", t.answered)) + "\n\n"
+	}
+	return text + "User: " + c.turns[last].text
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
 }
 
 func (g *Gateway) chatCompletion(w http.ResponseWriter, req *http.Request) error {

@@ -159,8 +159,8 @@ type given struct {
 	settled      []settled
 	// after is the response whose items came last; what the agent has heard before them is left out. It has no agent if no item is known.
 	after responseRef
-	// earlier are messages before the last one of the user, which a new conversation begins with.
-	earlier []string
+	// turns are what was said before, as the client tells it.
+	turns []turn
 }
 
 func (g given) hasMessage() bool { return g.text != "" || len(g.images) > 0 }
@@ -196,16 +196,9 @@ func (in input) read() (g given, err error) {
 			if err != nil {
 				return g, err
 			}
-			if g.hasMessage() {
-				g.earlier = append(g.earlier, "User: "+g.text)
-			}
-			g.text, g.images = item.Content.text(), images
+			g.text, g.images = joined(g.text, item.Content.text()), append(g.images, images...)
 		case item.Role == "assistant":
-			if g.hasMessage() {
-				g.earlier = append(g.earlier, "User: "+g.text)
-				g.text, g.images = "", nil
-			}
-			g.earlier = append(g.earlier, "Assistant: "+item.Content.text())
+			g.heard(item.Content.text())
 		case item.Type == "" || item.Type == "message":
 			return g, invalid(param+".role", "the role must be user, assistant, system or developer")
 		case strings.HasSuffix(item.Type, "_call") || item.Type == "reasoning" || item.Type == "mcp_approval_request" || item.Type == "item_reference" || strings.HasSuffix(item.Type, "_call_output") || item.Type == "mcp_list_tools":
@@ -217,13 +210,21 @@ func (in input) read() (g given, err error) {
 	return g, nil
 }
 
-// whole returns the text of a message that begins a conversation. What was said before stands before it, because the agent does not know it.
-func (g given) whole() string {
-	if len(g.earlier) == 0 {
-		return g.text
+// heard adds what the assistant has said.
+func (g *given) heard(text string) {
+	switch n := len(g.turns); {
+	case g.hasMessage():
+		g.turns = append(g.turns, turn{text: g.text, images: g.images, answered: text})
+		g.text, g.images = "", nil
+	case n > 0:
+		g.turns[n-1].answered = joined(g.turns[n-1].answered, text)
+	default:
+		g.instructions = joined(g.instructions, begunByAssistant+text)
 	}
-	return "The conversation so far:\n\n" + strings.Join(g.earlier, "\n\n") + "\n\nUser: " + g.text
 }
+
+// begunByAssistant introduces what the assistant has said before the first message of the user.
+const begunByAssistant = "You have begun the conversation with these words: "
 
 // clientTools reads the tools of a request.
 func clientTools(tools []requestTool) ([]agent.ClientTool, error) {

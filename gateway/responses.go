@@ -73,8 +73,6 @@ type target struct {
 	client *client.Client
 	id     string
 	agent  string
-	// base is the beginning of the ID of a new agent, which gets a number; empty if the ID is known.
-	base string
 	// from is the section that the request goes on from; nil if there is none.
 	from *section
 }
@@ -98,14 +96,11 @@ func (g *Gateway) createResponse(w http.ResponseWriter, req *http.Request) error
 	if err != nil {
 		return err
 	}
-	to, err := g.target(req, &r, &in, &m)
-	if err != nil {
-		return err
-	}
 	var ref responseRef
-	if to.base != "" && in.hasMessage() {
-		ref, err = g.start(req.Context(), to, m, retries(req))
-	} else {
+	var to target
+	if r.PreviousResponseID == "" && r.Conversation == "" {
+		to, ref, err = g.inChat(req, &r, in, m)
+	} else if to, err = g.target(req, &r, &in, &m); err == nil {
 		ref, err = g.give(req.Context(), to, in, m)
 	}
 	if err != nil {
@@ -160,51 +155,49 @@ func joined(a, b string) string {
 	return a + b
 }
 
-// target finds the agent for a request: that of the previous response or of the conversation, or a new one. For a branch from an earlier
-// response, it makes a fork.
+// inChat gives the input to the agent that has the conversation of which the input tells, as in a chat completion.
+func (g *Gateway) inChat(req *http.Request, r *responseRequest, in given, m client.Message) (target, responseRef, error) {
+	switch {
+	case len(in.settled) > 0:
+		return target{}, responseRef{}, invalid("previous_response_id", "the input settles calls; name the response that asks for them in previous_response_id")
+	case !in.hasMessage():
+		return target{}, responseRef{}, noInput()
+	}
+	a, model, err := g.agentNamed(req.Context(), r.Model)
+	if err != nil {
+		return target{}, responseRef{}, err
+	}
+	m.Overrides.Model = model
+	ref, err := g.speak(req, a, chat{turns: append(in.turns, turn{text: in.text, images: in.images})}, m)
+	return target{client: g.clientFor(a), id: ref.Agent, agent: a.Name}, ref, err
+}
+
+func noInput() error {
+	return invalid("input", "the input has no message of a user and settles no call; give one of them")
+}
+
+// target finds the agent of the previous response or of the conversation that a request names. For a branch from an earlier response, it makes
+// a fork.
 func (g *Gateway) target(req *http.Request, r *responseRequest, in *given, m *client.Message) (target, error) {
 	ctx := req.Context()
 	if r.PreviousResponseID != "" {
 		return g.after(ctx, r.PreviousResponseID, in, m, retries(req))
 	}
-	if len(in.settled) > 0 && r.Conversation == "" {
-		return target{}, invalid("previous_response_id", "the input settles calls; name the response that asks for them in previous_response_id")
+	gone := missing("the conversation", string(r.Conversation))
+	id, ok := parseConversationID(string(r.Conversation))
+	if !ok {
+		return target{}, gone
 	}
-	a, model, err := g.agentNamed(ctx, r.Model)
-	if err != nil {
+	found, err := g.conversationOf(ctx, access.Talk, id, gone)
+	if err == nil {
+		return target{client: g.client, id: id, agent: found.Agent}, nil
+	}
+	if !errors.Is(err, gone) || !owns(ctx, id) {
 		return target{}, err
 	}
+	a, model, err := g.agentNamed(ctx, r.Model) // no response has begun in it
 	m.Overrides.Model = model
-	to := target{client: g.clientFor(a), agent: a.Name}
-	name, err := header(req, g.headers...)
-	switch {
-	case err != nil:
-		return to, err
-	case r.Conversation != "":
-		gone := missing("the conversation", string(r.Conversation))
-		id, ok := parseConversationID(string(r.Conversation))
-		if !ok {
-			return to, gone
-		}
-		to.id = id
-		found, err := g.conversationOf(ctx, access.Talk, id, gone)
-		if errors.Is(err, gone) && owns(ctx, id) {
-			return to, nil // no response has begun in it
-		}
-		to.agent = found.Agent
-		return to, err
-	case name != "":
-		to.id = agentPrefix + hashed(access.FromContext(ctx).Name, a.Name, name)
-		return to, nil
-	}
-	m.Text = in.whole()
-	if _, repeatable, _ := messageID(req); repeatable {
-		to.id = agentPrefix + hashed(access.FromContext(ctx).Name, m.ID)
-		return to, nil
-	}
-	m.ID = ""
-	to.base = agentPrefix + hashed(append([]string{"response", access.FromContext(ctx).Name, a.Name, m.Text, m.Overrides.Instructions}, m.Images...)...)
-	return to, nil
+	return target{client: g.clientFor(a), id: id, agent: a.Name}, err
 }
 
 // after returns the agent for a request that goes on from a response. If the agent waits for the answer to a question, the message of the
@@ -284,7 +277,7 @@ func (g *Gateway) give(ctx context.Context, to target, in given, m client.Messag
 		}
 	}
 	if !in.hasMessage() {
-		return ref, invalid("input", "the input has no message of a user and settles no call; give one of them")
+		return ref, noInput()
 	}
 	sent, err := to.client.SendOrStart(ctx, to.id, m, client.StartOptions{Agent: to.agent, By: m.By, Metadata: ownedBy(ctx)})
 	switch {

@@ -5,10 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
-	"errors"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -64,36 +63,24 @@ func messageID(req *http.Request) (id string, repeatable bool, err error) {
 // agentPrefix begins the IDs of agents that the gateway has started.
 const agentPrefix = "gw-"
 
-// maxNumber limits the search for the number of a conversation.
-const maxNumber = 1 << 30
+// maxCandidates limits the agents whose transcripts are compared with a request, newest first.
+const maxCandidates = 30
 
-// newest returns the largest number n for which the agent "base-n" exists, and 0 if there is none. It asks Temporal for single agents, whose
-// existence is known at once, and not for a list, which may lag behind. Numbers follow each other, except that Temporal deletes the oldest
-// ones after its retention period.
-func (g *Gateway) newest(ctx context.Context, base string) (int, error) {
-	exists := func(n int) (bool, error) {
-		_, err := g.client.Find(ctx, numbered(base, n))
-		if errors.Is(err, client.ErrNotFound) {
-			return false, nil
-		}
-		return err == nil, err
-	}
-	last := 0
-	for e, err := range g.client.List(ctx, client.ListOptions{IDPrefix: base + "-"}) {
+// begun returns the IDs of the agents whose ID begins with a text, newest first.
+func (g *Gateway) begun(ctx context.Context, base string) ([]string, error) {
+	var found []client.Entry
+	for e, err := range g.client.List(ctx, client.ListOptions{IDPrefix: base}) {
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if n, err := strconv.Atoi(strings.TrimPrefix(e.ID, base+"-")); err == nil && n > last && n < maxNumber {
-			last = n
+		if found = append(found, e); len(found) == 2*maxCandidates { // those that have not ended come first, and all in the order of time
+			break
 		}
 	}
-	for {
-		there, err := exists(last + 1)
-		if err != nil || !there {
-			return last, err
-		}
-		last++
+	slices.SortStableFunc(found, func(x, y client.Entry) int { return y.Started.Compare(x.Started) })
+	var ids []string
+	for _, e := range found[:min(len(found), maxCandidates)] {
+		ids = append(ids, e.ID)
 	}
+	return ids, nil
 }
-
-func numbered(base string, n int) string { return base + "-" + strconv.Itoa(n) }
