@@ -279,6 +279,8 @@ func (g *Gateway) give(ctx context.Context, to target, in given, m client.Messag
 	if !in.hasMessage() {
 		return ref, noInput()
 	}
+	// Whoever may not answer questions does not do so by a message.
+	m.Automatic = !access.FromContext(ctx).May(access.Approve, to.agent)
 	sent, err := to.client.SendOrStart(ctx, to.id, m, client.StartOptions{Agent: to.agent, By: m.By, Metadata: ownedBy(ctx)})
 	switch {
 	case err != nil:
@@ -327,7 +329,7 @@ func (g *Gateway) settle(ctx context.Context, to target, all []settled) (start, 
 		if !known || (each.decision.Result == nil) != (waited.Wait.For == agent.WaitsForApproval) {
 			return at, invalid("input", "no call "+quoted(string(each.key))+" waits for this in the previous response")
 		}
-		if waited.Wait.For == agent.WaitsForApproval {
+		if waited.Wait.For != agent.WaitsForResult {
 			if refused := caller.Require(access.Approve, to.agent); refused != nil {
 				return at, forbidden(refused.Message)
 			}

@@ -25,7 +25,7 @@ func TestDeployedProgramsAreConfigured(t *testing.T) {
 		require.Equal(t, "agents", cfg.TaskQueue, "the queue whose backlog KEDA watches")
 	}
 	var commands [][]string
-	for _, path := range []string{"base/worker.yaml", "encryption/codec-server.yaml"} {
+	for _, path := range []string{"base/worker.yaml", "encryption/codec-server.yaml", "gateway/gateway.yaml"} {
 		var deployment struct {
 			Spec struct {
 				Template struct {
@@ -51,7 +51,7 @@ func TestDeployedProgramsAreConfigured(t *testing.T) {
 		require.NotNil(t, started, path)
 		commands = append(commands, strings.Fields(string(started[1])))
 	}
-	require.Len(t, commands, 4)
+	require.Len(t, commands, 6)
 	w := &world.World{T: t}
 	for _, c := range commands {
 		require.Greater(t, len(c), 1)

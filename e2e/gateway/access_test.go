@@ -81,6 +81,11 @@ func TestKeySeesItsOwnConversationsOnly(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	status, _ = s.as(talks).gets("POST", "/chat/completions", object{"model": "x", "messages": messages("pay", "?", "yes")})
 	require.Equal(t, http.StatusForbidden, status)
+	question := s.as(talks).must("POST", "/responses", object{"model": "x", "input": "ask"})
+	status, _ = s.as(talks).gets("POST", "/responses", object{"model": "x", "input": "red", "previous_response_id": question["id"]})
+	require.Equal(t, http.StatusForbidden, status, "nor does it answer questions")
+	status, _ = s.as(talks).gets("POST", "/responses", object{"model": "x", "input": "red", "conversation": question["conversation"]})
+	require.Equal(t, http.StatusConflict, status)
 	require.Empty(t, tools.Effects())
 
 	require.Equal(t, "I heard /hello", a.with("X-Conversation-Id", "1").chat("hello"))

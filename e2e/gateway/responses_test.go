@@ -28,6 +28,8 @@ func shop(_ context.Context, req llm.Request) (llm.Reply, error) {
 		return llmtest.Say("The tool says: " + last.Content), nil
 	case strings.HasPrefix(last.Content, "pay"):
 		return llmtest.Call(llmtest.ToolCall("1", "pay", `{"to":"kim"}`)), nil
+	case last.Content == "ask":
+		return llmtest.Call(llmtest.ToolCall("1", "ask_user", `{"question":"Which colour?"}`)), nil
 	case strings.HasPrefix(last.Content, "look"):
 		return llmtest.Call(llmtest.ToolCall("1", "look", `{"at":"plums"}`)), nil
 	case strings.HasPrefix(last.Content, "weather"):
@@ -44,7 +46,7 @@ func newShop(t *testing.T) (*world.World, *world.ToolServer) {
 	tools := world.NewToolServer(t)
 	tools.Add("pay", nil, world.Echo)
 	tools.Add("look", nil, world.Echo)
-	w := world.New(t, shop, tools, "    tools: [far.*]\n    approval: {default: never, far.pay: always}\n")
+	w := world.New(t, shop, tools, "    tools: [far.*, ask_user]\n    approval: {default: never, far.pay: always}\n")
 	w.Worker()
 	return w, tools
 }
@@ -92,6 +94,13 @@ func TestResponses(t *testing.T) {
 	status, _ = s.gets("POST", "/responses", yes)
 	require.Equal(t, http.StatusConflict, status)
 	require.Equal(t, asks, s.must("GET", "/responses/"+asks["id"].(string), nil), "what was asked stays as it was")
+
+	question := s.must("POST", "/responses", object{"model": "x", "input": "ask"})
+	require.Equal(t, "Which colour?", text(question))
+	red := object{"model": "x", "input": "red", "previous_response_id": question["id"]}
+	require.Equal(t, "The tool says: red", text(s.must("POST", "/responses", red)))
+	question = s.must("POST", "/responses", object{"model": "x", "input": "ask"})
+	require.Equal(t, "The tool says: blue", text(s.must("POST", "/responses", object{"model": "x", "input": "blue", "conversation": question["conversation"]})))
 
 	weather := object{"type": "function", "name": "weather", "parameters": object{"type": "object"}}
 	out := s.must("POST", "/responses", object{"model": "x", "input": "weather", "tools": []any{weather}})

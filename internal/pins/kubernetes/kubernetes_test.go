@@ -72,11 +72,14 @@ func build(t *testing.T, folder string) objects {
 	root, err := filepath.Abs("../../../deploy/kubernetes")
 	require.NoError(t, err)
 	path := filepath.Join(root, folder)
-	if folder == encrypted {
+	if components := combined[folder]; components != nil {
 		path = t.TempDir()
 		root, err = filepath.Rel(path, root)
 		require.NoError(t, err)
-		text := fmt.Sprintf("resources: [%s/base]\ncomponents: [%[1]s/encryption]\n", root)
+		text := fmt.Sprintf("resources: [%s/base]\ncomponents:\n", root)
+		for _, c := range components {
+			text += fmt.Sprintf("  - %s/%s\n", root, c)
+		}
 		require.NoError(t, os.WriteFile(filepath.Join(path, "kustomization.yaml"), []byte(text), 0o600))
 	}
 	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), path)
@@ -138,10 +141,16 @@ func (o objects) selects(selector *metav1.LabelSelector, d *appsv1.Deployment) b
 	return s.Matches(labels.Set(d.Spec.Template.Labels))
 }
 
-// encrypted is the base with the component encryption, as deploy/README.md describes it.
-const encrypted = "encrypted"
+// The base with components, as deploy/README.md describes it.
+const (
+	encrypted   = "encrypted"
+	withGateway = "with a gateway"
+	withBoth    = "with a gateway, encrypted"
+)
 
-var kustomizations = []string{"base", "example", encrypted}
+var combined = map[string][]string{encrypted: {"encryption"}, withGateway: {"gateway"}, withBoth: {"gateway", "encryption"}}
+
+var kustomizations = []string{"base", "example", encrypted, withGateway, withBoth}
 
 // No container has root as its user, writes to its image, has a capability, or more memory than it may. None gets a token of Kubernetes.
 func TestContainersAreClosed(t *testing.T) {
@@ -270,6 +279,35 @@ func TestWorkersAndCodecServerHaveTheKeys(t *testing.T) {
 		require.Equal(t, "/healthz", probe.HTTPGet.Path)
 		require.Equal(t, c.Ports[0].Name, probe.HTTPGet.Port.String())
 	}
+}
+
+// A gateway asks for keys, listens where its Service and its probes look, shares its sessions, and has the agents and, with encryption, the keys of
+// the workers.
+func TestGatewayIsReached(t *testing.T) {
+	o := build(t, withBoth)
+	d := o.deployments["reagent-gateway"]
+	pod := d.Spec.Template.Spec
+	c := pod.Containers[0]
+	require.Equal(t, []string{"starter", "serve"}, c.Command)
+	require.Contains(t, c.Args, fmt.Sprintf("--listen=0.0.0.0:%d", c.Ports[0].ContainerPort))
+	require.Contains(t, c.Args, "--access=/etc/reagent-gateway/access.yaml")
+	require.Contains(t, c.Args, "--drain=20s")
+	require.Greater(t, *pod.TerminationGracePeriodSeconds, int64(20))
+	for path, probe := range map[string]*corev1.Probe{"/healthz": c.LivenessProbe, "/readyz": c.ReadinessProbe} {
+		require.Equal(t, path, probe.HTTPGet.Path)
+		require.Equal(t, c.Ports[0].Name, probe.HTTPGet.Port.String())
+	}
+	require.Contains(t, o.services, "reagent-gateway")
+	require.Contains(t, o.budgets, "reagent-gateway")
+	for _, m := range []corev1.VolumeMount{
+		{Name: "agents", MountPath: "/etc/reagent", ReadOnly: true}, {Name: "gateway", MountPath: "/etc/reagent-gateway", ReadOnly: true},
+		{Name: "encryption", MountPath: "/etc/reagent-encryption", ReadOnly: true},
+	} {
+		require.Contains(t, c.VolumeMounts, m)
+	}
+	at := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "REAGENT_SESSION_SECRET" })
+	require.Equal(t, "reagent-gateway", c.Env[at].ValueFrom.SecretKeyRef.Name)
+	require.NotContains(t, build(t, withGateway).deployments["reagent-gateway"].Spec.Template.Spec.Containers[0].VolumeMounts, "encryption")
 }
 
 // KEDA asks the server and the namespace of the workers for their task queue, and nothing else sets the number of workers.
