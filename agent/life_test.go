@@ -267,7 +267,7 @@ func (l *life) replied(key agent.Key) agent.Event {
 	for i := range 1 + l.r.IntN(4) {
 		call := llm.ToolCall{
 			ID:   pick(l.r, "", "c", fmt.Sprint("c", i)),
-			Name: pick(l.r, "read", "read", "pay", "clerk", "clerk", "lawyer", "fly", agent.AskUser, "deploy", "wire", "scout", "scout", agent.Agents),
+			Name: pick(l.r, "read", "read", "pay", "clerk", "clerk", "lawyer", "fly", agent.AskUser, "deploy", "wire", "browse", "scout", "scout", agent.Agents),
 		}
 		call.Arguments = pick(l.r, `{"n":1}`, `{"n":1}`, "", `{"n":`, "[1]")
 		if call.Name == agent.AskUser {

@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -17,6 +19,9 @@ func (l *life) overrides() agent.Overrides {
 		Model: pick(l.chance, "", "best"), ReasoningEffort: pick(l.chance, "", "low"), Instructions: pick(l.chance, "", "Be brief."),
 		Tools:  pick(l.chance, nil, nil, []string{"read", "clerk"}, []string{"scout"}),
 		Limits: agent.Limits{ModelCalls: pick(l.chance, 0, 1, 3), Tokens: pick(l.chance, 0, 0, 500)},
+
+		ClientTools:  pick(l.chance, nil, nil, []agent.ClientTool{{Name: "browse"}}),
+		OutputSchema: pick(l.chance, nil, nil, json.RawMessage(`{"type":"string"}`)),
 	}
 }
 
@@ -79,6 +84,13 @@ func (w *law) overrides(s *agent.State, step agent.Step) {
 			want = append(want, t.Name)
 		}
 	}
+	for _, t := range turn.ClientTools {
+		want = append(want, t.Name)
+	}
+	schema := own.Params.OutputSchema
+	if len(turn.OutputSchema) > 0 {
+		schema = turn.OutputSchema
+	}
 	limits := own.Limits.Lowered(agent.Limits{ModelCalls: turn.Limits.ModelCalls})
 	switch {
 	case d.Candidates[0].Name != model || d.Params.ReasoningEffort != effort:
@@ -87,6 +99,8 @@ func (w *law) overrides(s *agent.State, step agent.Step) {
 		w.brokenf("the turn of %s has the instructions %q", call.Key, d.Instructions)
 	case !slices.Equal(tools, want):
 		w.brokenf("the turn of %s has the tools %v, and not %v", call.Key, tools, want)
+	case !bytes.Equal(d.Params.OutputSchema, schema):
+		w.brokenf("the answer of the turn of %s must fit %s, and not %s", call.Key, d.Params.OutputSchema, schema)
 	case d.Limits.ModelCalls != limits.ModelCalls:
 		w.brokenf("the turn of %s may make %d model calls, and not %d", call.Key, d.Limits.ModelCalls, limits.ModelCalls)
 	case turn.Limits.Tokens > 0 && (d.Limits.Tokens == 0 || own.Limits.Tokens > 0 && d.Limits.Tokens > own.Limits.Tokens):
