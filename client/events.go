@@ -27,8 +27,18 @@ var ErrRewound = errors.New("a reset has taken the agent back to an earlier poin
 // Events watches the agent as [Client.Watch] does. The error can also be [conversation.ErrLostText] or [ErrRewound]: then the events that
 // were yielded are not, or may not be, what is recorded.
 func (c *Client) Events(ctx context.Context, id string, from int) iter.Seq2[Update, error] {
+	return c.events(ctx, id, from, true)
+}
+
+// RecordedEvents is [Client.Events] without live text: the events of a reply come when it is recorded. So the error is never
+// [conversation.ErrLostText].
+func (c *Client) RecordedEvents(ctx context.Context, id string, from int) iter.Seq2[Update, error] {
+	return c.events(ctx, id, from, false)
+}
+
+func (c *Client) events(ctx context.Context, id string, from int, live bool) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
-		list := list{reader: conversation.NewReader(from)}
+		list := list{reader: conversation.NewReader(from), live: live}
 		for p, err := range c.Watch(ctx, id, from) {
 			u := Update{Progress: p}
 			if err == nil && p.Message != nil && p.Index > list.reader.Index() {
@@ -47,7 +57,8 @@ func (c *Client) Events(ctx context.Context, id string, from int) iter.Seq2[Upda
 // list makes the events of [Client.Events].
 type list struct {
 	reader *conversation.Reader
-	// said is the text of the attempt at a model call, as far as it is known from its beginning.
+	live   bool // with the text of running model calls
+	// said is the beginning of the text that an attempt at a model call has reported. It ends where a report was missed.
 	said    string
 	reply   agent.Key
 	attempt int
@@ -78,7 +89,7 @@ func (l *list) read(u *Update) error {
 		events, err := l.reader.Message(u.Message)
 		u.Events = append(u.Events, events...)
 		return err
-	case u.PartialText != nil:
+	case u.PartialText != nil && l.live:
 		u.Events = append(u.Events, l.reader.Partial(u.PartialText.Key, l.hear(u.PartialText))...)
 	case u.Status != "":
 		u.Events = append(u.Events, l.reader.Open(u.Open)...)
@@ -86,8 +97,8 @@ func (l *list) read(u *Update) error {
 	return nil
 }
 
-// hear returns the text of a running model call as far as it is known from its beginning. The worker reports only the end of it, so what
-// came while nobody listened is missing.
+// hear returns the beginning of the text of a running model call. The worker reports only the end of the text, so the result ends where a
+// report was missed.
 func (l *list) hear(p *PartialText) string {
 	if p.Key != l.reply || p.Attempt != l.attempt {
 		l.said, l.reply, l.attempt = "", p.Key, p.Attempt

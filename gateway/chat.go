@@ -186,6 +186,7 @@ func (g *Gateway) chatCompletion(w http.ResponseWriter, req *http.Request) error
 	if err != nil {
 		return err
 	}
+	m.PartialText = r.Stream && !g.hold
 	m.Overrides.Model = model
 	ref, err := g.speak(req, a, c, m)
 	if err != nil {
@@ -197,7 +198,7 @@ func (g *Gateway) chatCompletion(w http.ResponseWriter, req *http.Request) error
 // message returns the message for the last turn of the request, without its ID.
 func (r *chatRequest) message(req *http.Request, c chat) (client.Message, error) {
 	last := c.turns[len(c.turns)-1]
-	m := client.Message{Text: last.text, Images: last.images, By: access.FromContext(req.Context()).Name, Metadata: r.Metadata, PartialText: r.Stream}
+	m := client.Message{Text: last.text, Images: last.images, By: access.FromContext(req.Context()).Name, Metadata: r.Metadata}
 	if err := checkMetadata(r.Metadata); err != nil {
 		return m, err
 	}

@@ -29,8 +29,11 @@ type viewer interface {
 // follow reads the list of events of an agent, and shows the section to `v`, which may be nil. It returns when the section has ended. If
 // `whole` is false, it also returns when all that is recorded was read.
 func (g *Gateway) follow(ctx context.Context, id string, s *section, whole bool, v viewer) (outcome, error) {
-	begun := false
-	for u, err := range g.client.Events(ctx, id, 0) {
+	begun, list := false, g.client.Events(ctx, id, 0)
+	if g.hold {
+		list = g.client.RecordedEvents(ctx, id, 0)
+	}
+	for u, err := range list {
 		if err != nil {
 			return outcome{}, err
 		}

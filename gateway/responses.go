@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -14,59 +12,6 @@ import (
 	"github.com/reagent-dev/reagent/conversation"
 	"github.com/reagent-dev/reagent/gateway/access"
 )
-
-// responseRequest has the parameters of POST /v1/responses that an agent takes. The others are ignored, except those that
-// [responseRequest.check] refuses.
-type responseRequest struct {
-	Model              string           `json:"model"`
-	Input              input            `json:"input"`
-	Instructions       string           `json:"instructions"`
-	PreviousResponseID string           `json:"previous_response_id"`
-	Conversation       conversationName `json:"conversation"`
-	Stream             bool             `json:"stream"`
-	Background         bool             `json:"background"`
-	Metadata           agent.Metadata   `json:"metadata"`
-	Tools              []requestTool    `json:"tools"`
-	Text               struct {
-		Format *responseFormat `json:"format"`
-	} `json:"text"`
-	Prompt      json.RawMessage `json:"prompt"`
-	Store       *bool           `json:"store"`
-	TopLogprobs int             `json:"top_logprobs"`
-}
-
-// conversationName is the ID of a conversation, as a text or in an object.
-type conversationName string
-
-// UnmarshalJSON reads a text, null or an object with the field id.
-func (n *conversationName) UnmarshalJSON(data []byte) error {
-	var id string
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-		var object conversationRef
-		if err := decodeForeign(data, &object); err != nil {
-			return err
-		}
-		id = object.ID
-	} else if err := json.Unmarshal(data, &id); err != nil {
-		return err
-	}
-	*n = conversationName(id)
-	return nil
-}
-
-func (r *responseRequest) check() error {
-	switch {
-	case len(r.Prompt) > 0 && !bytes.Equal(r.Prompt, []byte("null")):
-		return unsupported("prompt", "stored prompts are not known here; the agent has its own instructions, and the field instructions adds to them")
-	case r.PreviousResponseID != "" && r.Conversation != "":
-		return invalid("conversation", "previous_response_id and conversation exclude each other; give one of them")
-	case r.TopLogprobs > 0:
-		return unsupported("top_logprobs", "an agent has no log probabilities; leave top_logprobs out")
-	case r.Store != nil && !*r.Store && r.Background:
-		return invalid("store", "a response in the background is always stored")
-	}
-	return nil
-}
 
 // target is the agent to which a request goes.
 type target struct {
@@ -96,6 +41,7 @@ func (g *Gateway) createResponse(w http.ResponseWriter, req *http.Request) error
 	if err != nil {
 		return err
 	}
+	m.PartialText = r.Stream && !g.hold
 	var ref responseRef
 	var to target
 	if r.PreviousResponseID == "" && r.Conversation == "" {
@@ -117,42 +63,6 @@ func (g *Gateway) createResponse(w http.ResponseWriter, req *http.Request) error
 		return nil
 	}
 	return g.answerWith(w, req, ref, to.agent, true)
-}
-
-// message returns the message of the request. Its text may be empty.
-func (r *responseRequest) message(req *http.Request, in given) (client.Message, error) {
-	m := client.Message{Text: in.text, Images: in.images, By: access.FromContext(req.Context()).Name, Metadata: agent.Metadata{}, PartialText: r.Stream}
-	if err := checkMetadata(r.Metadata); err != nil {
-		return m, err
-	}
-	m.Metadata = m.Metadata.With(r.Metadata)
-	if r.PreviousResponseID != "" {
-		m.Metadata = m.Metadata.With(agent.Metadata{metadataPrevious: "1"})
-	}
-	if r.Background {
-		m.Metadata = m.Metadata.With(agent.Metadata{metadataBackground: "1"})
-	}
-	var err error
-	if m.Overrides.ClientTools, err = clientTools(r.Tools); err != nil {
-		return m, err
-	}
-	schema, name, err := formatOf("text.format", r.Text.Format)
-	if err != nil {
-		return m, err
-	}
-	if m.Overrides.OutputSchema = schema; name != "" {
-		m.Metadata = m.Metadata.With(agent.Metadata{metadataSchemaName: name})
-	}
-	m.Overrides.Instructions = joined(r.Instructions, in.instructions)
-	m.ID, _, err = messageID(req)
-	return m, err
-}
-
-func joined(a, b string) string {
-	if a != "" && b != "" {
-		return a + "\n\n" + b
-	}
-	return a + b
 }
 
 // inChat gives the input to the agent that has the conversation of which the input tells, as in a chat completion.
@@ -304,97 +214,6 @@ func ownedBy(ctx context.Context) agent.Metadata {
 		return agent.Metadata{access.OwnerKey: name}
 	}
 	return nil
-}
-
-// settle decides on calls and gives results, and returns where the section begins that follows.
-func (g *Gateway) settle(ctx context.Context, to target, all []settled) (start, error) {
-	if to.from == nil {
-		p, err := g.past(ctx, to.id)
-		if err != nil {
-			return start{}, err
-		}
-		if to.from = p.last; to.from == nil {
-			to.from = &section{}
-		}
-	}
-	caller := access.FromContext(ctx)
-	at := start{}
-	for _, each := range all {
-		waited, known := conversation.Event{}, false
-		for _, e := range to.from.asks {
-			if e.Wait.Key == each.key {
-				waited, known = e, true
-			}
-		}
-		if !known || (each.decision.Result == nil) != (waited.Wait.For == agent.WaitsForApproval) {
-			return at, invalid("input", "no call "+quoted(string(each.key))+" waits for this in the previous response")
-		}
-		if waited.Wait.For != agent.WaitsForResult {
-			if refused := caller.Require(access.Approve, to.agent); refused != nil {
-				return at, forbidden(refused.Message)
-			}
-		}
-		at = start{Reply: waited.Call.Reply, Round: waited.Wait.Round}
-	}
-	for _, each := range all {
-		if err := g.decide(ctx, to, each, caller.Name); err != nil {
-			return at, err
-		}
-	}
-	return at, nil
-}
-
-// decide gives one decision. If the agent has the same one already, decide changes nothing.
-func (g *Gateway) decide(ctx context.Context, to target, each settled, by string) error {
-	d := each.decision
-	if d.Result != nil {
-		err := to.client.GiveResult(ctx, to.id, each.key, d.Result.Content, client.CompleteOptions{By: by})
-		if errors.Is(err, client.ErrSettled) {
-			return conflict("already_settled", "the call "+quoted(string(each.key))+" has another result already")
-		}
-		return err
-	}
-	d.Actor = agent.Actor{By: by}
-	err := to.client.Decide(ctx, client.Waits{AgentID: to.id, Call: agent.Call{Key: each.key}}, d)
-	if errors.Is(err, client.ErrRefused) {
-		if same, unread := g.decided(ctx, to.id, each); unread == nil && same {
-			return nil
-		}
-		return conflict("already_decided", "somebody has decided on the call "+quoted(string(each.key))+" before, and that decision stands")
-	}
-	return err
-}
-
-// decided reports whether the agent has the same decision on a call already.
-func (g *Gateway) decided(ctx context.Context, id string, each settled) (bool, error) {
-	for u, err := range g.client.Events(ctx, id, 0) {
-		if err != nil {
-			return false, err
-		}
-		for _, e := range u.Events {
-			if e.Kind == conversation.Result && e.Message.Decider != nil && waitedFor(e.Message, each.key) {
-				return e.Message.Decider.Denied == !each.decision.Approve, nil
-			}
-		}
-		if u.Status != "" {
-			for _, c := range u.Open {
-				if c.Decider != nil && c.Key == each.key {
-					return c.Decider.Denied == !each.decision.Approve, nil
-				}
-			}
-			return false, nil
-		}
-	}
-	return false, context.Cause(ctx)
-}
-
-func waitedFor(m *agent.Message, key agent.Key) bool {
-	for _, w := range m.Waited {
-		if w.Key == key {
-			return true
-		}
-	}
-	return false
 }
 
 // answerWith answers a request with a response. If `whole` is set, it waits for the end.

@@ -85,11 +85,16 @@ func TestLostTextEndsTheStream(t *testing.T) {
 	}, nil, "", func(e *standin.Endpoint) { e.Pace = h.pace })
 	defer close(h.open)
 	w.Worker()
-	s := serve(w)
+	s, held := serve(w), serve(w, "--hold-text")
 	answer := s.request("POST", "/responses", object{"model": "x", "input": "speak", "stream": true})
 	defer answer.Body.Close()
+	id, recorded := "", make(chan []sent, 1)
 	broken := false
 	all := events(t, answer.Body, func(e sent) bool {
+		if e.name == "response.created" {
+			id = e.object["response"].(object)["id"].(string)
+			go func() { recorded <- held.stream("GET", "/responses/"+id+"?stream=true", nil) }()
+		}
 		if e.name == "response.output_text.delta" && !broken {
 			broken = true
 			h.open <- true
@@ -100,8 +105,8 @@ func TestLostTextEndsTheStream(t *testing.T) {
 	i := slices.IndexFunc(all, func(e sent) bool { return e.name == "error" })
 	require.GreaterOrEqual(t, i, 0)
 	require.Contains(t, all[i].object["message"], "lost")
-	id := all[0].object["response"].(object)["id"].(string)
 	require.Contains(t, text(s.must("GET", "/responses/"+id, nil)), "Another attempt")
 	again := s.stream("GET", "/responses/"+id+"?stream=true", nil)
 	require.Equal(t, "response.completed", again[len(again)-1].name)
+	require.Equal(t, again, <-recorded, "a gateway that holds text back ends no stream")
 }
