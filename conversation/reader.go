@@ -31,21 +31,18 @@ func Of(first int, messages []agent.Message, open []agent.Call) []Event {
 // is not safe for concurrent use.
 type Reader struct {
 	next Position
-	// asked are the calls of the last reply, and results their results that the reader has read. waits is the number of their waits in the
-	// list, all of which have at most the round `round`.
+	// asked are the calls of the last reply, and results those of their results that the reader has read. round is the newest round of waits
+	// that is in the list.
 	asked   []Call
 	results []*agent.Message
 	round   int
-	// shown is text of the model call `reply` that is in the list, although the reply has not come.
+	// shown is the part of the text of a running model call that is already in the list. `reply` is the key of the call.
 	reply agent.Key
 	shown string
 }
 
 // NewReader returns a reader of the messages from the index `first` on, which must not be that of a tool message.
 func NewReader(first int) *Reader { return &Reader{next: Position{Message: first}} }
-
-// Next returns the position of the event that comes next, as far as it is known.
-func (r *Reader) Next() Position { return r.next }
 
 // Index returns the index of the message that the reader reads next.
 func (r *Reader) Index() int {

@@ -41,7 +41,7 @@ type Options struct {
 	Ping time.Duration
 	// HangUpStops interrupts the turn of a stream or of a waiting request whose client hangs up. False means that the turn goes on.
 	HangUpStops bool
-	// Hold keeps the text of a reply back until it is recorded. No live text then comes, and no stream ends because an attempt was lost.
+	// Hold sends the text of a reply only when it is recorded. Then no stream ends because an attempt at a model call was lost.
 	Hold bool
 	// Log defaults to [slog.Default].
 	Log *slog.Logger

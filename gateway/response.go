@@ -162,11 +162,9 @@ func newResponse(ref responseRef, s *section, agentName string) *response {
 	if schema := m.Overrides.OutputSchema; len(schema) > 0 {
 		r.Text.Format = textFormat{Type: "json_schema", Name: cmp.Or(m.Metadata[metadataSchemaName], "answer"), Schema: schema, Strict: true}
 	}
-	if m.Metadata[metadataPrevious] != "" && s.previous != nil || s.from.Reply != "" {
-		if s.previous != nil {
-			id := responseRef{Agent: ref.Agent, start: *s.previous}.id()
-			r.PreviousResponseID = &id
-		}
+	if s.previous != nil && (m.Metadata[metadataPrevious] != "" || s.from.Reply != "") {
+		id := responseRef{Agent: ref.Agent, start: *s.previous}.id()
+		r.PreviousResponseID = &id
 	}
 	r.Background = m.Metadata[metadataBackground] != ""
 	maps.Copy(r.Metadata, publicMetadata(m.Metadata))

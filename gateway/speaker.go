@@ -29,7 +29,7 @@ func hashed(texts ...string) string {
 	return idLetters.EncodeToString(h.Sum(nil)[:15])
 }
 
-// maxHeaderBytes limits the headers that say who is speaking.
+// maxHeaderBytes limits a header with the ID of a conversation or of a message.
 const maxHeaderBytes = 500
 
 // header returns the first of the headers that is set.

@@ -44,6 +44,7 @@ func newStream(w http.ResponseWriter, ping time.Duration) *stream {
 }
 
 func (s *stream) keepAlive(ping time.Duration) {
+	ping = max(ping, 2*time.Millisecond) // a ticker needs some time
 	tick := time.NewTicker(ping / 2)
 	defer tick.Stop()
 	for {

@@ -272,7 +272,7 @@ func certificate(t *testing.T, certFile, keyFile string, serial int64) *x509.Cer
 	return parsed
 }
 
-// A renewed certificate is served without a restart; one that cannot be used is not.
+// The server takes a renewed certificate without a restart. It keeps the old one if the new one cannot be used.
 func TestRenewedCertificateIsServed(t *testing.T) {
 	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
 	b := controlled(t, "", Options{})

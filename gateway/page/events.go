@@ -22,7 +22,7 @@ const (
 	lookPause, lookLimit = 5 * time.Second, 15 * time.Second
 	// streamLife is the time after which a stream ends. The browser connects again at once, and proves again who reads.
 	streamLife = 15 * time.Minute
-	// writeLimit is how long a reader may take to read what was sent.
+	// writeLimit is the time in which a browser must take what was sent to it.
 	writeLimit = 30 * time.Second
 )
 
